@@ -172,7 +172,7 @@ static void info(void) {
     puts("");
 }
 
-/* Of ttl and timeout, the only ones of the suite's that C has: the refusal of a wrong value names what 0 stands for. */
+/* Prints the defaults of ttl and timeout, the only ones that C has. The error for an invalid value names them. */
 static void defaults(void) {
     struct vesta_client *none = NULL;
     printf("defaults");

@@ -36,7 +36,7 @@ def _(cell):
 
 @row("a black hole first in the list")
 def _(cell):
-    """A listener whose queue is full, so that connections to it are not even rejected."""
+    """The queue of the listener is full, so connections to it are not even rejected."""
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
         hole.listen(0)

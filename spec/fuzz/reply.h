@@ -88,7 +88,7 @@ static bool read_resp(struct text *in, bool *resp3, id_fn *found, int depth) {
     return false;
 }
 
-/* Reads one HTTP reply. Returns true if it is the last one of the connection. */
+/* Reads one HTTP reply. Returns true if the connection ends after it. */
 __attribute__((unused)) static bool read_http(struct text *in, bool has_no_body, id_fn *found) {
     struct text line = read_line(in);
     long length = -1;

@@ -116,7 +116,7 @@ static void put_giving(void) {
     expect(true);
 }
 
-/* Sends commands whose replies have digits that are no new ids. */
+/* Sends commands whose replies contain digits, but no new ids. */
 static void put_telling(void) {
     static const char *const lines[] = {"PING",
                                         "PING hello",

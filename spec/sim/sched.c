@@ -149,7 +149,7 @@ void threads_wake(const struct file *file) {
             threads[i].wake_us = sim.now_us;
 }
 
-/* Where a story wants the running thread to stop. */
+/* The point at which a story stops the running thread. */
 static struct {
     const char *point; /* NULL: at no point */
     int times;

@@ -87,7 +87,7 @@ struct host {
     int64_t booted_us, offset_us, rate_ppm;
     int64_t read_max_us; /* the latest time that was read in this boot */
     unsigned boots, sets;
-    int64_t set_us, stood_us, went_on_us; /* when its clock was set, when it last stood still, and until when */
+    int64_t set_us, stood_us, went_on_us; /* when its clock was set, and when it was last suspended, from and until */
     bool is_wild;                         /* its late clock shows random times if units are shorter than a second */
 };
 
@@ -267,7 +267,7 @@ void file_kick(int file);
 
 void store_reset(void);
 int64_t store_next_us(void); /* when the next message arrives */
-void store_deliver(void);    /* those that are due */
+void store_deliver(void);    /* delivers the messages that are due */
 void store_init(void);
 void store_down(int64_t until_us);
 void store_fail_over(void);
@@ -336,7 +336,7 @@ bool story_tell(const char *file);
 void oracle_reset(void);
 void oracle_last_lines(void);
 __attribute__((format(printf, 2, 3))) void oracle_found(enum finding kind, const char *format, ...);
-/* State around a call for ids: the ids issued before it, and those that it returned. */
+/* The state before a call for ids, which its result is compared with. */
 struct before {
     int file;
     int64_t unix_us, late_us; /* an id's time must not have ended at that time, unless the clock was set */

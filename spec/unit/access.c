@@ -85,7 +85,7 @@ static void a_line_is_what_it_was(void) {
     CHECK(account.calls == (VS_GIVE | VS_OPERATE) && account.n_max == 7 && account.secret_count == 1);
     CHECK(vs_account_parse(text(vs_account_write(&account, written)), &account, &err) == VESTA_OK);
     if (strcmp(written, line) != 0) CHECK_FAIL("%s", written);
-    for (size_t length = 0; length < sizeof line - 30; length++) { /* reads nothing past the end of any prefix */
+    for (size_t length = 0; length < sizeof line - 30; length++) {
         char *exact = malloc(length + 1);
         memcpy(exact, line, length);
         (void)vs_account_parse((struct vs_slice){exact, length}, &account, &err);
@@ -199,7 +199,7 @@ static void credentials_are_read(void) {
                 {"Basic b3JkZXJzOnNlY3JldA==", "orders", "secret"},
                 {"Basic b3JkZXJzOnNlY3JldA", "orders", "secret"},
                 {"Basic OnNlY3JldA==", NULL, "secret"},
-                {"Basic b3JkZXJz", NULL, NULL}, /* no colon */
+                {"Basic b3JkZXJz", NULL, NULL},
                 {"Basic b3JkZ*Jz", NULL, NULL},
                 {"Bearer ", NULL, NULL},
                 {"Digest abc", NULL, NULL},
@@ -209,8 +209,8 @@ static void credentials_are_read(void) {
         struct vs_slice name, secret;
         bool is_read = access_credential_read(text(rows[i].header), buf, &name, &secret);
         if (is_read != (rows[i].secret != NULL)) CHECK_FAIL("'%s'", rows[i].header);
-        if (is_read && !(is_text(name, rows[i].name) && is_text(secret, rows[i].secret))) CHECK_FAIL("'%s'", rows[i].header);
-        /* reads nothing past the end of any prefix */
+        if (is_read && !(is_text(name, rows[i].name) && is_text(secret, rows[i].secret)))
+            CHECK_FAIL("'%s'", rows[i].header);
         for (size_t length = 0; length < strlen(rows[i].header); length++) {
             char *exact = malloc(length + 1);
             memcpy(exact, rows[i].header, length);
@@ -249,7 +249,8 @@ static void a_secret_that_is_gone_leaves_no_rights(void) {
     vs_gate_set(gate, accounts_of(web));
     CHECK(!access_grant_renew(&g, gate, &here) && g.is_lost && !g.account && strcmp(access_grant_name(&g), "default") == 0);
     CHECK(!access_grant_is_kept(&g, text("Bearer abc"), false));
-    vs_gate_set(gate, accounts_of(orders)); /* the client is back, but the connection must authenticate again */
+    /* the client is back in the file, but the connection must authenticate again */
+    vs_gate_set(gate, accounts_of(orders));
     CHECK(access_grant_renew(&g, gate, &here) && g.is_lost && !g.account);
     vs_gate_set(gate, accounts_of(web));
     access_grant_end(&g);

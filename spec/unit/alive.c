@@ -41,14 +41,14 @@ static void a_stuck_loop_is_not_alive(void) {
     pthread_t thread;
     sem_init(&ready, 0, 0), sem_init(&stuck, 0, 0), sem_init(&go_on, 0, 0);
     server.clock = vs_clock_system();
-    CHECK(vs_serve_alive(&server, 1000)); /* no loop runs, so none is stuck */
+    CHECK(vs_serve_alive(&server, 1000)); /* without a running loop none is stuck */
     NEED(pthread_create(&thread, NULL, serve, NULL) == 0);
     sem_wait(&ready);
     await_alive(true);
     kill(getpid(), SIGUSR2);
     sem_wait(&stuck);
     await_alive(false);
-    CHECK(vs_serve_alive(&server, 3600000)); /* not stuck for an hour yet */
+    CHECK(vs_serve_alive(&server, 3600000)); /* not yet stuck for an hour */
     sem_post(&go_on);
     await_alive(true);
     kill(getpid(), SIGTERM);

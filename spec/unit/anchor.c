@@ -44,7 +44,7 @@ static void sixteen_make_one_file(void) {
             reap(pids[i], false);
         for (int i = 1; i < 16; i++)
             CHECK(memcmp(keys[0], keys[i], VS_KEY_BYTES) == 0);
-        CHECK_EQ_U64(count_entries(folder), 1); /* and no other file remains */
+        CHECK_EQ_U64(count_entries(folder), 1);
     }
     munmap(gate, 4096);
 }
@@ -142,7 +142,7 @@ static void a_full_disk(void) {
     close(fd);
     CHECK(make(path, &out, &err) == VESTA_EIO);
     CHECK_HAS(err.text, "No space left on device");
-    CHECK(access(path, F_OK) != 0); /* no partial file has the name */
+    CHECK(access(path, F_OK) != 0); /* no partial file remains under the name */
     CHECK_EQ_U64(count_entries(disk), 1);
     CHECK(umount(disk) == 0);
 }
@@ -190,15 +190,15 @@ static void owners(void) {
     made(path); /* Rejected although root owns the folder: its owner could change the file at any time. */
     CHECK(chown(path, NOBODY, NOBODY) == 0);
     refuses(path, "belongs to user 65534");
-    CHECK(chown(folder, NOBODY, NOBODY) == 0); /* the other user's own folder, used by root */
+    CHECK(chown(folder, NOBODY, NOBODY) == 0); /* another user's folder, used by root */
     CHECK(look_at(path, &err) == VESTA_OK);
-    CHECK(chmod(folder, 01777) == 0); /* the owner of a folder like /tmp could move any file there */
+    CHECK(chmod(folder, 01777) == 0); /* the folder's owner could replace any file in it */
     CHECK(look_at(path, &err) == VESTA_EIO);
     CHECK_HAS(err.text, "is writable by everyone and belongs to user 65534");
     CHECK(chown(folder, 0, 0) == 0);
     refuses(path, "belongs to user 65534");
     CHECK(chown(path, 0, 0) == 0);
-    CHECK(look_at(path, &err) == VESTA_OK); /* root's own file in a folder like /tmp */
+    CHECK(look_at(path, &err) == VESTA_OK); /* root's own file in such a folder */
     CHECK(chmod(folder, 0777) == 0);
     CHECK(look_at(path, &err) == VESTA_EIO);
     CHECK_HAS(err.text, "could replace this file");
@@ -216,9 +216,9 @@ static void groups(void) {
     made(path);
     CHECK(chown(path, NOBODY, 4) == 0 && chmod(path, 0660) == 0);
     refuses(path, "belongs to user 65534");
-    CHECK(vs_anchor_read(path, 4, &found, &out, &err) == VESTA_OK && found); /* a named group */
+    CHECK(vs_anchor_read(path, 4, &found, &out, &err) == VESTA_OK && found); /* the caller named the group */
     CHECK(vs_anchor_read(path, 5, &found, &out, &err) == VESTA_EIO);
-    CHECK(chown(folder, 0, 4) == 0 && chmod(folder, 0770) == 0); /* a folder that the group shares */
+    CHECK(chown(folder, 0, 4) == 0 && chmod(folder, 0770) == 0); /* the group shares the folder */
     CHECK(look_at(path, &err) == VESTA_OK);
     CHECK(chown(folder, 0, 5) == 0);
     refuses(path, "belongs to user 65534");
@@ -255,7 +255,7 @@ static void notes(void) {
     CHECK_EQ_U64(now.header.incarnation, 99);
     CHECK_STR(now.header.store, "file:/elsewhere");
     CHECK(memcmp(now.header.key, was.header.key, VS_KEY_BYTES) == 0);
-    CHECK(unlink(path) == 0 && make(path, &other, &err) == VESTA_OK); /* another generator has the path now */
+    CHECK(unlink(path) == 0 && make(path, &other, &err) == VESTA_OK); /* now another generator has the path */
     CHECK(!vs_anchor_note(path, &was));
     CHECK(vs_anchor_read(path, -1, &found, &now, &err) == VESTA_OK && now.header.incarnation == 0);
     CHECK(unlink(path) == 0);

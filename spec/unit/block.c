@@ -8,7 +8,7 @@
 static size_t take_block(struct world *w, uint64_t n, uint64_t *ids, struct vesta_pause *pause) {
     struct vesta_block block = {0, 0, 0};
     if (vesta_next_block(&w->gen, n, &block, pause) != VESTA_OK) {
-        CHECK_EQ_U64(block.count, 0); /* untouched */
+        CHECK_EQ_U64(block.count, 0);
         return 0;
     }
     CHECK(block.count >= 1 && block.count <= n);

@@ -37,7 +37,7 @@ static void never_one_given_out_by_hand(void) {
             add(4, "/other.gen", true, NOON_MS, NOON_MS);
             add(9, "/other.gen", false, NOON_MS, NOON_MS - 60000);
             if (!vs_is_static(&lease.ns, 3)) {
-                CHECK_EQ_I64(choice(15, first), 3); /* its own worker id */
+                CHECK_EQ_I64(choice(15, first), 3);
                 continue;
             }
             for (uint64_t worker = 0; worker < 16; worker++)
@@ -53,7 +53,7 @@ static void never_one_given_out_by_hand(void) {
                 distinct += !seen[worker];
                 seen[worker] = true;
             }
-            CHECK_EQ_U64(distinct, left); /* each of them is chosen at some time */
+            CHECK_EQ_U64(distinct, left); /* each free worker id is chosen at some time */
         }
     lease.ns = (struct vs_ns_record){0};
 }
@@ -83,7 +83,7 @@ static void ones_own_number_still_held(void) {
     add(0, "/other.gen", true, NOON_MS, NOON_MS);
     add(1, OWN, true, NOON_MS + 3000, NOON_MS - 1000);
     CHECK_EQ_I64(choice(2, 5), 2);
-    CHECK_EQ_I64(choice(1, 5), 1); /* if there is no other */
+    CHECK_EQ_I64(choice(1, 5), 1); /* another process holds it, but no other worker id is left */
     listed[1].record.until = listed[0].record.until;
     CHECK_EQ_I64(choice(2, 5), 1);
 }
@@ -100,17 +100,17 @@ static void then_one_never_used(void) {
         if (worker >= 0 && worker <= 15) seen[worker] = true;
     }
     for (int i = 0; i < 16; i++)
-        CHECK(seen[i] == (i != 0 && i != 3 && i != 15)); /* each of them over time */
+        CHECK(seen[i] == (i != 0 && i != 3 && i != 15)); /* each free worker id is chosen at some time */
 }
 
 static void then_the_one_free_for_longest(void) {
     begin();
-    add(0, "/other.gen", true, NOON_MS - 90000, NOON_MS);           /* held */
+    add(0, "/other.gen", true, NOON_MS - 90000, NOON_MS);
     add(1, "/other.gen", false, NOON_MS + 3600000, NOON_MS - 5000); /* free, but ends far ahead */
     add(2, "/other.gen", false, NOON_MS - 5000, NOON_MS - 5000);
-    add(3, "/other.gen", true, NOON_MS - 20000, NOON_MS - 15001); /* expired */
+    add(3, "/other.gen", true, NOON_MS - 20000, NOON_MS - 15001); /* expired by 1 ms */
     CHECK_EQ_I64(choice(3, 12345), 3);
-    listed[3].record.written_ms = NOON_MS - 15000; /* not yet */
+    listed[3].record.written_ms = NOON_MS - 15000; /* does not expire yet */
     CHECK_EQ_I64(choice(3, 12345), 2);
 }
 
@@ -130,7 +130,7 @@ static void foreign_numbers_are_nobodys(void) {
     begin();
     for (uint64_t i = 0; i < 3; i++)
         add(i, "/other.gen", true, NOON_MS, NOON_MS);
-    add(100, OWN, false, NOON_MS, NOON_MS); /* not a worker id of this layout, because someone put a file there */
+    add(100, OWN, false, NOON_MS, NOON_MS); /* the layout has no such worker id, although a record exists */
     add(UINT64_MAX, "/other.gen", false, NOON_MS, NOON_MS);
     for (uint64_t random = 0; random < 100; random++)
         CHECK_EQ_I64(choice(3, random), 3);

@@ -172,7 +172,7 @@ static void wrong_answers_are_refused(void) {
     other = pause, other.why = VESTA_LEASE;
     CHECK(vesta_choose(gen, &other, 3) == VESTA_ENOTNOW);
     CHECK(vesta_choose(gen, &pause, 1023) == VESTA_OK);
-    CHECK(vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW); /* the question was answered */
+    CHECK(vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW); /* the question was answered already */
     CHECK_EQ_U64(worker_of_next(gen), 1023);
     CHECK(vesta_open(&opts, &private_gen, NULL) == VESTA_OK);
     CHECK(vesta_choose(private_gen, &pause, 3) == VESTA_ENOTNOW);
@@ -221,7 +221,7 @@ static void a_child_is_not_asked_what_its_parent_was(void) {
             vesta_choose(gen, &pause, 3) == VESTA_ENOTNOW && vesta_get_choice(gen, &choice, NULL) == VESTA_ENOTNOW;
         uint64_t id;
         for (int i = 0; good && vesta_next_wait(gen, &id, 1000000, &pause) != VESTA_OK; i++)
-            good = i < 20; /* The parent's keeper finishes its term first. */
+            good = i < 20; /* until the parent's keeper finishes its term */
         _exit(good ? 0 : 1);
     }
     int status = 1;
@@ -245,13 +245,13 @@ static bool is_asked_and_gets(struct vesta_gen *gen, uint64_t worker) {
 
 /* The child inherits its parent's question, and the records that the parent's keeper listed. It must not use them. */
 static void a_childs_own_keeper_asks_anew(void) {
-    vesta_close(holder_of(5)); /* its record is listed */
+    vesta_close(holder_of(5)); /* so that the store has a record of it */
     struct vesta_gen *gen = chooser("a.gen");
     int status = 1;
     asked(gen);
     pid_t child = fork();
     if (child == 0) _exit(is_asked_and_gets(gen, 15) ? 0 : 1);
-    vesta_close(gen); /* its keeper makes room for the child's */
+    vesta_close(gen); /* so that the child's keeper can start */
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
@@ -272,7 +272,7 @@ static void a_lost_number_is_told_with_the_next_question(void) {
     vesta_choice_free(choice);
     CHECK(vesta_choose(gen, &pause, 21) == VESTA_OK);
     CHECK_EQ_U64(worker_of_next(gen), 21);
-    CHECK(vesta_drop(gen) == VESTA_OK); /* no process claimed this one */
+    CHECK(vesta_drop(gen) == VESTA_OK); /* no other process claimed the dropped one */
     pause = asked(gen);
     choice = choice_of(gen);
     CHECK(choice && !choice->was_lost);

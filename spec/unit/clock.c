@@ -44,7 +44,7 @@ static void back_by(enum vesta_pacing pacing, int64_t us) {
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     int64_t begins = pacing == VESTA_PACING_HISTORY ? NOON - 250 + MS : NOON - 250;
     check_pause(&pause, VESTA_CLOCK_BACK, begins - (NOON - us), us, start - now_tick(&w));
-    CHECK_EQ_U64(atomic_load(&w.map->slot[0].tick), start); /* the pause moved nothing */
+    CHECK_EQ_U64(atomic_load(&w.map->slot[0].tick), start);
     wait_exactly(&w, &pause, last);
     world_close(&w);
 }
@@ -124,7 +124,7 @@ static void leap_confirmed(enum vesta_pacing pacing, int64_t us) {
     pass_us(&w.time, 20 * SECOND);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     check_pause(&pause, VESTA_CLOCK_AHEAD, 40 * SECOND, 0, 0);
-    CHECK_EQ_U64(cursor_of(&w), cursor); /* no id, and nothing moved */
+    CHECK_EQ_U64(cursor_of(&w), cursor);
     wait_exactly(&w, &pause, last);
     world_close(&w);
 }
@@ -178,7 +178,7 @@ static void a_full_unit_hides_no_leap(void) {
     step(&w, 30 * SECOND);
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
-    pass_us(&w.time, MINUTE); /* now the leap is trusted, and the clock is in the middle of the skipped time */
+    pass_us(&w.time, MINUTE); /* the leap is trusted now, and the clock is in the middle of the skipped time */
     uint64_t last = drain(&w, 0);
     CHECK_EQ_U64(last, now_tick(&w) + 7);
     pass_us(&w.time, MS);
@@ -251,7 +251,7 @@ static void boottime_that_leaps(void) {
         CHECK(tick != UINT64_MAX && tick > last);
         last = tick;
     }
-    pass_us(&w.time, DAY); /* suspend */
+    pass_us(&w.time, DAY); /* as after a suspend */
     CHECK_EQ_U64(next_tick(&w, &pause), now_tick(&w));
     world_close(&w);
 }
@@ -283,7 +283,7 @@ static void the_last_tick_of_the_layout(void) {
         size_t got = 0;
         CHECK(vesta_next_n(&w.gen, ids, 10, &got, &pause) == VESTA_OK);
         CHECK_EQ_U64(got, 10);
-        /* `ahead` would permit more, but the layout ends */
+        /* `ahead` would permit more ticks, but the layout ends */
         CHECK(vesta_next_n(&w.gen, ids, 64, &got, &pause) == VESTA_OK);
         CHECK_EQ_U64(got, 6);
         CHECK_EQ_U64(tick_of(&w.layout, ids[5]), vs_tick_end(&w.gen.shape) - 1);
@@ -341,7 +341,7 @@ static void spread_is_even_and_the_same_in_every_process(void) {
     CHECK(memcmp(one, two, sizeof one) == 0);
     for (int i = 0; i < UNITS; i++)
         same += one[i] == three[i];
-    CHECK(same < UNITS / 50); /* a hundredth by chance */
+    CHECK(same < UNITS / 50); /* a hundredth is equal by chance */
 }
 
 /* Leaf: a new millisecond begins below 100.  After 4095 comes the next millisecond, also below 100. */

@@ -57,7 +57,7 @@ static void a_clock_that_steps_refills_once(void) {
     CHECK_EQ_I64(at_once(&bucket, INT64_MAX / 4), 100);
 }
 
-/* One request may take more than the bucket has. Later requests wait until the debt is paid. */
+/* A request may take more tokens than the bucket has. Later requests wait until the debt is paid. */
 static void a_large_request_is_paid_for_behind(void) {
     struct access_bucket bucket = {0};
     int64_t now = 50 * SECOND_NS;
@@ -75,7 +75,6 @@ static void a_large_request_is_paid_for_behind(void) {
     }
 }
 
-/* Requests that wait are served in order, and a later request overtakes none of them. */
 static void turns_are_in_order(void) {
     struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
@@ -87,7 +86,6 @@ static void turns_are_in_order(void) {
     CHECK_EQ_I64(access_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
 }
 
-/* A request past its deadline is charged like any other. */
 static void no_patience_is_no_free_turn(void) {
     struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
@@ -261,7 +259,7 @@ static void one_that_takes_all_leaves_others_theirs(void) {
                 CHECK_FAIL("layout %zu, %d: %" PRIu64 " of %" PRId64, l, i, world.wanter[i].got, rate / 20);
             if (world.wanter[i].longest_us > 60000) CHECK_FAIL("layout %zu, %d waited %" PRId64 " us", l, i, world.wanter[i].longest_us);
         }
-        CHECK((double)world.total > (double)rate * 2 * least_of(l)); /* no ids are lost that the others leave */
+        CHECK((double)world.total > (double)rate * 2 * least_of(l)); /* the ids that the others leave are not lost */
     }
 }
 
@@ -341,7 +339,6 @@ static void a_rest_ends_it(void) {
     CHECK(!access_pool_is_shared(&world.pool));
 }
 
-/* A clock that does not move or that steps makes no ids. */
 static void a_clock_that_steps_fills_no_purse(void) {
     struct access_pool pool = {0};
     struct access_stake stake = {.weight = 1};

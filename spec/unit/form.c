@@ -75,7 +75,7 @@ static void check_digits_are_the_standards(void) {
     } rows[] = {
         {"{number}{luhn}", 7992739871, "79927398713"},                /* the usual example of Luhn's formula */
         {"{number}{luhn}", 453201511283036, "4532015112830366"},      /* a Visa number from the same examples */
-        {"{number}{luhn}", 0 + 1, "18"},                              /* doubled: 2, and 8 makes 10 */
+        {"{number}{luhn}", 0 + 1, "18"},                              /* 1 doubled is 2, and 8 makes it 10 */
         {"{number}{mod11}", 21825009, "218250097"},                   /* ORCID 0000-0002-1825-0097 */
         {"0000-0001-{number}{mod11}", 2146438, "0000-0001-2146438X"}, /* ISNI 0000 0001 2146 438X */
         {"{number}{mod97}", 794, "79444"},                            /* the example of ISO 7064 */
@@ -90,7 +90,6 @@ static void check_digits_are_the_standards(void) {
     }
 }
 
-/* A number that does not fit is neither widened nor restarted. */
 static void what_does_not_fit_is_an_error(void) {
     struct vs_form daily = parse(DAILY), plain = parse("{number:3}"), any = parse("{number}");
     struct vs_form month = parse("{month:%y%m}-{number:2}"), year = parse("{year:%Y}-{number:2}");
@@ -176,7 +175,7 @@ static void count_over_midnight(const char *name, const char *from) {
         last = number;
         memcpy(before, text, sizeof text);
     }
-    CHECK_EQ_I64(days, 2); /* the first day, and one change: no way back, whatever the hosts' clocks show */
+    CHECK_EQ_I64(days, 2); /* the first day and one change, so no day came back */
 }
 
 static void midnight_on_three_hosts(void) {
@@ -187,13 +186,13 @@ static void midnight_on_three_hosts(void) {
     count_over_midnight("America/St_Johns", "2010-11-07T02:29:54Z"); /* midnight, one minute before it comes back */
 }
 
-/* The zone's clocks go back over midnight, but a day that has begun does not end. */
 static void a_day_does_not_come_back(void) {
     struct vs_form form = parse(DAILY);
     struct vs_zone johns = zone_of("America/St_Johns");
     uint64_t counter = 1, number = take(&counter, vs_form_first(&form, &johns, instant("2010-11-07T02:30:30Z")));
     CHECK_EQ_U64(number, dated(2010, 11, 7, 1));
-    number = take(&counter, vs_form_first(&form, &johns, instant("2010-11-07T02:31:30Z"))); /* the 6th again */
+    /* the zone's date is the 6th again */
+    number = take(&counter, vs_form_first(&form, &johns, instant("2010-11-07T02:31:30Z")));
     CHECK_EQ_U64(number, dated(2010, 11, 7, 2));
 }
 
@@ -346,12 +345,12 @@ static void forms_that_are_huge(void) {
     text[sizeof text - 1] = '\0';
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
     CHECK_HAS(err.text, "128 characters at most");
-    snprintf(text, sizeof text, "%060d{number:4}", 0); /* 64 */
+    snprintf(text, sizeof text, "%060d{number:4}", 0); /* 64 characters */
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_OK);
     snprintf(text, sizeof text, "%060d{number:5}", 0);
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
     CHECK_HAS(err.text, "more than 64 characters");
-    snprintf(text, sizeof text, "%046d{number}", 0); /* up to 19 digits */
+    snprintf(text, sizeof text, "%046d{number}", 0); /* a number may add up to 19 digits */
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
     *text = '\0';
     for (int i = 0; i < 17; i++)
@@ -359,7 +358,6 @@ static void forms_that_are_huge(void) {
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
 }
 
-/* Forms made of random parts: if one is valid, its numbers can be written and read back. */
 static void forms_of_any_words(void) {
     static const char *const words[] = {"{number}",
                                         "{number:3}",

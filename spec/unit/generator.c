@@ -59,7 +59,7 @@ static void closing_a_fresh_slot_releases_nothing(void) {
     CHECK(!vs_slot_cursor(&w.map->slot[slot], &cursor));
     CHECK(!vs_slot_close(&w.map->slot[slot], &cursor));
     CHECK_EQ_U64(cursor, 99);
-    vs_slot_publish(w.map, slot, from + 8, 0); /* closed for ever */
+    vs_slot_publish(w.map, slot, from + 8, 0); /* it stays closed */
     CHECK(!vs_slot_cursor(&w.map->slot[slot], &cursor));
     world_close(&w);
 }
@@ -95,8 +95,8 @@ static void an_issuer_goes_on_in_the_newer_slot(void) {
     int newer = grant(&w, 6, cursor, cursor + 100);
     CHECK_EQ_I64(newer, old + 1);
     CHECK_EQ_U64(next_tick(&w, &pause), cursor);
-    vs_slot_publish(w.map, old, cursor + 1000, 0); /* a keeper that slept: the slot is neither reopened nor made
-                                                      active again */
+    /* A keeper that slept publishes late. The slot is neither reopened nor made active again. */
+    vs_slot_publish(w.map, old, cursor + 1000, 0);
     CHECK_EQ_I64(vs_map_active(w.map), newer);
     CHECK(!vs_slot_cursor(&w.map->slot[old], &cursor));
     world_close(&w);
@@ -123,7 +123,7 @@ static void slots_end_and_are_never_used_twice(void) {
     }
     for (int i = 0; i < 3; i++)
         CHECK_EQ_I64(vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {7, 7}, .from = 0}), -1);
-    atomic_store(&w.map->shared.slots_used, UINT32_MAX); /* a keeper that asked four billion times */
+    atomic_store(&w.map->shared.slots_used, UINT32_MAX); /* as if a keeper had claimed four billion times */
     for (int i = 0; i < 3; i++)
         CHECK_EQ_I64(vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {7, 7}, .from = 0}), -1);
     world_close(&w);
@@ -138,7 +138,7 @@ static void limit_and_pass_only_rise(void) {
     uint64_t from = now_tick(&w);
     int slot = grant(&w, 5, from, from + 100);
     CHECK_EQ_U64(next_tick(&w, &pause), from);
-    CHECK_EQ_U64(atomic_load(&w.map->slot[slot].pass), from + 8); /* the clock's unit, not the lease */
+    CHECK_EQ_U64(atomic_load(&w.map->slot[slot].pass), from + 8); /* the end of the clock's unit, not of the lease */
     vs_slot_raise(&w.map->slot[slot], from + 50, 0);
     CHECK_EQ_U64(atomic_load(&w.map->slot[slot].limit), from + 100);
     pass_us(&w.time, -10 * MS);
@@ -186,7 +186,6 @@ static void *hammer(void *arg) {
     return NULL;
 }
 
-/* If the unit is exhausted and time does not move, each thread moves the word by at most one, however often it asks. */
 static void refusal_costs_one_tick_a_thread(void) {
     struct world w;
     pthread_t threads[HAMMERS];
@@ -249,7 +248,7 @@ static void check_ticks(const struct world *w, const uint64_t *ids, size_t n, ui
         CHECK_EQ_U64(tick_of(&w->layout, ids[i]), first + i);
 }
 
-/* The wait of a pause is exact: one microsecond earlier there is no id, then there is one. */
+/* Checks that the wait of a pause is exact: one microsecond earlier there is no id, then there is one. */
 static uint64_t wait_exactly(struct world *w, const struct vesta_pause *pause) {
     struct vesta_pause again;
     uint64_t before = cursor_of(w), id = 0;
@@ -316,7 +315,6 @@ static void batches_stop_at_the_lease(void) {
     }
 }
 
-/* Single ids and batches are mixed at random while time moves at random.  Ticks only rise. */
 static void mixed_calls_only_grow(void) {
     struct world w;
     struct vesta_pause pause;
@@ -353,14 +351,14 @@ static void deadline_stops_only_where_time_moves(void) {
         int slot = vs_slot_take(w.map, &(struct vs_claim){.worker = 5, .owner = {1, 2}, .from = from});
         vs_slot_publish(w.map, slot, vs_tick_end(&w.gen.shape), WORLD_BOOT_US + 100);
         CHECK_EQ_U64(next_tick(&w, &pause), from);
-        pass_us(&w.time, 100); /* past the deadline, but the unit's ids may be issued whatever the clock shows */
+        pass_us(&w.time, 100); /* past the deadline, but the unit's ids may still be issued */
         CHECK_EQ_U64(next_tick(&w, &pause), from + 1);
         pass_us(&w.time, MS);
         while (cursor_of(&w) < from + 8 && next_tick(&w, &pause) != UINT64_MAX)
             ;
         CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
         check_pause(&pause, VESTA_LEASE, VS_LEASE_POLL_US, 0, 0);
-        vs_slot_raise(&w.map->slot[slot], 0, w.time.boot_us + SECOND); /* renewed */
+        vs_slot_raise(&w.map->slot[slot], 0, w.time.boot_us + SECOND); /* the keeper renewed the lease */
         CHECK(next_tick(&w, &pause) != UINT64_MAX);
         world_close(&w);
     }
@@ -378,7 +376,7 @@ static void only_this_file_of_this_boot_is_trusted(void) {
     CHECK(!vs_map_trusted(&header, &now));
     header.dev = 7, header.ino = 1235;
     CHECK(!vs_map_trusted(&header, &now));
-    header.ino = 1234, header.born_ns = 98; /* a restored copy that got the removed file's inode number */
+    header.ino = 1234, header.born_ns = 98; /* like a restored copy that got the removed file's inode number */
     CHECK(!vs_map_trusted(&header, &now));
     header.born_ns = 99, header.boot_id[35] = '2';
     CHECK(!vs_map_trusted(&header, &now));

@@ -61,7 +61,7 @@ static void own_ids_are_recognised(void) {
     }
 }
 
-/* Fields that are random, taken from an address, or counted up without restarting. */
+/* Returns whether the field is random, taken from an address, or counted up without restarting. */
 static bool is_drawn(const char *preset, const struct vesta_field *f) {
     static const char *const drawn[] = {
         "butterfly seq", "butterfly-v1.0.1 seq", "sonyflake machine", "sonyflake-v2 machine", "instagram seq",
@@ -74,13 +74,14 @@ static bool is_drawn(const char *preset, const struct vesta_field *f) {
     return false;
 }
 
-/* A random number, more often a small one. */
+/* Returns a random number, more often a small one. */
 static uint64_t usual_value(const struct vesta_field *f, uint64_t *dice) {
-    uint64_t any = roll(dice) & f->max; /* before the next roll, so that every build has the same order */
+    /* a separate statement, so that the order of rolls does not depend on the compiler */
+    uint64_t any = roll(dice) & f->max;
     return any >> roll_below(dice, f->width);
 }
 
-/* An id of the last three years as generators make it: mostly sequence 0, and more often a small worker id. */
+/* Returns an id of the last three years as generators make it: mostly sequence 0, and more often a small worker id. */
 static uint64_t usual_id(const char *preset, const struct vesta_layout *l, uint64_t *dice) {
     int64_t end = vesta_layout_end_ms(l), until = end < NOW_MS ? end : NOW_MS, ago = INT64_C(94608000000);
     if (until - ago < l->epoch_ms) ago = until - l->epoch_ms;
@@ -99,16 +100,16 @@ static uint64_t usual_id(const char *preset, const struct vesta_layout *l, uint6
     return id;
 }
 
-/* Ids show the bits and the unit of the time.  Layouts that agree in these differ only in the epoch, which the bits do
- * not show, so only a known time distinguishes them. */
+/* Returns whether the guess has the same bits and unit of time. Layouts that agree in these differ only in the epoch,
+ * which only a known time reveals. */
 static bool reads_the_same_time(const char *name, const struct vesta_layout *l) {
     if (strcmp(name, "none") == 0) return false;
     struct vesta_layout other = parsed(name);
     return other.unit_us == l->unit_us && other.field[other.time].shift == l->field[l->time].shift;
 }
 
-/* Fewer hits for presets with a random clock id below the time, with a random worker id above it, or with a rare unit.
- */
+/* Presets with a random clock id below the time, with a random worker id above it, or with a rare unit have fewer
+ * hits. */
 static int hits_wanted(const char *preset) {
     static const struct {
         const char *name;

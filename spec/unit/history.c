@@ -94,7 +94,7 @@ static void looks_within_a_stretch_change_nothing(void) {
     end();
 }
 
-/* This happens after a suspend, or if an event loop hung. */
+/* The gap is like a suspend, or an event loop that hung. */
 static void a_gap_stays_empty(void) {
     begin();
     pass(10);
@@ -133,7 +133,7 @@ static void who_knows_some_is_told_the_rest(void) {
     pass(10);
     CHECK_HAS(told_since(0, &since), "\"ids\":[6,7],\"refused\":[0,0]}");
     CHECK_STR(told_since(0, &since), "");
-    pass(VS_HISTORY_STEPS * 10 * 2); /* the hour is over, so the client's intervals are all gone */
+    pass(VS_HISTORY_STEPS * 10 * 2); /* after an hour all intervals that the reader had are gone */
     CHECK_HAS(told_since(0, &since), "\"ids\":[null,null,");
     end();
 }

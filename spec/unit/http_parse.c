@@ -214,7 +214,7 @@ static void keeps_heads(void) {
     for (size_t i = 0; i < VS_COUNT(texts); i++)
         for (size_t j = 0; j < VS_COUNT(texts); j++) {
             reads_as_parsed(&heads, 7, texts[i], strlen(texts[i]));
-            reads_as_parsed(&heads, 7 + VS_HEADS, texts[j], strlen(texts[j])); /* in the same cache slot */
+            reads_as_parsed(&heads, 7 + VS_HEADS, texts[j], strlen(texts[j])); /* uses the same cache slot */
             reads_as_parsed(&heads, 8, texts[j], strlen(texts[j]));
         }
 }

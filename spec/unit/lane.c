@@ -23,7 +23,7 @@ static void open_plain(struct world *w) {
     grant_all(w, 5);
 }
 
-/* The tick of a lane's next id, or UINT64_MAX and the pause. */
+/* Returns the tick of a lane's next id, or UINT64_MAX and the pause. */
 static uint64_t lane_tick(struct world *w, struct vesta_lane *lane, struct vesta_pause *pause) {
     const uint64_t untouched = 0x5eed;
     uint64_t id = untouched;
@@ -39,8 +39,8 @@ static bool may_issue(const char *text) {
     return !layout.read_only && vesta_layout_end_ms(&layout) > NOON / 1000;
 }
 
-/* Compared with an equal generator that issues batches of one: the ids are the same, whatever the length of the runs.
- */
+/* Compares a lane with an equal generator that issues batches of one. The ids must be equal for every length of
+ * runs. */
 static void compare_twins(const char *text, uint64_t n) {
     struct world twin, w;
     struct vesta_pause pause;
@@ -88,7 +88,8 @@ static void lanes_interleave(void) {
     uint64_t first = lane_tick(&w, a, &pause);
     CHECK_EQ_U64(lane_tick(&w, b, &pause), first + 4);
     CHECK_EQ_U64(next_tick(&w, &pause), first + 8);
-    for (uint64_t i = 1; i < 4; i++) { /* smaller than the ids issued before, but the lane's own ids ascend */
+    /* these ids are smaller than those issued before, but the lane's own ids ascend */
+    for (uint64_t i = 1; i < 4; i++) {
         CHECK_EQ_U64(lane_tick(&w, a, &pause), first + i);
         CHECK_EQ_U64(lane_tick(&w, b, &pause), first + 4 + i);
     }
@@ -133,9 +134,9 @@ static void what_is_left_is_given_back(void) {
     for (uint64_t i = 1; i < 7; i++)
         CHECK_EQ_U64(lane_tick(&w, lane, &pause), first + i);
     vesta_lane_close(lane);
-    CHECK_EQ_U64(next_tick(&w, &pause), first + 7); /* no hole */
+    CHECK_EQ_U64(next_tick(&w, &pause), first + 7); /* the cursor is back, so there is no hole */
     lane = opened(&w, 20);
-    vesta_lane_close(lane); /* the lane took nothing */
+    vesta_lane_close(lane); /* no id was taken from its run */
     CHECK_EQ_U64(next_tick(&w, &pause), first + 8);
     world_close(&w);
 }
@@ -147,7 +148,7 @@ static void not_where_the_cursor_has_moved_on(void) {
     struct vesta_lane *lane = opened(&w, 20), *other = opened(&w, 20);
     uint64_t first = lane_tick(&w, lane, &pause);
     CHECK_EQ_U64(lane_tick(&w, other, &pause), first + 20);
-    vesta_lane_close(lane); /* 19 holes */
+    vesta_lane_close(lane); /* leaves 19 holes */
     CHECK_EQ_U64(cursor_of(&w), first + 40);
     vesta_lane_close(other);
     CHECK_EQ_U64(cursor_of(&w), first + 21);
@@ -166,7 +167,7 @@ static void lanes_that_end_one_by_one_leave_no_hole(void) {
         lane_tick(&w, lanes[i], &pause);
     }
     for (int i = 5; i-- > 0;) {
-        for (int more = 0; more < (i ? 7 : 0); more++) /* the whole run, except for the first lane */
+        for (int more = 0; more < (i ? 7 : 0); more++) /* uses up the run of every lane but the first */
             lane_tick(&w, lanes[i], &pause);
         vesta_lane_close(lanes[i]);
     }
@@ -184,7 +185,7 @@ static void a_run_ends_with_its_lease(void) {
     struct vesta_lane *lane = opened(&w, 10);
     uint64_t first = lane_tick(&w, lane, &pause);
     CHECK(vs_slot_close(&w.map->slot[0], &cursor));
-    CHECK_EQ_U64(cursor, first + 10); /* after the ticks that the lane holds */
+    CHECK_EQ_U64(cursor, first + 10); /* after the run that the lane holds */
     CHECK_EQ_U64(lane_tick(&w, lane, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "lease");
     grant(&w, 6, cursor, vs_tick_end(&w.gen.shape));
@@ -208,7 +209,7 @@ static void a_closed_slot_takes_nothing_back(void) {
     world_close(&w);
 }
 
-/* The closing process was killed: the slot is still open, and issues single ids. */
+/* The closing process was killed, so the slot is still open and issues single ids. */
 static void a_slot_that_is_about_to_close(void) {
     struct world w;
     struct vesta_pause pause;
@@ -223,7 +224,6 @@ static void a_slot_that_is_about_to_close(void) {
     world_close(&w);
 }
 
-/* Near the end of the ticks that the clock allows, runs get shorter, and then there is none. */
 static void a_run_is_no_longer_than_there_is_room(void) {
     struct world w;
     struct vesta_pause pause;

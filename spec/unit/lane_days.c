@@ -50,7 +50,7 @@ static void end(struct vesta_gen *gen, struct vesta_lane *lane, size_t ids) {
 static struct vesta_gen *kept_gen;
 static struct vesta_lane *kept;
 
-/* With libc's fork, and with clone(2), which runs no handlers. */
+/* Forks with libc's fork, or with clone(2), which runs no fork handlers. */
 static pid_t fork_by(bool is_raw) {
     return is_raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
 }
@@ -60,7 +60,7 @@ static void kept_over_a_fork(void) {
         begin(&kept_gen, &kept, 64);
         for (int i = 0; i < 4; i++) {
             pid_t child = fork_by(is_raw);
-            if (child == 0) { /* it issues ids, and returns none of its parent's run */
+            if (child == 0) { /* the child issues ids, and returns none of its parent's run */
                 struct vesta_pause pause;
                 uint64_t id;
                 for (int n = 0; n < 100 && vesta_lane_next(kept, &id, &pause) == VESTA_OK; n++)
@@ -76,7 +76,6 @@ static void kept_over_a_fork(void) {
     }
 }
 
-/* A child that only closes the lane: the run in it belongs to the parent. */
 static void a_child_gives_back_nothing(void) {
     begin(&kept_gen, &kept, 64);
     pid_t child = fork();
@@ -221,7 +220,7 @@ static void kept_over_a_failstop(void) {
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
-    CHECK_STR(vesta_why_name((enum vesta_why)refused_why(lane)), "failstop"); /* 63 ids of its run were left */
+    CHECK_STR(vesta_why_name((enum vesta_why)refused_why(lane)), "failstop"); /* although 63 ids of its run were left */
     end(gen, lane, 1);
 }
 
@@ -241,13 +240,13 @@ static void used_by_two_threads(void) {
     uint64_t given[2] = {0, 0};
     begin(&kept_gen, &kept, 64);
     vesta_lane_close(kept);
-    kept = lane_of(kept_gen, 64); /* no thread owns it yet */
+    kept = lane_of(kept_gen, 64); /* the thread that uses it first will own it */
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, use_the_kept_one, &given[i]) == 0);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     CHECK(given[0] > 0 || given[1] > 0);
-    CHECK(given[0] == 0 || given[1] == 0); /* one thread owns it, and the other is rejected each time */
+    CHECK(given[0] == 0 || given[1] == 0); /* one thread owned it, and the other was always rejected */
     end(kept_gen, kept, 20000);
 }
 
@@ -265,7 +264,7 @@ static void restless(uint64_t dice) {
         if (child == 0) {
             for (int i = 0; i < 70; i++)
                 take(lane);
-            _exit(0); /* the run that it began stays open */
+            _exit(0); /* leaves the run that it began open */
         }
         if (child > 0) waitpid(child, NULL, 0);
         vesta_lane_close(lane);

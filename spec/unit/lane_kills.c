@@ -34,7 +34,7 @@ static void *memory_for(size_t size) {
     return at;
 }
 
-/* Ids that will be stored in one word of bits. */
+/* Collects ids whose bits are in the same word. */
 struct sheaf {
     uint64_t word, mask, last, number;
 };
@@ -58,7 +58,7 @@ static void look_at(struct sheaf *sheaf, uint64_t id) {
     sheaf->number = number;
     at += number * SPAN;
     if (at / 64 != sheaf->word || sheaf->mask >> at % 64 & 1)
-        put_down(sheaf); /* the second one is counted as a duplicate */
+        put_down(sheaf); /* put down first, so that a repeated id is counted as a duplicate */
     sheaf->word = at / 64;
     sheaf->mask |= (uint64_t)1 << at % 64;
 }
@@ -110,7 +110,7 @@ static void worker(uint64_t dice) {
 static uint64_t start(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return ((uint64_t)now.tv_sec - 1577836800 - 60) << SEQ_BITS; /* of the layout's epoch, some time ago */
+    return ((uint64_t)now.tv_sec - 1577836800 - 60) << SEQ_BITS; /* a minute ago, counted from the layout's epoch */
 }
 
 static void counted(void) {

@@ -43,7 +43,7 @@ static uint64_t open_burst(struct world *w, uint64_t ahead_units) {
     grant_all(w, 5);
     w->clock.unix_us = count_unix_us;
     vs_gen_read_late(&w->gen, show_late_s, show_late_us);
-    late_us = NOON - NOON % 4000; /* the kernel's last tick */
+    late_us = NOON - NOON % 4000; /* at the kernel's last tick */
     CHECK_EQ_U64(next_tick(w, &pause), now_tick(w));
     CHECK_EQ_U64(take_n(w, ids, VS_LATE_FROM, &pause), VS_LATE_FROM);
     return now_tick(w);
@@ -77,9 +77,9 @@ static void a_late_clock_opens_no_second(void) {
     open_late(&w);
     uint64_t t = now_tick(&w);
     CHECK_EQ_U64(next_with(&w, true), t);
-    late_s++; /* wrong: the next second has not begun */
+    late_s++; /* ahead, although the next second has not begun */
     CHECK_EQ_U64(next_with(&w, true), t + 1);
-    late_s -= 2; /* behind, until its tick shows the second that another thread has begun */
+    late_s -= 2; /* behind the second that another thread has begun */
     CHECK_EQ_U64(next_with(&w, true), t + 2);
     late_s = -EPOCH_US; /* far before the epoch */
     CHECK_EQ_U64(next_with(&w, true), t + 3);
@@ -94,7 +94,7 @@ static void a_step_back_is_met_by_the_late_clock(void) {
     open_late(&w);
     next_with(&w, true);
     w.time.unix_us -= 3 * SECOND;
-    late_s -= 3; /* setting the clock changes both */
+    late_s -= 3; /* setting the clock also changes the late clock */
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_back");
     world_close(&w);
@@ -134,7 +134,6 @@ static void a_clock_that_stands_is_believed_for_a_run(void) {
     world_close(&w);
 }
 
-/* Unless the late clock confirms the unit, the exact clock is read. */
 static void a_late_clock_ends_a_unit_and_opens_none(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), next = VS_LATE_FROM + 1;
@@ -158,7 +157,7 @@ static void a_burst_ends_where_the_clock_is_set_back(void) {
     struct vesta_pause pause;
     open_burst(&w, 0);
     w.time.unix_us -= 3 * SECOND;
-    late_us -= 3 * SECOND; /* setting the clock changes both */
+    late_us -= 3 * SECOND; /* setting the clock also changes the late clock */
     CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "clock_back");
     world_close(&w);
@@ -169,8 +168,8 @@ static void ahead_of_the_clock_the_late_one_is_not_asked(void) {
     struct world w;
     uint64_t ids[1024], t = open_burst(&w, 1);
     struct vesta_pause pause;
-    take_n(&w, ids, 1023 - VS_LATE_FROM, &pause);    /* the rest of this unit, */
-    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and part of the next unit, which has not begun */
+    take_n(&w, ids, 1023 - VS_LATE_FROM, &pause);    /* uses up the rest of this unit, */
+    CHECK_EQ_U64(take_n(&w, ids, 200, &pause), 200); /* and a part of the next unit, which has not begun */
     CHECK_EQ_U64(next_with(&w, true), t + 1024 + 200);
     pass_us(&w.time, 1000);
     CHECK_EQ_U64(next_with(&w, true), t + 1024 + 201); /* no caller has seen yet that the next unit has begun */
@@ -198,7 +197,7 @@ static void where_the_late_clock_is_read(void) {
     CHECK(!reads_late("snowflake", VESTA_PACING_CLOCK));
     CHECK(reads("snowflake", VESTA_PACING_CLOCK, false));
     CHECK(!reads("snowflake", VESTA_PACING_HISTORY, false));
-    CHECK(!reads("yitter", VESTA_PACING_CLOCK, false)); /* 64 ids a millisecond */
+    CHECK(!reads("yitter", VESTA_PACING_CLOCK, false)); /* it has only 64 ids per millisecond */
     CHECK(!reads_late("sign:1 time:31 seq:3 worker:29 unit=100ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK));
     /* rejected because its seconds begin within a second of the clock */
     CHECK(!reads_late("sign:1 time:31 seq:3 worker:29 unit=1s epoch=2020-01-01T00:00:00.250Z", VESTA_PACING_CLOCK));
@@ -206,7 +205,6 @@ static void where_the_late_clock_is_read(void) {
     CHECK(!reads_late("time:35 seq:25 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK));
 }
 
-/* Tests the clock of this machine. */
 static void the_late_clock_is_of_the_past(void) {
     const struct vesta_clock *machine = vs_clock_system();
     for (int i = 0; i < 100000; i++) {

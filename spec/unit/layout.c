@@ -8,7 +8,7 @@ static void check_round_trip(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX], again[VESTA_LAYOUT_TEXT_MAX];
     CHECK_EQ_U64(vesta_layout_text(layout, text), strlen(text));
     struct vesta_layout back = parsed(text);
-    back.read_only = layout->read_only; /* the name of a preset may be rejected although its fields are not */
+    back.read_only = layout->read_only; /* the preset's name can be read-only although its fields are not */
     CHECK(memcmp(&back, layout, sizeof back) == 0);
     vesta_layout_text(&back, again);
     CHECK_STR(again, text);
@@ -19,7 +19,7 @@ static void presets_are_canonical(void) {
     int i = 0;
     for (; vesta_preset_at(i); i++) {
         struct vesta_layout by_name = parsed(vesta_preset_at(i)->name), by_text = parsed(vesta_preset_at(i)->text);
-        by_text.read_only = by_name.read_only; /* the name may be rejected although its fields are not */
+        by_text.read_only = by_name.read_only; /* the preset's name can be read-only although its fields are not */
         CHECK(memcmp(&by_name, &by_text, sizeof by_name) == 0);
         vesta_layout_text(&by_name, text);
         CHECK_STR(text, vesta_preset_at(i)->text);
@@ -37,7 +37,7 @@ static void the_start_of_sequences_is_no_part_of_a_layouts_name(void) {
     struct vesta_layout now = parsed("tsid"), before = parsed("tsid seq_start=spread:1"), other = parsed("tsid epoch=0");
     CHECK_STR(vs_layout_shown("tsid seq_start=spread:1"), "tsid");
     CHECK_STR(vs_layout_shown(vesta_preset_at(0)->text), vesta_preset_at(0)->name);
-    CHECK_STR(vs_layout_shown("leaf"), "leaf"); /* snowflake has the same ids */
+    CHECK_STR(vs_layout_shown("leaf"), "leaf"); /* not replaced by snowflake, which has the same ids */
     CHECK_STR(vs_layout_shown("tsid epoch=0"), "tsid epoch=0");
     CHECK(vs_layout_is_same(&now, &before));
     CHECK(!vs_layout_is_same(&now, &other));
@@ -387,12 +387,13 @@ static void random_text(uint64_t *dice, char *text, size_t size) {
     }
     used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 8)],
                              roll_below(dice, VS_EPOCH_MS_MAX + 1));
-    if (roll_below(dice, 2) && widths[1] < 32) /* to spread, the sequence must be lowest */
+    if (roll_below(dice, 2) && widths[1] < 32) /* spread requires the sequence in the lowest bits */
         snprintf(text + used, size - used, " seq_start=spread:%" PRIu64,
                  order[count - 1] == 1 ? 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1) : 1);
 }
 
-/* Rejected by the preset's name, or because the cursor has too few bits.  The same fields written out are accepted. */
+/* These are read-only because of the preset's name, or because the cursor has too few bits. The same fields written out
+ * can issue ids. */
 static void some_are_only_read(void) {
     static const struct {
         const char *text, *why;

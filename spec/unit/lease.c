@@ -17,7 +17,7 @@ static void a_number_nobody_had(void) {
     CHECK(did.ns.incarnation != 0);
     ns = did.ns;
     reply(VS_STORE_OK, NULL);
-    DID(VS_DO_NS_READ); /* the stored record decides, not the one that was requested */
+    DID(VS_DO_NS_READ); /* the namespace is read again, because the stored record counts, not the requested one */
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, NULL);
@@ -67,7 +67,7 @@ static void a_free_number(void) {
     uint64_t now = tick_now();
     claims_from("/other.gen", false, NOON_MS - 1000, now);
     claims_from("/other.gen", false, NOON_MS + 3000, now + TICKS(3000));
-    claims_from("/other.gen", false, NOON_MS + 10000, now + TICKS(10000)); /* S ahead is still accepted */
+    claims_from("/other.gen", false, NOON_MS + 10000, now + TICKS(10000)); /* within the limit S, so still accepted */
 }
 
 static void an_expired_number(void) {
@@ -108,7 +108,7 @@ static void a_number_that_another_holds(void) {
     DID(VS_DO_TAKE);
     start_reading();
     r.written_ms = NOON_MS;
-    for (int i = 0; i < 200; i++) { /* the holder renews all the time, and the engine asks once a second */
+    for (int i = 0; i < 200; i++) { /* the holder keeps renewing, and the engine asks once a second */
         r.written_ms += 1000;
         reply(VS_STORE_OK, &r);
         SLEEPS_MS(1000);
@@ -152,7 +152,7 @@ static void the_namespaces_floor(void) {
     CHECK_EQ_U64(did.from, tick_now() + TICKS(60000));
 }
 
-/* In microseconds it would overflow to a time before 1970. */
+/* The floor would overflow in microseconds, to a time before 1970. */
 static void a_floor_beyond_all_time(void) {
     start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
     ns.floor_ms = INT64_MAX;
@@ -175,7 +175,7 @@ static void a_lost_race_takes_a_fresh_slot_and_looks_again(void) {
     r.held = false;
     reply(VS_STORE_OK, &r);
     DID(VS_DO_TAKE);
-    CHECK_EQ_I64(did.slot, -1); /* a claim that was sent keeps its slot for ever */
+    CHECK_EQ_I64(did.slot, -1); /* a new slot, because a claim that was sent keeps its slot for good */
     slot(1);
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.old_ver, 9);
@@ -227,11 +227,11 @@ static void an_unknown_claim_that_did_not(void) {
         if (i > 0) rest_of_ms(1000);
         DID(VS_DO_READ);
         reply(VS_STORE_OK, &r);
-        DID(VS_DO_SWAP); /* the same token: if the first one arrives after all, it is ours */
+        DID(VS_DO_SWAP); /* under the same token, so that the claim is ours if the first write arrives late */
         CHECK_EQ_U64(did.record.owner[0], asked.owner[0]);
         CHECK_EQ_U64(did.old_ver, 9);
     }
-    reply(VS_STORE_CONFLICT, &asked); /* the first one did arrive */
+    reply(VS_STORE_CONFLICT, &asked); /* the first write did arrive */
     rest_of_ms(1000);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &asked);
@@ -246,7 +246,7 @@ static void an_unknown_claim_that_another_won(void) {
     reply(VS_STORE_UNKNOWN, NULL);
     struct vs_record r = record_of("/other.gen", true, NOON_MS + 5000);
     reply(VS_STORE_OK, &r);
-    DID(VS_DO_READ); /* from the start */
+    DID(VS_DO_READ); /* starts from the beginning */
     r.held = false;
     reply(VS_STORE_OK, &r);
     DID(VS_DO_TAKE);
@@ -328,7 +328,7 @@ static void another_constant(void) {
     record.field[0].fixed = 1;
     vesta_layout_text(&record, ns.layout);
     wake();
-    for (int i = 0; i < 2; i++) { /* on every attempt */
+    for (int i = 0; i < 2; i++) { /* each attempt fails for the same reason */
         reply(VS_STORE_OK, NULL);
         SLEEPS_MS(10000);
         CHECK_HAS(lease.said, "the namespace has sign:1=0, not sign:1: open a new generator file with that constant");

@@ -32,12 +32,13 @@ static int writes_at_rest(int periods) {
 }
 
 static void an_idle_holder_keeps_its_window(void) {
-    start_held(); /* a worker id set by hand: a window of 5 s, of which a third has passed after two periods of 1.5 s */
+    /* A worker id that is assigned by hand has a window of 5 s. A third of it has passed after two periods of 1.5 s. */
+    start_held();
     CHECK_EQ_I64(writes_at_rest(1000), 500);
     start_held();
     lease.timing = vs_lease_timing_file;
-    CHECK(writes_at_rest(2) == 1); /* the long period */
-    CHECK_EQ_I64(writes_at_rest(40 * 60), 58); /* per hour */
+    CHECK(writes_at_rest(2) == 1);             /* its renewal period is long */
+    CHECK_EQ_I64(writes_at_rest(40 * 60), 58); /* writes per hour */
 }
 
 static void a_busy_holder_renews_ahead_of_need(void) {
@@ -45,7 +46,7 @@ static void a_busy_holder_renews_ahead_of_need(void) {
     for (int i = 0; i < 1000; i++) {
         pass_ms(1500);
         ev.cursor = tick_now() + 5;
-        CHECK(record.until > ev.cursor); /* the window never ended */
+        CHECK(record.until > ev.cursor); /* the window did not end in between */
         wake();
         DID(VS_DO_SWAP);
         CHECK_EQ_U64(did.old_ver, record.ver);
@@ -76,7 +77,8 @@ static void a_bound_is_never_lowered(void) {
     wake();
     DID(VS_DO_SWAP);
     CHECK(did.record.until >= record.until);
-    CHECK_EQ_U64(did.record.until, lease.from + 1 + TICKS(5000)); /* from the cursor, because the clock is behind it */
+    /* counted from the cursor, because the clock is behind it */
+    CHECK_EQ_U64(did.record.until, lease.from + 1 + TICKS(5000));
 }
 
 static void nothing_past_the_layouts_end(void) {
@@ -116,11 +118,11 @@ static void a_late_write_of_ones_own(void) {
     uint64_t asked = did.record.until;
     reply(VS_STORE_UNKNOWN, NULL);
     DID(VS_DO_READ);
-    reply(VS_STORE_OK, &record); /* not arrived yet */
+    reply(VS_STORE_OK, &record); /* the write has not arrived yet */
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.old_ver, record.ver);
     record.ver++, record.until = asked;
-    reply(VS_STORE_CONFLICT, &record); /* arrived: it is ours, so nothing is lost */
+    reply(VS_STORE_CONFLICT, &record); /* the write has arrived and is our own, so nothing is lost */
     rest_of_ms(1000);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &record);
@@ -152,7 +154,7 @@ static void a_lease_that_another_took(void) {
     CHECK_EQ_I64(did.slot, 0);
     CHECK_HAS(lease.said, "taken over by elsewhere pid 9");
     closed(true, ev.cursor);
-    DID(VS_DO_NS_READ); /* a new claim in a new slot */
+    DID(VS_DO_NS_READ); /* claims again in a new slot */
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &theirs);
@@ -198,7 +200,7 @@ static void stops(const char *because) {
     wake();
     CHECK(did.kind == VS_DO_CLOSE || did.kind == VS_DO_END);
     if (did.kind == VS_DO_CLOSE) closed(false, 0);
-    DID(VS_DO_END); /* and nothing is written */
+    DID(VS_DO_END); /* nothing is written */
 }
 
 static void a_store_that_went_back(void) {
@@ -214,7 +216,7 @@ static void a_store_that_went_back(void) {
     reply(VS_STORE_UNKNOWN, NULL);
     reply(VS_STORE_OK, NULL); /* the record is missing */
     stops("went back");
-    start_reading(); /* not even between reading and claiming */
+    start_reading(); /* also between reading and claiming */
     record = record_of("/other.gen", false, NOON_MS);
     reply(VS_STORE_OK, &record);
     slot(0);
@@ -248,12 +250,12 @@ static void a_store_that_was_put_right(void) {
     reply(VS_STORE_CONFLICT, &record);
     DID(VS_DO_FAILSTOP);
     done();
-    put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 - 1); /* below our bound: not accepted */
+    put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 - 1); /* below our bound, so the store is not accepted */
     wake();
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_SLEEP);
     CHECK_HAS(lease.said, "its floor is 1 s too low");
-    CHECK_HAS(lease.said, "(default: balanced)"); /* the message is not cut */
+    CHECK_HAS(lease.said, "(default: balanced)"); /* the text is complete */
     put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 + 1);
     wake();
     reply(VS_STORE_OK, NULL);
@@ -405,7 +407,7 @@ static void an_open_lease_that_is_gone(void) {
     start_with(left(true));
     wake();
     reply(VS_STORE_OK, NULL);
-    record = its_record(TICKS(3000)); /* released by a slow predecessor: the store did not go back */
+    record = its_record(TICKS(3000)); /* a slow predecessor released it, so the store did not go back */
     record.held = false;
     reply(VS_STORE_OK, &record);
     DID(VS_DO_CLOSE);
@@ -423,7 +425,7 @@ static struct vs_record start_releasing(void) {
     closed(true, lease.from + 99);
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.old_ver, record.ver);
-    CHECK_EQ_U64(did.record.until, lease.from + 99); /* the exact cursor */
+    CHECK_EQ_U64(did.record.until, lease.from + 99);
     CHECK(!did.record.held);
     return record;
 }
@@ -438,7 +440,7 @@ static void giving_back(void) {
     record = start_held();
     ev.stop = true;
     wake();
-    closed(false, 0); /* another process closed it and has its cursor */
+    closed(false, 0); /* another process closed the slot and has its cursor */
     DID(VS_DO_END);
     (void)record;
 }
@@ -447,7 +449,7 @@ static void giving_back_with_an_unknown_outcome(void) {
     struct vs_record record = start_releasing(), freed = did.record;
     reply(VS_STORE_UNKNOWN, NULL);
     DID(VS_DO_READ);
-    reply(VS_STORE_OK, &freed); /* done */
+    reply(VS_STORE_OK, &freed); /* the release was applied */
     DID(VS_DO_END);
     record = start_releasing();
     record.ver++; /* an earlier renewal arrived in between */

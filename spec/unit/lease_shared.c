@@ -106,7 +106,7 @@ static void nothing_is_granted_past_the_store_and_two_margins(void) {
     start_shared("strict", false, false);
     publish();
     pass_ms(2000);
-    ev.unix_us += INT64_C(9000) * 1000; /* within the tolerance, and then beyond it */
+    ev.unix_us += INT64_C(9000) * 1000; /* first within the tolerance, then beyond it */
     ev.cursor = tick_now();
     wake();
     DID(VS_DO_SWAP);
@@ -154,7 +154,7 @@ static void history_counts_its_window_in_ids(void) {
     publish();
     uint64_t first = lease.from;
     pass_ms(INT64_C(3600) * 1000);
-    ev.cursor = first + 1000; /* an hour with few ids */
+    ev.cursor = first + 1000; /* an hour in which few ids were issued */
     wake();
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.record.until, first + 1000 + TICKS(600000));
@@ -288,7 +288,7 @@ static void the_floor_lies_above_all_that_was_granted(void) {
     CHECK_EQ_U64(record.ver, 5);
     CHECK_EQ_U64(record.incarnation, 10);
     CHECK_EQ_I64(record.floor_ms, NOON_MS + t->skew_ms + 2 * t->window_ms);
-    vs_ns_put_right(&record, t, NOON_MS - 3600000, 11); /* a floor is never lowered */
+    vs_ns_put_right(&record, t, NOON_MS - 3600000, 11); /* the floor stays the higher one */
     CHECK_EQ_I64(record.floor_ms, NOON_MS + t->skew_ms + 2 * t->window_ms);
 }
 

@@ -57,7 +57,7 @@ static void leave_and_give_back(void) {
     reply(VS_STORE_OK, &given);
 }
 
-/* The engine keeps its worker id: nothing is closed, and the lease continues as before. */
+/* Checks that the engine keeps its worker id: nothing is closed, and the lease continues. */
 static void stays(const char *why) {
     DID(VS_DO_STAY);
     CHECK_HAS(lease.said, why);
@@ -82,10 +82,10 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
     DID(VS_DO_READ);
     CHECK_EQ_U64(did.worker, 9);
     reply(VS_STORE_OK, NULL);
-    DID(VS_DO_CLOSE); /* before the release */
+    DID(VS_DO_CLOSE); /* the slot is closed before the release */
     CHECK_EQ_I64(did.slot, 0);
     CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), "claiming");
-    uint64_t cursor = ev.cursor + 3; /* ids were issued until the close */
+    uint64_t cursor = ev.cursor + 3; /* ids that were issued until the close */
     closed(true, cursor);
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.worker, 7);
@@ -94,7 +94,7 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
     CHECK(!did.record.held);
     struct vs_record given = did.record;
     reply(VS_STORE_OK, &given);
-    DID(VS_DO_READ); /* no claim is based on an earlier read */
+    DID(VS_DO_READ); /* reads again, because a claim must not rely on an earlier read */
     CHECK_EQ_U64(did.worker, 9);
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_TAKE);
@@ -161,7 +161,7 @@ static void whom_it_wanted_may_be_gone_by_then(void) {
     struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
     other.written_ms = ev.unix_us / 1000;
     reply(VS_STORE_OK, &other);
-    DID(VS_DO_SLEEP); /* then any worker id, as for a first claim */
+    DID(VS_DO_SLEEP); /* claims any worker id, like a first claim */
     pass_ms(1000);
     ev.leave = false;
     wake();
@@ -195,7 +195,7 @@ static void stays_where_nothing_would_be_gained(void) {
     choose(false, 0);
     stays("worker id 7 is kept: no other is free");
     start_behind();
-    choose(true, 7); /* a policy may name the held worker id */
+    choose(true, 7); /* a policy may name the worker id that is held */
     stays("no other is free");
     start_behind();
     lease.ns.static_first = 9, lease.ns.static_count = 1;
@@ -203,7 +203,7 @@ static void stays_where_nothing_would_be_gained(void) {
     stays("no other is free");
     start_behind();
     choose(true, 9);
-    r = record_of("elsewhere", false, NOON_MS); /* ends ahead of the clock, because the clock went back */
+    r = record_of("elsewhere", false, NOON_MS); /* its end is ahead of the clock, which went back */
     reply(VS_STORE_OK, &r);
     stays("the ids of worker id 9 would not begin earlier");
     start_behind();
@@ -244,7 +244,7 @@ static void a_clock_that_has_caught_up_needs_no_other_number(void) {
     vs_lease_step(&lease, &ev, &did);
     DID(VS_DO_STAY);
     done();
-    ev.unix_us += 10 * BACK_MS * 1000; /* and the request is still there */
+    ev.unix_us += 10 * BACK_MS * 1000; /* the request to switch is still there */
     wake();
     DID(VS_DO_STAY);
 }
@@ -288,7 +288,7 @@ static void the_other_is_unused_or_free_for_longest(void) {
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 4, 12345, &worker));
     CHECK_EQ_U64(worker, 4);
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 4, NOON_MS}, 3, 12345, &worker));
-    CHECK_EQ_U64(worker, 3); /* 2 ends earlier, but is the worker id to leave */
+    CHECK_EQ_U64(worker, 3); /* worker id 2 ends earlier, but is the one to leave */
     CHECK(vs_choose_other(&lease, (struct vs_listing){list, 2, NOON_MS}, 1, 12345, &worker));
     CHECK_EQ_U64(worker, 1);
     lease.worker = 1;

@@ -86,7 +86,8 @@ static void clients_over_tcp_leave_the_unix_sockets_their_places(void) {
     for (int i = 0; i < 8; i++)
         CHECK_EQ_I64(enter(&entry[i], VS_HTTP, (uint32_t)i), VS_LET_IN);
     CHECK_EQ_I64(enter(&entry[8], VS_HTTP, 9), VS_TURNED_PROTO);
-    CHECK_EQ_I64(ledger_enter(ledger, &entry[8], VS_HTTP, &local, true), VS_TURNED_PROTO); /* from a balancer */
+    /* a connection from a balancer */
+    CHECK_EQ_I64(ledger_enter(ledger, &entry[8], VS_HTTP, &local, true), VS_TURNED_PROTO);
     CHECK_EQ_I64(ledger_enter(ledger, &entry[8], VS_HTTP, &local, false), VS_LET_IN);
     ledger_free(ledger);
 }
@@ -162,7 +163,7 @@ static void a_connection_has_a_little_memory_of_its_own(void) {
     begin(&l);
     CHECK(enter(&greedy, VS_HTTP, 0) == VS_LET_IN && enter(&beside, VS_HTTP, 0) == VS_LET_IN);
     (void)take_all(&greedy);
-    CHECK(ledger_hold(ledger, &beside, 20000)); /* a twentieth of the half */
+    CHECK(ledger_hold(ledger, &beside, 20000)); /* a twentieth of the address's half */
     CHECK(!ledger_hold(ledger, &beside, 5001));
     ledger_free(ledger);
 }
@@ -175,10 +176,10 @@ static void memory_moves_with_the_name(void) {
     ledger_know(ledger, &client[0], NULL, false, 0);
     (void)take_all(&client[0]);
     CHECK(ledger_is_short(ledger, &client[0]));
-    ledger_know(ledger, &client[0], "c1", true, 0); /* a named client may hold more than an address */
+    ledger_know(ledger, &client[0], "c1", true, 0);
     CHECK(client[0].bytes > 300000 && ledger_hold(ledger, &client[0], 100));
     CHECK(enter(&beside, VS_HTTP, 0) == VS_LET_IN &&
-          ledger_hold(ledger, &beside, 100000)); /* the client's address no longer holds that memory */
+          ledger_hold(ledger, &beside, 100000)); /* its address no longer holds that memory */
     ledger_release(ledger, &beside, beside.bytes);
     ledger_know(ledger, &client[0], "c0", true, 0);
     CHECK(!ledger_is_short(ledger, &client[1]));
@@ -202,7 +203,7 @@ static void one_address_has_few_guesses(void) {
     if (count < 5 || count > 5 * 10) CHECK_FAIL("%d", count);
     CHECK(enter(&e, VS_HTTP, 7) == VS_LET_IN);
     CHECK_EQ_I64(ledger_login(ledger, &e, false, 20 * SECOND), 0);
-    /* also waits with the right secret, so that the delay does not reveal it */
+    /* even with the right secret, so that the delay does not reveal it */
     CHECK(ledger_login(ledger, &e, true, 20 * SECOND + 1) > 0);
     CHECK_EQ_I64(ledger_login(ledger, &e, true, 20 * SECOND + LEDGER_LOGIN_STEP_US_MAX), 0);
     ledger_free(ledger);
@@ -322,7 +323,7 @@ static void what_a_client_used_stays_with_its_name(void) {
     name_clients("web names=* calls=give secret=none\n", now);
     name_clients("orders names=* calls=give rate=10 secret=none\n", now);
     CHECK(ledger_seen(ledger, "orders", &seen) && seen.weight == 1);
-    CHECK(enter(&e, VS_HTTP, 1) == VS_LET_IN); /* from another address */
+    CHECK(enter(&e, VS_HTTP, 1) == VS_LET_IN); /* the client connects from another address */
     ledger_know(ledger, &e, "orders", true, now);
     CHECK(charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_CLIENT);
     ledger_leave(ledger, &e, now);
@@ -499,7 +500,7 @@ static void a_random_life_is_that_of_a_plain_count(void) {
         CHECK(model.memory <= l.memory_max);
         CHECK_EQ_I64(ledger_open(ledger, (enum vs_protocol)(step % VS_PROTOCOLS)), model.open[step % VS_PROTOCOLS]);
     }
-    for (int i = 0; i < HOSTS; i++) /* 30 s */
+    for (int i = 0; i < HOSTS; i++) /* the steps took 30 s */
         if (model.given[i] > RATE * (now / SECOND + 2)) CHECK_FAIL("host %d: %" PRId64 " ids", i, model.given[i]);
     for (int c = 0; c < CONNECTIONS; c++)
         if (conn[c].is_open) depart(c, now);
@@ -548,7 +549,7 @@ static void threads_share_the_ledger(void) {
         pthread_join(thread[i], NULL);
     CHECK_EQ_I64(ledger_open(ledger, VS_PROTOCOLS), 0);
     CHECK_EQ_I64(ledger_bytes_held(ledger), 0);
-    CHECK_EQ_I64(let_in, 4000); /* from 4 addresses */
+    CHECK_EQ_I64(let_in, 4000); /* 1000 each from 4 addresses */
     ledger_free(ledger);
 }
 

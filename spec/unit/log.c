@@ -14,7 +14,7 @@ static void a_line_of_logfmt(void) {
 
 static void a_line_of_json(void) {
     begin(VS_LOG_JSON);
-    atomic_store(&passed_us, 955000); /* exactly a whole second */
+    atomic_store(&passed_us, 955000); /* a whole second has no fraction to print */
     vs_log(VS_LOG_ERROR, "ready", "namespace", "orders", "workers", VS_DIGITS(7), NULL);
     CHECK_STR(logged(),
               "{\"ts\":\"2026-11-21T19:32:17.000Z\",\"level\":\"error\",\"msg\":\"ready\",\"namespace\":\"orders\","
@@ -127,7 +127,7 @@ static void repeats_are_counted(void) {
     vs_log(VS_LOG_WARN, "again", "namespace", "a", "try", "58", NULL);
     logged();
     CHECK_HAS(text, "msg=again namespace=a try=58 repeated=57\n");
-    CHECK_HAS(text, "msg=again namespace=b repeated=2\n"); /* written because another event came */
+    CHECK_HAS(text, "msg=again namespace=b repeated=2\n"); /* this repeat is reported because another event came */
     CHECK_EQ_U64(count_of("\n"), 5);
 }
 
@@ -187,7 +187,6 @@ static void what_differs_each_time_is_bounded(void) {
     CHECK_EQ_U64(count_of("\n"), 18);
 }
 
-/* There are more events than places, and none is forgotten. */
 static void every_repeat_is_told(void) {
     enum { EVENTS = 200, TIMES = 5 };
     begin(VS_LOG_LOGFMT);

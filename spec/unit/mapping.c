@@ -33,7 +33,7 @@ static const char *name_of_map(void) {
     return name;
 }
 
-/* A map with a history, which no process has open: three leases were taken from it. */
+/* Creates a map from which three leases were taken, and which no process has open. */
 static const char *used(void) {
     anchor = made(in_folder("made.gen"));
     struct vs_mapping map = opened();
@@ -123,7 +123,7 @@ static void a_stale_maps_place_is_never_empty(void) {
 
 static void becomes(bool replaced) {
     uint64_t before = inode_of(name_of_map());
-    int witness = open(name_of_map(), O_RDONLY); /* while it is open, its inode number is not reused */
+    int witness = open(name_of_map(), O_RDONLY); /* while the file is open, its inode number is not reused */
     struct vs_mapping out = opened();
     CHECK((inode_of(name_of_map()) != before) == replaced);
     CHECK_EQ_U64(out.ino, inode_of(name_of_map()));
@@ -150,7 +150,7 @@ static void another_inode(void) {
     patched(offsetof(struct vs_header, ino), &(uint64_t){1}, 8);
     const char *name = used();
     snprintf(command, sizeof command, "cp -a %s %s.copy && mv %s.copy %s", name, name, name, name);
-    CHECK(system(command) == 0); /* restores an older state */
+    CHECK(system(command) == 0); /* the copy restores an older state */
     becomes(true);
 }
 
@@ -188,7 +188,7 @@ static void a_second_name(void) {
 static void rights_that_others_have(void) {
     CHECK(chmod(used(), 0666) == 0);
     becomes(true);
-    CHECK(chmod(used(), 0660) == 0); /* for a group that was not named */
+    CHECK(chmod(used(), 0660) == 0); /* the generator did not name this group */
     becomes(true);
 }
 
@@ -208,7 +208,7 @@ static void used_up(void) {
 
 /* ------------------------------------------------------------------ foreign files */
 
-/* The name of a map if foreign files have the first `n` names. */
+/* Returns the name of a map if foreign files have the first `n` names. */
 static const char *name_behind(int n) {
     static char name[VS_MAP_NAME_MAX + 16];
     snprintf(name, sizeof name, n > 0 ? "%s%c%d" : "%s", name_of_map(), VS_MAP_SUFFIX, n);
@@ -258,7 +258,6 @@ static void all_names_are_foreign(void) {
         CHECK(rmdir(name_behind(n)) == 0);
 }
 
-/* A process that comes after the foreign file was removed finds the existing map. */
 static void a_foreign_file_that_goes(void) {
     anchor = made(in_folder("made.gen"));
     CHECK(mkdir(name_of_map(), 0700) == 0);
@@ -267,7 +266,8 @@ static void a_foreign_file_that_goes(void) {
     struct vs_mapping two = opened();
     CHECK(!two.is_new && two.ino == one.ino);
     vs_mapping_close(&two);
-    atomic_store(&one.map->shared.stopped, VESTA_CLOSED); /* used up, so the next map is made at the first name */
+    /* now it is used up, so the next map is made at the first name */
+    atomic_store(&one.map->shared.stopped, VESTA_CLOSED);
     two = opened();
     CHECK(two.is_new);
     CHECK_STR(two.name, name_of_map());
@@ -283,9 +283,10 @@ static void another_users(void) {
         return;
     }
     const char *name = used();
-    CHECK(chown(name, NOBODY, NOBODY) == 0); /* complete, with the right header, but not of the anchor's owner */
+    /* the map is complete and valid, but belongs to another user than the anchor */
+    CHECK(chown(name, NOBODY, NOBODY) == 0);
     has_name_behind(1, "another user's");
-    anchor.owner = NOBODY; /* the map's owner */
+    anchor.owner = NOBODY; /* now both belong to the same user */
     becomes(false);
 }
 
@@ -311,7 +312,7 @@ static void is_lone(const char *because) {
     CHECK_HAS(why, because);
     CHECK_STR(one.name, "");
     CHECK(vs_mapping_is_named(&one));
-    pid_t pid = fork(); /* children share it */
+    pid_t pid = fork(); /* the map is shared with children */
     if (pid == 0) {
         atomic_store(&one.map->shared.slots_used, 9);
         _exit(0);
@@ -337,12 +338,13 @@ static void in_a_full_memory(void) {
         printf("# skipped: a full memory (no right to mount a small one: %s)\n", strerror(errno));
         return;
     }
-    struct vs_mapping first = opened(); /* 64 KiB hold one */
+    struct vs_mapping first = opened(); /* 64 KiB have space for one map */
     anchor.header.key[0] ^= 1;
     is_lone("No space left on device");
     vs_mapping_close(&first);
     char command[256];
-    snprintf(command, sizeof command, "test $(ls -A %s | wc -l) = 1", anchor.header.maps); /* no partial file */
+    /* checks that no partial file remains */
+    snprintf(command, sizeof command, "test $(ls -A %s | wc -l) = 1", anchor.header.maps);
     CHECK(system(command) == 0);
     CHECK(umount(anchor.header.maps) == 0);
 }
@@ -353,8 +355,8 @@ static void lone_beside_a_used_up_map(uint64_t unused) {
     (void)unused;
     uint64_t inode = inode_of(name_of_map());
     is_lone(
-        "Operation not permitted"); /* this user may write to the directory but not replace the file, because
-                                       /dev/shm is sticky */
+        /* The user may write to the directory, but must not replace another user's file, because /dev/shm is sticky. */
+        "Operation not permitted");
     CHECK_EQ_U64(inode_of(name_of_map()), inode);
 }
 
@@ -394,7 +396,7 @@ static void removed_while_open(void) {
     struct vs_mapping two = opened();
     CHECK(one.ino != two.ino); /* there are two maps now, and their leases keep them apart */
     CHECK(vs_mapping_is_named(&two) && !vs_mapping_is_named(&one));
-    vs_mapping_remove(&one); /* it no longer has the name */
+    vs_mapping_remove(&one); /* the name now belongs to another map, and stays */
     CHECK(vs_mapping_is_named(&two));
     vs_mapping_remove(&two);
     CHECK(access(name_of_map(), F_OK) != 0);
@@ -423,7 +425,7 @@ static void another_uptime(void) {
         pid_t child = spawn(name_in_child, 0);
         reap(child, false);
         CHECK_HAS((char *)gate, "-boot86400.000000005");
-        CHECK(strcmp(own, (char *)gate) != 0); /* its uptime differs from its children's */
+        CHECK(strcmp(own, (char *)gate) != 0); /* its own uptime differs from its children's */
         _exit(atomic_load(&check_failures) ? 9 : 0);
     }
     int status = 0;

@@ -133,7 +133,7 @@ static void adds_up_the_others(void) {
     CHECK_HAS(replies, "\nvesta_ids_issued_total{namespace=\"(other)\",proto=\"resp\"} 42\n");
     CHECK(!strstr(replies, last->name));
     ask(ASK("/readyz"));
-    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n"); /* the other two namespaces became ready in the meantime */
+    CHECK_HAS(replies, "HTTP/1.1 200 OK\r\n"); /* the other two became ready in the meantime */
     session.protocol = VS_ADMIN, session.local = true;
     ask(ASK("/admin/status"));
     CHECK_HAS(replies, "\"other_namespaces\":{\"count\":3,\"unready\":2,\"ids\":42,\"refused\":0}");
@@ -254,9 +254,9 @@ static void tells_why_not(void) {
     server.above.policies = (struct vs_policies){.self = &stuck, .status = tell_stuck};
     server.names.at[0].wait_us_max = 100000;
     is_ready();
-    ask(ASK("/genid")); /* the server reads this time here */
+    ask(ASK("/genid")); /* the server remembers the clock's present time */
     unix_now_us -= 50000;
-    is_ready(); /* a request would wait for that long */
+    is_ready(); /* requests may wait that long, so the server is ready */
     unix_now_us -= 3000000;
     is_not_ready("clock_back");
     CHECK_HAS(replies, server.names.at[0].name);

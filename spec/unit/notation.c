@@ -92,7 +92,7 @@ static void same_words_as_a_slow_reading(void) {
     }
 }
 
-/* Every text of these letters up to seven bytes.  No byte before or after it is read. */
+/* Tries every text of these letters up to seven bytes, in memory without bytes before or after it. */
 static void short_texts_are_read_to_their_end(void) {
     static const char letters[] = "019aFzm\"-. ";
     struct vs_found_id found;
@@ -121,9 +121,9 @@ static void every_form_is_read_back(void) {
             struct vs_slice slice = {text, length};
             CHECK(vs_id_read((enum vs_notation)(base + 1), slice, &found) && found.id == id && !found.notation);
             bool has_letter = text[strspn(text, "0123456789")] != '\0';
-            if (base != VESTA_DECIMAL && !has_letter) continue; /* digits without letters are read as decimal, */
+            if (base != VESTA_DECIMAL && !has_letter) continue; /* digits without letters are read as decimal */
             bool is_hex = text[0] == '0' && (text[1] | 32) == 'x' && strspn(text + 2, digits[VESTA_HEX]) == length - 2;
-            if (is_hex) continue; /* and a text with a prefix of hex is read as hex */
+            if (is_hex) continue; /* a text that starts with 0x is read as hex */
             CHECK(vs_id_read(VS_ANY_NOTATION, slice, &found) && found.id == id);
         }
     }

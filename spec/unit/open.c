@@ -54,13 +54,15 @@ static void no_number_has_a_default(void) {
     CHECK(strstr(err.text, "there is no default") != NULL);
 }
 
-/* Shifted by a sequence of 40 bits, 2^24 ms would leave no bit, and one more only the lowest. */
+/* A tick has 40 bits of sequence below the time. An allowance of 2^24 ms would shift out of 64 bits completely, and one
+ * more would leave only the lowest bit. */
 static void ahead_of_the_whole_layout(int64_t ahead_ms) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vesta_pause pause;
     struct vesta_block block = {.count = 0};
     struct vesta_info info;
-    opts.layout = "sign:1 time:22 seq:40 worker:1 unit=1ms epoch=2023-11-14T22:13:00Z"; /* 20 s before `fake` */
+    /* starts 20 s before the time of `fake` */
+    opts.layout = "sign:1 time:22 seq:40 worker:1 unit=1ms epoch=2023-11-14T22:13:00Z";
     opts.ahead_ms_max = ahead_ms;
     opts.has_worker = 1;
     opts.flags = VESTA_UNSAFE_PRIVATE;

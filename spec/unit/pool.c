@@ -72,7 +72,8 @@ static void what_breaks_in_a_call_is_told(void) {
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2), *others = vs_pool_enter(&kind, "a", 2);
     unsigned before = vs_pool_losses(others, INT64_C(1000000));
     CHECK_EQ_I64(vs_pool_lose(pool), before + 1);
-    CHECK_EQ_I64(vs_pool_losses(others, INT64_C(1000000)), before + 1); /* at once, not at the next check */
+    /* visible to others at once, not after their next check */
+    CHECK_EQ_I64(vs_pool_losses(others, INT64_C(1000000)), before + 1);
     leave(pool, 0);
     leave(others, 0);
 }

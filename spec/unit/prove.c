@@ -52,7 +52,7 @@ static struct vesta_layout small_layout(uint64_t *dice) {
     return parsed(d.text);
 }
 
-/* The definition: the id is of that layout, and its time unit overlaps the interval. */
+/* By definition an id is made if it is of that layout and its time unit overlaps the interval. */
 static bool is_made(const struct vesta_made *made, uint64_t id) {
     struct vesta_parts parts;
     if (vesta_explain(made->layout, id, &parts, NULL) != VESTA_OK) return false;
@@ -124,7 +124,6 @@ static void by_the_type_and_by_the_version(void) {
     CHECK_EQ_I64(proof.bit, 63);
 }
 
-/* A field without a constant proves nothing, whatever its handles set. */
 static void what_may_change_proves_nothing(void) {
     CHECK_EQ_I64(proof_of("vesta-milli", "vesta-milli version:1=1").by, VESTA_COLLIDE);
     CHECK_EQ_I64(proof_of("vesta-milli", "vesta-milli").by, VESTA_COLLIDE);
@@ -157,7 +156,7 @@ static void constants(void) {
          "version:1=0, not version:1=1"},
         {"version:1 kind:2 time:30 seq:27 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", "version:1=0, not version:1"},
         {"version:1=1 kind:2 time:30 seq:26 worker:5 unit=1s epoch=2020-01-01T00:00:00Z",
-         NULL}, /* the fingerprint differs */
+         NULL}, /* the fingerprint differs, so constants are not compared */
     };
     char buf[VS_DEPARTURE_MAX];
     for (size_t i = 0; i < VS_COUNT(rows); i++) {

@@ -208,7 +208,7 @@ static void an_end_within_a_millisecond(void) {
     struct vesta_pair pair;
     struct vesta_pairs found = {&pair, 1, 0};
     struct vesta_parts parts;
-    CHECK_EQ_I64(vesta_layout_end_ms(&l), 2); /* 1.024 ms */
+    CHECK_EQ_I64(vesta_layout_end_ms(&l), 2); /* the exact end is 1.024 ms */
     CHECK_EQ_I64(vesta_range(&l, &(struct vesta_interval){1, 1, NULL, 0}, &found, NULL), VESTA_OK);
     vesta_explain(&l, pair.min, &parts, NULL);
     CHECK_EQ_U64(parts.time, 1000);

@@ -112,7 +112,7 @@ static void keeps_the_newest_events(void) {
     for (int i = 0; i < VS_RECENT_MAX + 5; i++)
         pass(1000, 2000);
     CHECK_EQ_I64(count_of("\"number\":"), VS_RECENT_MAX);
-    snprintf(last, sizeof last, "[{\"number\":%d,", VS_RECENT_MAX + 6); /* including the event that reports no ids */
+    snprintf(last, sizeof last, "[{\"number\":%d,", VS_RECENT_MAX + 6); /* including one event that reports no ids */
     CHECK_HAS(events(), last);
     CHECK_HAS(events(), "\"number\":7,");
     CHECK(!strstr(events(), "\"number\":6,"));

@@ -154,7 +154,7 @@ static void mismatches(void) {
                                         .pacing = VESTA_PACING_CLOCK,
                                         .namespace_ = "default",
                                         .ahead_ms_max = -1});
-    CHECK(gen != NULL); /* the same values are no mismatch */
+    CHECK(gen != NULL);
     vesta_close(gen);
     gen = must_open((struct vesta_opts){.layout = "snowflake seq_start=spread:100"});
     CHECK(gen != NULL); /* the fingerprint does not cover seq_start */
@@ -176,8 +176,9 @@ static void groups(void) {
     REFUSES(VESTA_EMISMATCH, want, .group = name);
     const char *path = in_folder("shared.gen");
     vesta_close(must_open((struct vesta_opts){.path = path, .any_worker = 1, .group = name}));
-    vesta_close(must_open((struct vesta_opts){.path = path, .group = name})); /* the same group is no mismatch */
-    vesta_close(must_open((struct vesta_opts){.path = path}));                /* nor is no group */
+    vesta_close(must_open((struct vesta_opts){.path = path, .group = name}));
+    /* a handle without a group accepts the file's */
+    vesta_close(must_open((struct vesta_opts){.path = path}));
     snprintf(want, sizeof want, "created with group %s, not ", name);
     for (const struct group *other = getgrent(); other; other = getgrent())
         if (other->gr_gid != getegid()) {
@@ -294,7 +295,6 @@ static void other_sizes(void) {
     CHECK(!gen);
 }
 
-/* The layout's time ends by the caller's clock: opening warns within the last year, then fails. */
 static void the_layouts_end(void) {
     struct fake_time time = {.boot_us = WORLD_BOOT_US};
     struct vesta_clock clock = {&time, fake_unix_us, fake_boot_us, fake_sleep_us};
@@ -323,7 +323,6 @@ static void the_layouts_end(void) {
 
 /* ------------------------------------------------------------------ a store that went back */
 
-/* A failstop lasts until a person acts, even if other processes keep the file. */
 static void a_failstop_outlives_its_keeper(void) {
     struct vesta_pause pause;
     struct vesta_info info;
@@ -376,7 +375,7 @@ static void a_failstop_that_was_cut_short(void) {
     struct vs_map *map = atomic_load(&gen->map);
     atomic_store(&map->shared.failed_in, vs_map_incarnation(map));
     atomic_store(&map->shared.stopped, VESTA_FAILSTOP);
-    CHECK(vesta_next(gen, &id, &pause) == VESTA_OK); /* the slot is open */
+    CHECK(vesta_next(gen, &id, &pause) == VESTA_OK); /* the slot was left open */
     struct vesta_gen *other = must_open((struct vesta_opts){0});
     NEED(other != NULL);
     CHECK(vesta_keep(other) == VESTA_OK);

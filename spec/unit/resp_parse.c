@@ -20,7 +20,7 @@ static int parse_text(const char *text) {
 static const struct {
     const char *bytes;
     int count;
-    const char *words; /* joined by '|' */
+    const char *words; /* the expected arguments, joined by '|' */
 } good[] = {
     {"*1\r\n$4\r\nPING\r\n", 1, "PING"},
     {"*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n", 2, "GET|default"},
@@ -142,7 +142,7 @@ static void bounds_inline(void) {
     CHECK_EQ_I64(parse(line, VS_RESP_INLINE_MAX), VS_RESP_INLINE_MAX);
     for (int i = 0; i < VS_RESP_INLINE_MAX - 1; i += 2)
         line[i] = ' ';
-    CHECK(parse(line, VS_RESP_INLINE_MAX) < 0); /* 32767 words */
+    CHECK(parse(line, VS_RESP_INLINE_MAX) < 0); /* it has 32767 words */
     CHECK_HAS(args.broken, "too many");
     free(line);
 }

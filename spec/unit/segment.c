@@ -59,7 +59,7 @@ static void a_new_one_is_empty(void) {
     vs_segment_format(&seg);
     CHECK(vs_segment_is_due(&seg));
     refuses(VESTA_EPAUSE);
-    CHECK(taken.wanted); /* requested only once */
+    CHECK(taken.wanted);
     for (int i = 0; i < 100; i++) {
         refuses(VESTA_EPAUSE);
         CHECK(!taken.wanted);
@@ -130,7 +130,7 @@ static void ranges_follow_each_other(void) {
     CHECK(publish(500, 510) == VS_PUBLISHED);
     takes(8, 108, 2);
     takes(8, 500, 8);
-    CHECK(publish(200, 205) == VS_PUBLISHED); /* another database's counter is lower */
+    CHECK(publish(200, 205) == VS_PUBLISHED); /* the counter of another database may be lower */
     takes(8, 508, 2);
     takes(8, 200, 5);
     refuses(VESTA_EPAUSE);
@@ -176,7 +176,7 @@ static void generations_end(void) {
     start(100, 110);
     atomic_store(&seg.drawn, VS_GENERATION_MAX - 1);
     takes(10, 100, 10);
-    CHECK(publish(200, 210) == VS_PUBLISHED); /* the last generation */
+    CHECK(publish(200, 210) == VS_PUBLISHED); /* the last possible generation */
     takes(10, 200, 10);
     CHECK(publish(300, 310) == VS_SEGMENT_SPENT);
     refuses(VESTA_EPAUSE);
@@ -243,9 +243,9 @@ static void one_refills(void) {
     vs_segment_format(&seg);
     CHECK(vs_segment_begin_refill(&seg, 11, 1000, 2000));
     CHECK(!vs_segment_begin_refill(&seg, 12, 1999, 3000));
-    CHECK(vs_segment_begin_refill(&seg, 11, 1500, 2500)); /* the same refiller renews its claim */
+    CHECK(vs_segment_begin_refill(&seg, 11, 1500, 2500)); /* the same refiller extends its time */
     CHECK(!vs_segment_begin_refill(&seg, 12, 2499, 3000));
-    CHECK(vs_segment_begin_refill(&seg, 12, 2500, 3500)); /* 11 has not renewed its claim */
+    CHECK(vs_segment_begin_refill(&seg, 12, 2500, 3500)); /* refiller 11 is silent */
     vs_segment_end_refill(&seg, 11);
     CHECK(!vs_segment_begin_refill(&seg, 13, 2600, 3600));
     vs_segment_end_refill(&seg, 12);
@@ -275,7 +275,7 @@ static void the_rest_is_given_back_once(void) {
 static void nothing_is_left_of_what_was_used(void) {
     start(100, 110);
     takes(10, 100, 10);
-    refuses(VESTA_EPAUSE); /* this pushed nothing, but a taker may push the cursor */
+    refuses(VESTA_EPAUSE); /* a taker that finds nothing may push the cursor, although this one did not */
     atomic_fetch_add(&seg.cursor, 1000);
     CHECK(vs_segment_close(&seg, unused, &count));
     CHECK_EQ_I64(count, 0);

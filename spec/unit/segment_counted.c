@@ -151,7 +151,7 @@ static void threads_keep_and_claim(void) {
     for (int i = 0; i < TAKERS; i++)
         pthread_join(threads[i], NULL);
     check_tally(RESTS);
-    CHECK_EQ_U64(atomic_load(&tally->used), RESTS); /* and none is lost */
+    CHECK_EQ_U64(atomic_load(&tally->used), RESTS);
 }
 
 /* ------------------------------------------------------------------ processes */

@@ -71,7 +71,6 @@ static void numbers_are_tinyids(void) {
     }
 }
 
-/* Tries every number of every small range. */
 static void numbers_are_all_of_the_remainder(void) {
     for (uint64_t from = 0; from < 12; from++)
         for (uint64_t until = from + 1; until < 24; until++)
@@ -95,7 +94,7 @@ static void what_is_no_range_is_refused(void) {
     CHECK_HAS(vs_range_of(4, 6, 4, 3, &r), "at least delta");
     CHECK_HAS(vs_range_of(VS_NUMBER_MAX - 5, VS_NUMBER_MAX + 1, 1, 0, &r), "2^63");
     CHECK_HAS(vs_range_of(UINT64_MAX - 1, UINT64_MAX, 1, 0, &r), "2^63");
-    CHECK_EQ_U64(r.first, 77); /* untouched */
+    CHECK_EQ_U64(r.first, 77);
     CHECK(vs_range_of(1, 1 + VS_RANGE_MAX, 1, 0, &r) == NULL);
     CHECK(vs_range_of(VS_NUMBER_MAX - 5, VS_NUMBER_MAX, 3, 2, &r) == NULL);
     CHECK(r.first + (r.count - 1) * r.stride < VS_NUMBER_MAX);

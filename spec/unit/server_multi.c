@@ -143,7 +143,8 @@ static void takes_from_each_namespace(void) {
     CHECK_EQ_U64(read_ids(ids), 5);
     for (int i = 0; i < 5; i++)
         CHECK_EQ_U64(worker_of(ids[i]), want[i]);
-    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), NET_WAITS); /* orders has only one id left */
+    /* orders has only one id left, so the request waits */
+    CHECK_EQ_I64(step("MGET default default orders orders\r\n"), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 3);
     pass_us(session.waiting.wait_us);
     SAY("MGET default default orders orders\r\n");
@@ -192,7 +193,7 @@ static void is_aborted(void) {
     CHECK_STR(replies, "-ERR EXEC without MULTI\r\n");
     SAY(GET_ONE);
     read_ids(&ids[1]);
-    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20)); /* no id was lost */
+    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20)); /* no id was lost in between */
     close_server();
 }
 

@@ -103,7 +103,7 @@ static void runs_a_handler_once(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     for (int i = 0; i < 4; i++)
         step(GET_ONE);
-    CHECK(waits_of("GET", counted_next, "default") > 0); /* the time unit is exhausted */
+    CHECK(waits_of("GET", counted_next, "default") > 0);
     CHECK_EQ_I64(runs, 1);
     add_namespace("late", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     vs_namespace_set(&server.names.at[1], VS_NAMESPACE_OPENING, "not yet");
@@ -165,7 +165,6 @@ static void hears_that_its_tag_is_gone(void) {
     close_server();
 }
 
-/* The request waits for the desk. */
 static void hears_that_its_strict_tag_is_gone(void) {
     static struct vs_desk desk = {.take = take_job};
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
@@ -190,7 +189,6 @@ static void hears_that_its_strict_tag_is_gone(void) {
     close_server();
 }
 
-/* The request waits for its fair share. */
 static void hears_that_its_tag_is_gone_before_its_turn(void) {
     static struct vs_desk desk = {.take = take_job};
     struct vs_peer tcp = {.family = 4, .at = {127, 0, 0, 1}};

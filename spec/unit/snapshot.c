@@ -82,7 +82,7 @@ static void after_a_drop_another_lease_is_claimed(void) {
     struct vesta_info after = info_of(gen);
     CHECK(first != second);
     CHECK(after.slot != before.slot);
-    CHECK(after.worker != before.worker || after.tick > before.limit); /* the old window is not used again */
+    CHECK(after.worker != before.worker || after.tick > before.limit); /* the dropped window is not used again */
     vesta_close(gen);
 }
 
@@ -156,7 +156,7 @@ static void the_keeper_of_another_process_rests_too(void) {
         struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
         next_of(gen);
         if (write(ready[1], "r", 1) != 1 || read(go[0], &byte, 1) != 1) _exit(2);
-        _exit(0); /* without a release */
+        _exit(0);
     }
     CHECK(read(ready[0], &byte, 1) == 1);
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
@@ -196,7 +196,7 @@ static void who_does_not_keep_a_lease_does_not_end_it(void) {
     CHECK(vesta_release(gen, &err) == VESTA_EOPTION);
     CHECK_HAS(err.text, "another process keeps this file's lease");
     struct vesta_gen *keeper =
-        open_as("a.gen", (struct vesta_opts){.flags = VESTA_FILE_KEEPER}); /* its store is file: */
+        open_as("a.gen", (struct vesta_opts){.flags = VESTA_FILE_KEEPER}); /* a store of the scheme file: */
     next_of(keeper);
     next_of(gen);
     CHECK(vesta_release(gen, NULL) == VESTA_EOPTION);

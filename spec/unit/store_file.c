@@ -37,7 +37,7 @@ static void a_swap_needs_the_version(void) {
     CHECK(swap_of(store, 7, 1, 10) == VS_STORE_CONFLICT);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 1);
-    /* the store writes the time */
+    /* the store set this time */
     CHECK(reply.record.written_ms >= before_ms && reply.record.written_ms == reply.store_ms);
     CHECK(swap_of(store, 7, 0, 99) == VS_STORE_CONFLICT);
     CHECK_EQ_U64(reply.record.ver, 1);
@@ -146,7 +146,7 @@ static void no_update_is_lost(void) {
  * Otherwise both could write the same version and both succeed. */
 static void count_up_after(uint64_t i) {
     struct vs_store *store = store_at(folder);
-    CHECK(read_of(store, 7) == VS_STORE_OK); /* while it has the first folder's lock */
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* and then uses that folder's lock */
     put(i ? "met1" : "met0", "", 0);
     while (access(in_folder("copied"), F_OK) != 0)
         usleep(1000);
@@ -185,7 +185,7 @@ static void a_folder_that_is_gone_for_a_while(void) {
     struct vs_store *store = store_with_namespace(folder);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     CHECK(rename(in_folder("ns"), in_folder("away")) == 0);
-    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* an error, not a missing record */
+    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* not answered with: there is no record */
     CHECK_HAS(reply.text, "/ns: No such file");
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
     CHECK(rename(in_folder("away"), in_folder("ns")) == 0);
@@ -247,7 +247,7 @@ static void killed_while_writing(void) {
         kill(pid, SIGKILL);
         reap(pid, true);
         if (read_of(store, 7) != VS_STORE_OK) CHECK_FAIL("after kill %d: %s", i, reply.text);
-        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* acknowledged writes are there */
+        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* no acknowledged write is lost */
         CHECK(reply.record.until >= worst && reply.record.until == reply.record.ver);
         worst = reply.record.until;
     }
@@ -264,7 +264,7 @@ static void refused(struct vs_store *store, const char *because) {
     CHECK_HAS(reply.text, because);
     CHECK_HAS(reply.text, "ns/7");
     for (uint64_t ver = 0; ver < 3; ver++)
-        CHECK(swap_of(store, 7, ver, 99) == VS_STORE_REFUSED); /* a damaged record is not overwritten */
+        CHECK(swap_of(store, 7, ver, 99) == VS_STORE_REFUSED);
     store->leases->list(store, &listed, &count, &reply);
     CHECK(reply.outcome == VS_STORE_REFUSED);
     free(listed);
@@ -345,7 +345,7 @@ static void a_full_disk(void) {
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "No space left on device");
     CHECK(read_of(store, 7) == VS_STORE_OK);
-    CHECK_EQ_U64(reply.record.until, 10); /* the old record is unchanged */
+    CHECK_EQ_U64(reply.record.until, 10);
     CHECK(unlink(in_folder("disk/fill")) == 0);
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_OK); /* the store works again by itself */
     store->backend->close(store);

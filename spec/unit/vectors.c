@@ -99,7 +99,7 @@ static void dated(const struct vector *v) {
     size_t count = read_values(buf, values);
     for (size_t i = 0; i < count; i++)
         if (strcmp(values[i].name, "time") == 0) {
-            int64_t value = (int64_t)values[i].value; /* the unit begins in that millisecond */
+            int64_t value = (int64_t)values[i].value; /* the unit begins within that millisecond */
             CHECK_LINE(vs_time_at(&shape, unix_ms * 1000) <= value &&
                        value <= vs_time_at(&shape, unix_ms * 1000 + 999));
             CHECK_LINE(vs_time_ms(&layout, values[i].value) == unix_ms);
@@ -139,7 +139,7 @@ static void composed(const struct vector *v) {
     struct vesta_gen gen;
     uint64_t id = number(v->id), given = 0;
     if (vesta_explain(&layout, id, &parts, NULL) != VESTA_OK) return;
-    if (layout.field[layout.time].width + vs_seq(&layout)->width > 62) return; /* ids can only be read */
+    if (layout.field[layout.time].width + vs_seq(&layout)->width > 62) return; /* such ids can only be read */
     uint64_t tick = parts.time << vs_seq(&layout)->width | parts.seq;
     memset(&map, 0, sizeof map);
     vs_map_format(&map, &clock);

@@ -90,7 +90,7 @@ static void ids_are_borrowed_from_the_latest_instant_that_was_seen(void) {
         CHECK_EQ_U64(drain(&w, &pause), 0);
         CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* a smaller loan takes nothing back and adds nothing */
         CHECK_EQ_U64(drain(&w, &pause), 0);
-        CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* the 3 s and one more unit */
+        CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* borrows the 3 s and one more unit */
         CHECK_EQ_U64(drain(&w, &pause), lent((3001 - 5) * 8, pacing));
         world_close(&w);
     }
@@ -111,7 +111,7 @@ static void a_loan_expires_however_much_of_it_is_left(void) {
         CHECK(next_tick(&w, &pause) != UINT64_MAX);
         pass_us(&w.time, VESTA_VERDICT_MS * MS - 1);
         w.time.unix_us -= 600 * SECOND;
-        CHECK(next_tick(&w, &pause) != UINT64_MAX); /* the loan is still in force */
+        CHECK(next_tick(&w, &pause) != UINT64_MAX); /* the loan has not expired yet */
         pass_us(&w.time, 1);
         CHECK(drain(&w, &pause) <= unit);
         CHECK_STR(vesta_why_name(pause.why), "clock_back");
@@ -132,7 +132,7 @@ static void a_verdict_that_expired_is_replaced_not_revived(void) {
         drain(&w, &pause);
         CHECK(vesta_borrow(&w.gen, &pause, 5000) == VESTA_OK);
         uint64_t more = atomic_load(&w.map->slot[slot].allowed);
-        CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK); /* a loan in force is not reduced */
+        CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK); /* it is in force, so a smaller loan takes nothing back */
         CHECK_EQ_U64(atomic_load(&w.map->slot[slot].allowed), more);
         pass_us(&w.time, VESTA_VERDICT_MS * MS);
         CHECK(vesta_borrow(&w.gen, &pause, 2) == VESTA_OK);
@@ -172,7 +172,7 @@ static void a_full_unit_borrows_the_next_one_and_no_more(void) {
         CHECK_EQ_U64(drain(&w, &pause), i == 0 ? 8 : 0);
     }
     pass_us(&w.time, 2 * MS);
-    CHECK_EQ_U64(drain(&w, &pause), 8); /* the millisecond in between was borrowed */
+    CHECK_EQ_U64(drain(&w, &pause), 8); /* without the unit in between, which was borrowed */
     world_close(&w);
 }
 

@@ -47,8 +47,7 @@ static void a_file_that_cannot_be_is_refused(void) {
         CHECK_HAS(err.text, "log file");
     }
     CHECK(mkfifo(in_folder("fifo"), 0600) == 0);
-    CHECK_EQ_I64(vs_log_setup(&(struct vs_log_opts){.path = in_folder("fifo")}, &err),
-                 VESTA_EIO); /* a FIFO without a reader */
+    CHECK_EQ_I64(vs_log_setup(&(struct vs_log_opts){.path = in_folder("fifo")}, &err), VESTA_EIO);
     vs_log(VS_LOG_INFO, "still here", NULL);
     CHECK_HAS(logged(), "still here");
 }
@@ -95,7 +94,7 @@ static void flood(void) {
         vs_log(VS_LOG_INFO, "a line that nobody reads", "i", VS_DIGITS(i), NULL);
 }
 
-static int flooded; /* the reading end */
+static int flooded; /* the reading end of the pipe */
 
 static void flood_then_read(void) {
     flood();
@@ -111,7 +110,7 @@ static void a_full_pipe_loses_lines(void) {
         NEED(fcntl(pair[0], F_SETFL, O_NONBLOCK) == 0);
         flooded = pair[0];
         with_stderr(pair[1], flood_then_read);
-        CHECK((fcntl(pair[1], F_GETFL) & O_NONBLOCK) == 0); /* other programs write there too, and may want to block */
+        CHECK((fcntl(pair[1], F_GETFL) & O_NONBLOCK) == 0); /* other programs share it, and may want to block */
         size_t lines = count_of("\n");
         CHECK(lines > 10 && lines < 5000);
         char want[64];

@@ -1,4 +1,5 @@
-# The late clock is asked whether a unit goes on that has given many: what the exact one once showed is no answer.
+# After many ids in a unit the late clock decides whether the unit continues. An earlier reading of the exact clock is
+# not enough.
 kills LATE_CLOCK_UNASKED LATE
 pacing clock
 units of 1 ms

@@ -1,4 +1,4 @@
-# A clock that was set back shows less than one that is late can show.
+# A clock that was set back shows a time that is earlier than a late clock may show.
 kills BACK_IS_LATE AHEAD
 pacing clock
 units of 1 ms

@@ -1,4 +1,4 @@
-# A late clock that stands, of a machine whose ticks do not come, is believed for the rest of a run.
+# A late clock without kernel ticks is trusted only for the rest of a run.
 kills RUNS_WITHOUT_END LATE
 pacing clock
 units of 1 ms

@@ -1,4 +1,4 @@
-# That the second goes on which the cursor stands in is what a clock says now, not what it said when it was last read.
+# Whether the cursor's second continues is decided by the clock's present time, not by the time when it was last read.
 kills TRUSTS_WHAT_WAS_SEEN LATE
 pacing clock
 A starts at p

@@ -1,4 +1,4 @@
-# Only in a unit that has given many: who asks now and then is given what the exact clock shows.
+# The late clock is used only after many ids in a unit. A caller with few ids reads the exact clock.
 kills LATE_FROM_THE_FIRST LATE
 pacing clock
 units of 1 ms

@@ -1,5 +1,5 @@
-# A slot that was closed between its being counted and its being filled stays closed: a keeper that was stopped there
-# would open it in a map that is retired, in both copies of a machine, under one token.
+# A slot that is closed after it was counted and before it is filled stays closed. A keeper that was stopped in
+# between would open it in a retired map, in both copies of a machine, under one token.
 kills FRESH_REVIVES LOWERED
 A starts at p
 A wants
@@ -10,12 +10,12 @@ all for 8 s
 A drops
 A wants
 A.keeper to counts_slot
-# A is stopped here with the last slot; B takes its place, finds none, and retires the map
+# A is stopped here with the last slot. B takes its place, finds no slot, and retires the map.
 B starts at p
 B wants
 wait 3 s
 B.keeper to its end
-# the path's new map comes to rest, and the machine is copied
+# The path's new map comes to rest, and the machine is copied.
 C starts at p
 C prepares a snapshot
 C.snapshot to asked_to_rest

@@ -1,5 +1,5 @@
-# What a store says of a lease whose slot another keeper of the file has closed means nothing: the number may have been
-# given back below its bound, and have a new holder there, which is no store that went back.  (Seed 41785.)
+# A store's reply about a lease is ignored if another keeper of the file has closed its slot. The worker id may have
+# been released below its bound, and its new holder may be there, so the store did not go back. (Seed 41785.)
 kills NEVER_MOOT FAILSTOP
 pacing clock
 p draws
@@ -18,7 +18,7 @@ clock of p -2 s
 A.1 takes 1
 wait 2 s
 A.keeper to asks_swap
-# A is stopped before it renews; the clock is set back, and C, in its place, leaves the number for another
+# A is stopped before it renews. The clock is set back, and C, in its place, leaves the worker id for another one.
 C starts at p
 C wants
 wait 3 s
@@ -26,7 +26,7 @@ C.keeper to sleeps
 clock of p -9 s
 C leaves its number
 C.keeper to opens_slot
-# the number has a new holder below A's bound
+# The worker id has a new holder below A's bound.
 D starts at q
 D wants
 D.keeper to opens_slot

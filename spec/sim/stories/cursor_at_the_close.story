@@ -1,4 +1,4 @@
-# The cursor that is given back is the one at the close: what a thread takes just before is not given again.
+# A release writes the cursor at the close, so an id that a thread takes just before is not issued again.
 kills CURSOR_BEFORE_CLOSE DUPLICATE
 A starts at p
 A wants

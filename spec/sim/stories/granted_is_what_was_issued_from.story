@@ -1,5 +1,5 @@
-# A floor must clear what a map issued from, not what the store that has it granted to a claim that nobody opened: that lies
-# above it, always.  (Seeds 943, 4800.)
+# A floor must be above all ids that a map issued. It need not be above the bound of a claim that was never opened,
+# which is always higher. (Seeds 943, 4800.)
 kills CLAIMS_COUNT STUCK
 timing shared
 A starts at p
@@ -10,7 +10,7 @@ A.1 takes 1
 store is put right
 A wants
 wait 30 s
-# A claims in the new one, and is killed between raising the limit and opening the slot
+# A claims in the new store, and is killed between raising the limit and opening the slot.
 A.keeper to publishes_limit
 A crashes
 B starts at p

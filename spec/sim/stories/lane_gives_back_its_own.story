@@ -1,5 +1,5 @@
-# A lane gives back what is left of its run where the cursor still stands at its end: not where others took behind it,
-# and not what a parent has.
+# A lane returns the rest of its run only if the cursor is still at its end. It returns nothing if others took ids
+# after it, and nothing of a parent's run.
 kills LANE_GIVES_BACK_BEHIND LOWERED
 kills LANE_GIVES_BACK_PARENTS DUPLICATE
 A starts at p

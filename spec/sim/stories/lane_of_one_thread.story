@@ -1,4 +1,4 @@
-# A lane is its first thread's: another one is refused, also in the middle of the first one's call.
+# A lane belongs to its first thread. Any other thread is rejected, even in the middle of a call of the first one.
 kills LANE_OF_ANYBODY DUPLICATE
 A starts at p
 A wants

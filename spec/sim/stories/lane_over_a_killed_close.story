@@ -1,4 +1,4 @@
-# Whoever closes a slot and is killed at once has told lanes before.
+# Lanes see that a slot ends before it is closed, even if the closing process is killed right after the close.
 kills LANE_MARKED_LATE ENDED
 p draws
 A starts at p

@@ -1,4 +1,4 @@
-# A machine that is copied has lanes without runs: both copies would give them.
+# The lanes of a copied machine have no runs. Otherwise both copies would issue them.
 kills LANE_OVER_CLOSE ENDED
 A starts at p
 A wants

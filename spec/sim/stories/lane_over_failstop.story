@@ -1,4 +1,4 @@
-# A failstop ends the run of a lane as it ends the lease: the store may grant those ids to another.
+# A failstop ends the runs of lanes like it ends the lease, because the store may grant those ids to another process.
 kills LANE_BY_ACTIVE ENDED
 kills LANE_OVER_CLOSE ENDED
 timing shared

@@ -1,4 +1,4 @@
-# A forked child has the memory of a lane, and not its run.
+# A forked child has a lane's memory, but not its run.
 kills LANE_OVER_FORK DUPLICATE
 A starts at p
 A wants

@@ -1,4 +1,4 @@
-# What a lane holds of a number that was left for another is dropped.
+# When a worker id is left for another one, the rest of a lane is dropped.
 kills LANE_OVER_CLOSE ENDED
 p draws
 q has number 0

@@ -1,5 +1,5 @@
-# The limit that caps a released cursor is read after the close: another keeper of the file may have raised it, and
-# threads have taken what it granted.
+# The limit of a released cursor is read after the close. Otherwise another keeper of the file may have raised it, and
+# threads may have taken the ticks that it granted.
 kills LIMIT_BEFORE_CLOSE DUPLICATE
 p draws
 q has number 0
@@ -9,12 +9,12 @@ A.keeper to sleeps
 A.1 takes 8
 wait 5 s
 A.1 takes 31
-# the window is used up; the clock is set back, and another number wanted
+# The window is used up. The clock is set back, and another worker id is requested.
 A.1 is refused
 clock of p -6 s
 A leaves its number
 A.keeper to closes_slot
-# A is stopped here, and C takes its place; the clock is right again, so the number is kept and renewed
+# A is stopped here, and C takes its place. The clock is right again, so C keeps the worker id and renews it.
 clock of p +6 s
 C starts at p
 C wants
@@ -22,7 +22,7 @@ wait 3 s
 C.keeper to raises_deadline
 C.keeper to sleeps
 C.1 takes 4
-# A closes the slot and gives the number back
+# A closes the slot and releases the worker id.
 A.keeper to heard_swap 2
 clock of p -9 s
 B starts at q

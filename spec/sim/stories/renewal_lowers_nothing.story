@@ -1,5 +1,5 @@
-# Two keepers under one token: who renews by a clock that was set back asks for no less than the record says, for the
-# other's threads may have it already.  (Seeds 54, 209.)
+# Two keepers share a token. A keeper that renews by a clock that was set back must not request less than the record
+# has, because the other keeper's threads may have issued ids up to it. (Seeds 54, 209.)
 kills LOWERS_BOUND DUPLICATE
 pacing clock
 A starts at p
@@ -8,7 +8,7 @@ A.keeper to sleeps
 A.1 takes 1
 wait 2 s
 A.keeper to asks_swap
-# A is stopped before it renews; B takes its place and renews
+# A is stopped before it renews. B takes its place and renews.
 B starts at p
 B wants
 wait 3 s
@@ -20,7 +20,7 @@ B.1 takes 1
 wait 2 s
 B.keeper to raises_deadline
 B.keeper to sleeps
-# the clock is set back, A goes on; then the clock is right again
+# The clock is set back, and A continues. Then the clock is right again.
 clock of p -6 s
 A.keeper to heard_swap 2
 clock of p +6 s
@@ -28,7 +28,7 @@ wait 3 s
 B.1 takes 4
 A crashes
 B crashes
-# another generator takes the number when its lease is over, by a clock that is set back again
+# Another generator takes the worker id when its lease has ended, by a clock that is set back again.
 wait 16 s
 clock of p -19 s
 D starts at q

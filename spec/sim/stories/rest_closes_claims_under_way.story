@@ -1,5 +1,5 @@
-# A claim of which nothing was heard before a rest is nobody's after it: two copies of the machine would both go on
-# with it, under one token.
+# After a rest a claim without a reply is dropped. Otherwise both copies of the machine would continue it under one
+# token.
 kills REST_LEAVES_FRESH DUPLICATE
 A starts at p
 A wants

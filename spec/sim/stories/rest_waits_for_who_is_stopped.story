@@ -1,10 +1,10 @@
-# A file does not come to rest while a keeper that was stopped is in its term: it would go on with the token that it had
-# drawn, in both copies of the machine.
+# A file does not come to rest while a stopped keeper is in its term. That keeper would continue with its token in
+# both copies of the machine.
 kills RESTS_BESIDE DUPLICATE
 A starts at p
 A wants
 A.keeper to takes_slot
-# A is stopped here, and B takes its place
+# A is stopped here, and B takes its place.
 B starts at p
 B wants
 wait 3 s

@@ -1,9 +1,10 @@
-# Two keepers that take a slot at once get two: the second one's claim is not written over the first one's.
+# Two keepers that take a slot at the same time get different ones, so the second claim does not overwrite the first
+# one.
 kills SLOT_BY_STORE UNGRANTED
 A starts at p
 A wants
 A.keeper to takes_slot
-# A is stopped here, and B takes its place
+# A is stopped here, and B takes its place.
 B starts at p
 B wants
 wait 3 s

@@ -1,12 +1,12 @@
-# Which store a file knows is that of its newest lease: a field of its slot, which a keeper that slept cannot set back,
-# wherever it slept.  As a word of the map it could, and the next keeper took a sound store for one that was replaced.
+# The store of the newest lease is the store that a file knows. It is a field of the slot, which a keeper that slept
+# cannot set back. A separate word could be set back, and the next keeper would take a sound store for a replaced one.
 # (Seeds 9779, 3318, 481170.)
 kills STORE_BY_WORD STUCK
 timing shared
 A starts at p
 A wants
 A.keeper to publishes_limit
-# A is stopped with a claim that was acknowledged; the store is replaced and put right, and B claims in the new one
+# A is stopped with an acknowledged claim. The store is replaced and repaired, and B claims in the new one.
 store is put right
 B starts at p
 B wants

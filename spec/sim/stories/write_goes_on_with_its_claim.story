@@ -1,5 +1,5 @@
-# A store that lost its last writes comes to the same version by another way: a renewal is not done over a claim that is
-# another's, and its holder stops.
+# A store that lost its last writes may reach the same version in another way. A renewal must not overwrite another
+# process's claim, and its holder stops.
 kills FOLLOWS_BY_VERSION DUPLICATE
 pacing clock
 store keeps a copy
@@ -9,7 +9,7 @@ A.keeper to sleeps
 A.1 takes 1
 wait 2 s
 A.keeper to asks_swap
-# A is stopped before it renews version 1
+# A is stopped before it renews version 1.
 store goes back to it
 D starts at q
 D wants

@@ -1,10 +1,4 @@
---- borrow -- goes on ahead of the clock, within a bound: nobody waits, ids are a little early.
---
---     options.borrow_ms_max   how far ahead an id's time may be, in milliseconds; 1000 unless given
---
--- For a service that must answer.  The ids are as unique as ever and still ascend: what is borrowed is time that the
--- clock will reach.  It counts from the latest time that was seen, so a clock that is set back by 3 s and a bound of
--- 1 s give ids for as long as 1 s holds ids, and pauses after that until the clock has caught up.
+--- borrow
 
 local BORROW_MS_MAX = 1000
 

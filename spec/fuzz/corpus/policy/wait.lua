@@ -1,9 +1,4 @@
---- wait -- sits it out: callers wait, ids stay true to the clock.
---
---     options.wait_ms_max   how long a caller may be kept waiting, in milliseconds; 5000 unless given
---
--- For a clock that is stepped back by a little now and then (NTP does that), where late is better than wrong or not at
--- all.  A step that is longer than anybody may wait is refused at once: the caller can ask elsewhere meanwhile.
+--- wait
 
 local WAIT_MS_MAX = 5000
 
