@@ -1,5 +1,5 @@
-/* fallback.c -- the chain: a server, another, a generator in this process with a lease of its own, and back.  Which way
- * an id came is told by its bits. */
+/* fallback.c -- the client's chain of sources: a server, another server, a generator in this process with its own
+ * lease, and back.  The bits of an id tell its source. */
 #include "check.h"
 #include "fault_server.h"
 #include "opened.h"
@@ -16,7 +16,7 @@ static struct vesta_gen *own_generator(void) {
     return open_in_state("own.gen", "vesta-milli", opts);
 }
 
-/* It waits for a number that nobody chooses. */
+/* It waits for a worker id that is never chosen. */
 static struct vesta_gen *idle_generator(void) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     opts.any_worker = 1;
@@ -37,7 +37,7 @@ static struct vesta_client *opened(const char *servers, struct vesta_gen *gen, i
     return client;
 }
 
-/* The servers' ids end in 1 or 2, the generator's in its number. */
+/* Ids of servers end in 1 or 2, ids of the generator in its worker id. */
 static uint64_t way(struct vesta_client *client) {
     struct vesta_pause pause;
     char text[1024];
@@ -89,7 +89,8 @@ static void chain(void) {
 }
 IN_NEW_STATE(chain)
 
-/* While a server may still answer within its deadline, the generator is not asked; then at once, and for good. */
+/* The generator is not used while a server may still reply within its deadline.  After that, it is used at once, and
+ * permanently. */
 static void silence(void) {
     struct fault_server s;
     struct vesta_client_info info;
@@ -103,7 +104,7 @@ static void silence(void) {
     for (int i = 0; i < 2000; i++)
         CHECK_EQ_U64(way(client), WORKER);
     vesta_client_get_info(client, &info);
-    CHECK_EQ_U64(info.requests, 0); /* its greeting was never answered */
+    CHECK_EQ_U64(info.requests, 0); /* its greeting got no reply */
     atomic_store(&s.fault, GOOD);
     await_way(client, 1);
     vesta_client_close(client);
@@ -112,7 +113,7 @@ static void silence(void) {
 }
 IN_NEW_STATE(silence)
 
-/* Nobody listens: the generator is asked without a wait.  Blocks of it are no more repeated than servers' are. */
+/* No server listens: the generator is used without a wait.  Its blocks repeat no ids either. */
 static void nobody(void) {
     static uint64_t ids[3000];
     struct vesta_pause pause;
@@ -131,7 +132,7 @@ static void nobody(void) {
 }
 IN_NEW_STATE(nobody)
 
-/* The server's layout and the generator's can make equal ids: what gave ids first is kept to. */
+/* Ids of the server's layout can be ids of the generator's layout.  The source that issued ids first stays in use. */
 static void two_layouts(void) {
     struct fault_server s;
     struct vesta_client_info info;
@@ -143,7 +144,8 @@ static void two_layouts(void) {
     struct vesta_gen *gen = idle_generator();
     struct vesta_client *client = opened(s.address, gen, 30000);
     CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
-    AWAIT((vesta_client_get_info(client, &info), info.fallback.errors > 0)); /* it was asked, and gave nothing */
+    AWAIT((vesta_client_get_info(client, &info), info.fallback.errors > 0)); /* it was asked, and its ids were not
+                                                                                used */
     atomic_store(&s.fault, GOOD);
     CHECK_EQ_U64(way(client), 1);
     atomic_store(&s.fault, BUSY);
@@ -167,7 +169,7 @@ static void two_layouts(void) {
 }
 IN_NEW_STATE(two_layouts)
 
-/* What a pause says when nobody has ids: each of them, and why. */
+/* If no source has ids, the message of a pause lists each of them with its error. */
 static void none_at_all(void) {
     struct vesta_pause pause;
     uint64_t id;
@@ -187,10 +189,10 @@ static void none_at_all(void) {
 
 static const struct check_case cases[] = {
     {"a server, another, the generator, and back in that order", chain_},
-    {"the generator gives ids when a server has been silent for its deadline", silence_},
-    {"where nobody listens the generator gives ids at once", nobody_},
-    {"a generator whose ids could be equal to a server's shuts it out once it has given ids, and not before",
+    {"the generator issues ids when a server has been silent for its deadline", silence_},
+    {"if no server listens, the generator issues ids at once", nobody_},
+    {"a generator whose ids could be duplicates of a server's excludes it, but only after it has issued ids",
      two_layouts_},
-    {"a pause names each server and what came of it", none_at_all},
+    {"the message of a pause has each server and its error", none_at_all},
 };
 CHECK_MAIN(cases)

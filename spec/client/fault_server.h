@@ -1,5 +1,6 @@
-/* fault_server.h -- a server of blocks that does what a test says: it answers well, or in one of the ways in which
- * servers and networks fail.  A fault's ids lie where no good grant ever does, so that one that is used shows. */
+/* fault_server.h -- a server of blocks that behaves as a test requests: correctly, or with one of the faults of
+ * servers and networks.  Ids in a faulty reply are in a range that no good reply uses, so a client that uses one is
+ * detected. */
 #ifndef FAULT_SERVER_H
 #define FAULT_SERVER_H
 
@@ -18,28 +19,28 @@
 
 enum fault {
     GOOD,
-    SILENT,     /* accepts, and never answers anything */
-    HALF,       /* half a reply, then the connection ends */
+    SILENT,     /* accepts connections, and never replies */
+    HALF,       /* half a reply, then the connection is closed */
     STALLED,    /* half a reply, then nothing */
-    LATE,       /* the reply comes after the client's deadline, over the same connection */
-    DRIPPING,   /* a byte now and then */
-    OTHER_NAME, /* the reply to somebody else's request */
+    LATE,       /* the reply comes after the client's deadline, on the same connection */
+    DRIPPING,   /* one byte now and then */
+    OTHER_NAME, /* the reply to another client's request */
     OTHER_KIND,
     TOLD_AGAIN, /* the last good reply once more */
     NO_IDS,
-    TOO_MANY,     /* one id more than was asked for */
+    TOO_MANY,     /* one id more than requested */
     HUGE_COUNT,   /* 2^63 */
-    OVERFLOWING,  /* the last tick is past 64 bits */
-    BASE_IN_TIME, /* the base has bits where the time's are */
+    OVERFLOWING,  /* the last tick exceeds 64 bits */
+    BASE_IN_TIME, /* the base has bits in the time field */
     WIDE_SHIFT,
     TWICE,   /* two replies to one request */
-    UNASKED, /* a good reply, and behind it, when the server has another fault, one that nobody asked for */
+    UNASKED, /* a good reply, followed by an unsolicited one if the server has another fault */
     NUMBER,  /* :1 */
     NIL,
     NESTED,
     HUGE_ARRAY,  /* *2147483647 */
     HUGE_STRING, /* $2147483647 */
-    ENDLESS,     /* a text that does not end */
+    ENDLESS,     /* an endless text */
     HTTP,
     NOISE,
     REFUSING, /* -ERR */
@@ -47,7 +48,7 @@ enum fault {
     FAULTS
 };
 
-#define POISON (UINT64_C(1) << 44) /* a tick of a fault's ids has this bit */
+#define POISON (UINT64_C(1) << 44) /* set in every tick of a faulty reply */
 #define SEQ_BITS 20
 #define TIME_SHIFT 30
 #define SEQ_SHIFT 10
@@ -57,15 +58,15 @@ struct fault_server {
     char address[32];
     pthread_t thread;
     _Atomic int fault;
-    _Atomic uint64_t blocks, requests, connections; /* of GOOD and of all */
-    _Atomic uint64_t most;                          /* ids that were asked for at once */
-    _Atomic uint64_t unasked;                       /* replies that nobody asked for */
-    uint64_t base;                                  /* tells servers apart */
-    const char *_Atomic layout;                     /* that it says; NULL: none */
+    _Atomic uint64_t blocks, requests, connections; /* good replies, and all requests */
+    _Atomic uint64_t most;                          /* highest number of ids requested at once */
+    _Atomic uint64_t unasked;                       /* unsolicited replies */
+    uint64_t base;                                  /* distinguishes servers */
+    const char *_Atomic layout;                     /* in its replies; NULL: none */
     atomic_bool is_ended;
-    _Atomic uint64_t live;                   /* connections that are not closed */
-    _Atomic uint64_t last_first, last_count; /* of the last good grant */
-    _Atomic uint64_t *ticks;                 /* where the next grant begins; shared by servers of one name */
+    _Atomic uint64_t live;                   /* open connections */
+    _Atomic uint64_t last_first, last_count; /* of the last good reply */
+    _Atomic uint64_t *ticks;                 /* start of the next grant; shared by servers of one name */
 };
 
 struct fault_link {
@@ -73,7 +74,7 @@ struct fault_link {
     int fd;
 };
 
-/* False: the client has hung up. */
+/* False: the client closed the connection. */
 static bool fault_send(int fd, const char *text, size_t length) {
     while (length > 0) {
         ssize_t sent = send(fd, text, length, MSG_NOSIGNAL);
@@ -180,7 +181,7 @@ static void fault_answer(struct fault_link *link, int fault, uint64_t n) {
     case STALLED: fault_send(link->fd, reply, half); return;
     case LATE: usleep(400000); break;
     case DRIPPING: fault_drip(link->fd, reply, length); return;
-    case TWICE: /* at once: they are read together */
+    case TWICE: /* together, so that the client reads both */
         memcpy(reply + length, reply, length);
         length *= 2;
         break;
@@ -197,7 +198,7 @@ static void fault_answer(struct fault_link *link, int fault, uint64_t n) {
     if (fault == GOOD) atomic_fetch_add(&s->blocks, 1);
 }
 
-/* Commands come whole, one at a time: their client waits for each answer. */
+/* Commands arrive completely, one at a time, because the client waits for each reply. */
 static void *fault_serve(void *arg) {
     struct fault_link *link = arg;
     struct fault_server *s = link->server;
@@ -205,7 +206,7 @@ static void *fault_serve(void *arg) {
     ssize_t got;
     while ((got = recv(link->fd, bytes, sizeof bytes - 1, 0)) > 0 ||
            (got < 0 && errno == EAGAIN && !atomic_load(&s->is_ended))) {
-        if (got < 0) continue; /* nothing yet */
+        if (got < 0) continue; /* no data yet */
         bytes[got] = '\0';
         int fault = atomic_load(&s->fault);
         char *block = strstr(bytes, "VESTA.BLOCK"), *count = strrchr(bytes, '$');
@@ -229,7 +230,7 @@ static void *fault_accept(void *arg) {
         struct fault_link *link = malloc(sizeof *link);
         pthread_t thread;
         struct timeval look = {.tv_usec = 100000};
-        int at_once = 1; /* what is sent is there */
+        int at_once = 1; /* data is sent at once */
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
         *link = (struct fault_link){s, fd};
@@ -255,7 +256,7 @@ static void fault_server_begin(struct fault_server *s, _Atomic uint64_t *ticks, 
     if (pthread_create(&s->thread, NULL, fault_accept, s) != 0) abort();
 }
 
-/* Behind the end of its clients: what serves them is gone when it returns. */
+/* Call it after its clients are closed.  When it returns, its threads have ended. */
 static void fault_server_end(struct fault_server *s) {
     shutdown(s->fd, SHUT_RDWR);
     pthread_join(s->thread, NULL);

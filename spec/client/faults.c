@@ -1,5 +1,5 @@
-/* faults.c -- a client against servers that fail in every way that is known: no id comes of a reply that is not what
- * was asked for, no connection is used after one, and ids go on as soon as somebody answers well. */
+/* faults.c -- a client with servers that fail in every known way.  It uses no id of a wrong reply, drops the connection
+ * after one, and continues as soon as a server replies correctly. */
 #include "check.h"
 #include "fault_server.h"
 #include "vesta_client.h"
@@ -21,7 +21,7 @@ static bool is_poisoned(uint64_t id) {
     return (id >> TIME_SHIFT << SEQ_BITS) & POISON;
 }
 
-/* An id, which must be of a good grant and above the last of its server. */
+/* Takes an id, which must be of a good reply and above the last one of its server. */
 static void take_good(struct vesta_client *client, uint64_t *last) {
     struct vesta_pause pause;
     uint64_t id = 0;
@@ -44,8 +44,9 @@ static void a_request_a_block(void) {
     struct vesta_client *client = opened(s.address, 30000);
     for (int i = 0; i < 100000; i++)
         take_good(client, &last);
-    /* A request may be under way, or begin late. */
-    AWAIT((vesta_client_get_info(client, &info), info.requests == info.blocks && atomic_load(&s.blocks) == info.blocks));
+    /* A request may be in progress or start late. */
+    AWAIT(
+        (vesta_client_get_info(client, &info), info.requests == info.blocks && atomic_load(&s.blocks) == info.blocks));
     CHECK_EQ_U64(atomic_load(&s.requests), info.requests);
     CHECK(info.ids >= 100000 && info.ids < 100064);
     CHECK_EQ_U64(info.errors + info.drops + info.fallback_blocks, 0);
@@ -54,10 +55,10 @@ static void a_request_a_block(void) {
     fault_server_end(&s);
 }
 
-/* Every answer of a server is a fault; then it answers well. */
+/* All replies of a server are faulty.  Then it replies correctly. */
 static void meets(int fault, const char *said) {
     bool is_silent = fault == SILENT || fault == STALLED || fault == LATE || fault == DRIPPING || fault == HUGE_STRING;
-    bool is_kept = fault == BUSY; /* an answer, if not a good one */
+    bool is_kept = fault == BUSY; /* a valid reply, but without ids */
     struct fault_server s;
     struct vesta_client_info info;
     struct vesta_pause pause;
@@ -67,7 +68,7 @@ static void meets(int fault, const char *said) {
     struct vesta_client *client = opened(s.address, is_silent ? 100 : 30000);
     CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
     CHECK_EQ_I64(pause.why, VESTA_RANGE);
-    CHECK(pause.wait_us > 0); /* nobody has refused yet */
+    CHECK(pause.wait_us > 0); /* no server has rejected a request yet */
     AWAIT((vesta_client_get_info(client, &info), info.errors > 0));
     CHECK_EQ_U64(info.blocks, 0);
     CHECK_HAS(info.server[0].error, said);
@@ -79,7 +80,7 @@ static void meets(int fault, const char *said) {
     fault_server_end(&s);
 }
 
-/* Behind a good reply comes another's: the next block is asked for over another connection. */
+/* A good reply is followed by another client's reply: the next block is requested over a new connection. */
 static void unasked(void) {
     struct fault_server s;
     struct vesta_client_info info;
@@ -87,9 +88,9 @@ static void unasked(void) {
     fault_server_begin(&s, &ticks, 1);
     atomic_store(&s.fault, UNASKED);
     struct vesta_client *client = opened(s.address, 30000);
-    take_good(client, &last); /* the good one has been read, and the next is not asked for yet */
+    take_good(client, &last); /* the good one was read, and the next one is not requested yet */
     atomic_store(&s.fault, GOOD);
-    AWAIT(atomic_load(&s.unasked) == 1); /* it is there */
+    AWAIT(atomic_load(&s.unasked) == 1); /* it was sent */
     for (int i = 0; i < 5000; i++)
         take_good(client, &last);
     vesta_client_get_info(client, &info);
@@ -116,7 +117,7 @@ static void for_others(void) {
     meets(TWICE, "more than one reply");
 }
 
-/* A block that was given, and is told again, gives none of its ids again. */
+/* A block that is repeated issues none of its ids again. */
 static void told_again(void) {
     struct fault_server s;
     struct vesta_client_info info;
@@ -167,8 +168,8 @@ static void refusing(void) {
 
 /* ------------------------------------------------------------------ lists */
 
-/* What the kernel accepts and nobody answers is the worst of servers: the next one gives ids all the same, and a call
- * never waits for both deadlines. */
+/* A server that accepts connections and never replies: the next server still issues ids, and no call waits for both
+ * deadlines. */
 static void black_hole(void) {
     struct fault_server hole, good;
     struct vesta_client_info info;
@@ -184,13 +185,13 @@ static void black_hole(void) {
     vesta_client_get_info(client, &info);
     CHECK_EQ_U64(info.server[0].blocks, 0);
     CHECK(info.server[1].blocks > 0);
-    CHECK_EQ_U64(info.errors, 0); /* its deadline is a minute: nobody waited for that */
+    CHECK_EQ_U64(info.errors, 0); /* its deadline is a minute, and no call waited for it */
     vesta_client_close(client);
     fault_server_end(&hole);
     fault_server_end(&good);
 }
 
-/* Ids come of the second while the first fails, and of the first again soon after it is back. */
+/* Ids come from the second server while the first one fails, and from the first one again soon after it is back. */
 static void goes_back(void) {
     struct fault_server first, second;
     struct vesta_client_info info;
@@ -201,7 +202,7 @@ static void goes_back(void) {
     snprintf(servers, sizeof servers, "%s,%s", first.address, second.address);
     struct vesta_client *client = opened(servers, 30000);
     do
-        take_good(client, &last); /* on a busy machine the second may be faster at first */
+        take_good(client, &last); /* on a busy machine the second one may be faster at first */
     while ((last & 1023) != 1);
     atomic_store(&first.fault, BUSY);
     while ((last & 1023) == 1)
@@ -214,7 +215,7 @@ static void goes_back(void) {
     vesta_client_get_info(client, &info);
     CHECK(info.server[0].errors > 0);
     CHECK(info.server[0].is_up);
-    CHECK_STR(info.server[0].error, ""); /* a block has come since */
+    CHECK_STR(info.server[0].error, ""); /* it has delivered a block since */
     CHECK_EQ_U64(info.server[1].errors, 0);
     vesta_client_close(client);
     fault_server_end(&first);
@@ -225,7 +226,7 @@ static void goes_back(void) {
 #define APART "version:1=0 type:1=1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2020-12-31T16:00:00Z"
 #define NOT_APART "version:1=0 type:1 method:2 time:30 seq:20 machine:10 unit=1s epoch=2020-12-31T16:00:00Z"
 
-/* One server moves to another layout, as servers do while a name changes it. */
+/* One server changes to another layout, as servers do during a change of layouts. */
 static void two_layouts(void) {
     struct fault_server first, second;
     struct vesta_client_info info;
@@ -240,7 +241,7 @@ static void two_layouts(void) {
         take_good(client, &last);
     CHECK_EQ_U64(last & 1023, 1);
     first.layout = NOT_APART;
-    for (int i = 0; i < 100000 && (last & 1023) == 1; i++) /* what is here of it is good */
+    for (int i = 0; i < 100000 && (last & 1023) == 1; i++) /* the client still has good ids of it */
         take_good(client, &last);
     CHECK_EQ_U64(last & 1023, 2);
     vesta_client_get_info(client, &info);
@@ -252,14 +253,14 @@ static void two_layouts(void) {
     CHECK_EQ_U64(info.server[0].blocks, blocks);
     CHECK_EQ_U64(info.server[1].errors, 0);
     first.layout = APART;
-    while ((last & 1023) == 2) /* it is asked again before long */
+    while ((last & 1023) == 2) /* it is asked again soon */
         take_good(client, &last);
     vesta_client_close(client);
     fault_server_end(&first);
     fault_server_end(&second);
 }
 
-/* What only a person can change is told at once, by every call, and a server that has changed its mind is used. */
+/* An error that only a person can correct is returned at once by every call.  A server that works again is used. */
 static void told_at_once(void) {
     struct fault_server first, second;
     struct vesta_pause pause;
@@ -289,8 +290,8 @@ static void told_at_once(void) {
     fault_server_end(&second);
 }
 
-/* How often a server that fails is asked in so many ms by its back-off alone: 0.075 s, 0.15 s, 0.3 s ... at the least
- * lie between two of them. */
+/* The number of requests to a failing server in ms, by its back-off alone: the minimal intervals are 0.075 s, 0.15 s,
+ * 0.3 s, and so on. */
 static uint64_t by_back_off(int64_t took_ms) {
     uint64_t most = 1;
     for (int64_t at_ms = 75, ms = 75; at_ms <= took_ms; at_ms += ms *= 2)
@@ -309,13 +310,14 @@ static void backs_off(void) {
     CHECK_EQ_I64(vesta_client_next(client, &id, &pause), VESTA_EPAUSE);
     AWAIT(atomic_load(&s.requests) >= 1);
     usleep(1500000);
-    CHECK(atomic_load(&s.requests) <= by_back_off(check_now_ms() - began_ms) + 2); /* of the one who asked and left */
+    CHECK(atomic_load(&s.requests) <= by_back_off(check_now_ms() - began_ms) + 2); /* plus those of a caller that has
+                                                                                      left */
     vesta_client_close(client);
     fault_server_end(&s);
 }
 
-#define REQUESTS 8      /* by its back-off alone a server has so many in ... */
-#define SOONEST_MS 9450 /* ... no less than this */
+#define REQUESTS 8      /* by its back-off alone, a server gets this many requests in ... */
+#define SOONEST_MS 9450 /* ... at least this time */
 
 static void waited_for(void) {
     struct fault_server s;
@@ -396,14 +398,14 @@ static void *take_one(void *client) {
     return NULL;
 }
 
-/* What one client left in a thread's hands is never another's, also where that one lies in the same memory. */
+/* Ids that a thread holds of one client are never issued by another client, even in the same memory. */
 static void clients_in_turn(void) {
     struct fault_server s;
     uint64_t last = 0;
     fault_server_begin(&s, &ticks, 1);
     for (int i = 0; i < 40; i++) {
         struct vesta_client *client = opened(s.address, 30000);
-        pthread_t thread; /* by now nobody but it has taken of this client */
+        pthread_t thread; /* only this thread has taken ids of this client */
         NEED(pthread_create(&thread, NULL, take_one, client) == 0);
         pthread_join(thread, NULL);
         for (int j = 0; j < 20; j++)
@@ -413,7 +415,7 @@ static void clients_in_turn(void) {
     fault_server_end(&s);
 }
 
-/* Its deadlines are a minute; the end of a client waits for none of them. */
+/* Its deadlines are a minute, but closing the client does not wait for them. */
 static void ends_soon(void) {
     struct fault_server s;
     struct vesta_pause pause;
@@ -430,7 +432,7 @@ static void ends_soon(void) {
     fault_server_end(&s);
 }
 
-/* A block is dropped when it is old, also what a thread holds of it, and the next id is of another. */
+/* An old block is dropped, including the ids that a thread holds of it.  The next id is of another block. */
 static void drops_stale(void) {
     struct fault_server s;
     struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
@@ -442,13 +444,13 @@ static void drops_stale(void) {
     opts.name = "orders";
     opts.ttl_ms = 200;
     NEED(vesta_client_open(&opts, &client, NULL) == VESTA_OK);
-    for (int i = 0; i < 20; i++) /* some are in this thread's hands */
+    for (int i = 0; i < 20; i++) /* some are held by this thread */
         take_good(client, &last);
     before = last;
     AWAIT((vesta_client_get_info(client, &info), info.drops >= 1 && info.left == 0));
     take_good(client, &last);
     vesta_client_get_info(client, &info);
-    CHECK(last >> SEQ_SHIFT >= (before >> SEQ_SHIFT) + 64); /* nothing of the old block's rest */
+    CHECK(last >> SEQ_SHIFT >= (before >> SEQ_SHIFT) + 64); /* no id of the old block's rest */
     CHECK(info.dropped > 0);
     CHECK_EQ_U64(info.errors, 0);
     vesta_client_close(client);
@@ -456,25 +458,25 @@ static void drops_stale(void) {
 }
 
 static const struct check_case cases[] = {
-    {"100,000 ids cost a request a block, over one connection", a_request_a_block},
-    {"a reply that is cut short gives no id, and its connection is used no more", cut_short},
-    {"a reply that comes too late gives no id, and its connection is used no more", too_late},
-    {"a reply to another request gives no id", for_others},
-    {"a reply that nobody asked for gives no id", unasked},
-    {"a reply that is told again gives no id again", told_again},
-    {"a block that cannot be gives no id", impossible},
-    {"bytes that are no reply give no id", hostile},
-    {"a server that is busy is asked again, over the same connection", refusing},
-    {"a server that never answers delays no id of the next one", black_hole},
-    {"ids come of the second server while the first fails, and then of the first again", goes_back},
-    {"servers of two layouts whose ids could be equal are not mixed, and of two that are told apart they are",
+    {"100,000 ids need one request per block, over one connection", a_request_a_block},
+    {"a truncated reply yields no id, and its connection is dropped", cut_short},
+    {"a late reply yields no id, and its connection is dropped", too_late},
+    {"a reply to another request yields no id", for_others},
+    {"an unsolicited reply yields no id", unasked},
+    {"a repeated reply yields no id again", told_again},
+    {"an impossible block yields no id", impossible},
+    {"bytes that are not a reply yield no id", hostile},
+    {"a busy server is asked again, over the same connection", refusing},
+    {"a server that never replies delays no id of the next one", black_hole},
+    {"ids come from the second server while the first one fails, and then from the first one again", goes_back},
+    {"servers of two layouts whose ids could be duplicates are not mixed, and servers of distinct layouts are",
      two_layouts},
-    {"where every server refuses, who waits is told at once", told_at_once},
-    {"a server that fails is asked less and less often where nobody waits", backs_off},
-    {"a server that fails is asked ten times a second for who waits, and no more", waited_for},
-    {"four threads get no id twice", none_twice},
-    {"a client's ids in a thread's hands are never another client's", clients_in_turn},
-    {"a client's end waits for no server", ends_soon},
-    {"a stale block is dropped", drops_stale},
+    {"if every server rejects requests, a waiting caller gets the error at once", told_at_once},
+    {"a failing server is asked less and less often if no caller waits", backs_off},
+    {"a failing server is asked at most ten times a second for a waiting caller", waited_for},
+    {"four threads get no duplicate", none_twice},
+    {"ids that a thread holds of one client are never another client's", clients_in_turn},
+    {"closing a client waits for no server", ends_soon},
+    {"an old block is dropped", drops_stale},
 };
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-/* forks.c -- a client that is forked in the midst of its use: every process takes ids, none comes twice, and nobody
- * touches another's connections.  All ids are counted, in memory that the processes share. */
+/* forks.c -- a client whose process forks during its use.  Every process takes ids without duplicates, and no process
+ * uses another one's connections.  All ids are counted in shared memory. */
 #include "check.h"
 #include "fault_server.h"
 #include "vesta_client.h"
@@ -11,7 +11,7 @@
 
 #define ALL 2000000
 #define EACH 3000
-#define TURNS 4000 /* of a hundred ids, of each thread: there is room for all */
+#define TURNS 4000 /* of a hundred ids per thread; the tally has room for all */
 #define PATIENCE_US INT64_C(60000000)
 
 struct tally {
@@ -19,7 +19,7 @@ struct tally {
     uint64_t ids[ALL];
 };
 static struct tally *tally;
-static _Atomic uint64_t *ticks; /* shared, because the server grants to all */
+static _Atomic uint64_t *ticks; /* shared, because the server grants to all processes */
 static struct fault_server server;
 static struct vesta_client *client;
 
@@ -29,7 +29,7 @@ static void *shared_memory(size_t size) {
     return memory;
 }
 
-/* True: all were there in time. */
+/* Returns whether all ids came in time. */
 static bool take(uint64_t n) {
     struct vesta_pause pause;
     uint64_t at = atomic_fetch_add(&tally->count, n);
@@ -86,8 +86,8 @@ static void *take_some(void *arg) {
     return NULL;
 }
 
-/* Another thread is the first that takes: what this one held at the fork is good for nothing by then, either.  The
- * client is the child's own to close, too. */
+/* In the child, another thread takes ids first.  Ids that this thread held at the fork must not be used later either.
+ * The child closes its own client. */
 static void be_a_child(void) {
     pthread_t thread;
     bool is_well = false;
@@ -117,7 +117,7 @@ static void in_the_midst(void) {
     for (int i = 0; i < THREADS; i++)
         NEED(pthread_create(&threads[i], NULL, take_on, NULL) == 0);
     for (int i = 0; i < CHILDREN; i++) {
-        CHECK(take(37)); /* some more are in this thread's hands */
+        CHECK(take(37)); /* this thread holds some more */
         if ((pids[i] = fork()) == 0) be_a_child();
         CHECK(take(37));
     }
@@ -149,8 +149,8 @@ static void generations(void) {
     end();
 }
 
-/* clone(2) without libc: no fork handler runs.  All other threads are at rest, because libc is not told either, and a
- * lock of malloc's or of its threads' would stay locked. */
+/* clone(2) without libc: no fork handler runs.  All other threads are idle, because a lock of malloc or of libc's
+ * threads would stay locked in the child. */
 static void raw_clones(void) {
     struct vesta_client_info info;
     begin(2000);
@@ -169,7 +169,7 @@ static void raw_clones(void) {
     end();
 }
 
-/* The parent's connection is the parent's: it goes on over the same one, and a child has one of its own. */
+/* The parent continues with its connection, and a child opens its own. */
 static void own_connections(void) {
     struct vesta_client_info info;
     begin(0);
@@ -191,7 +191,7 @@ static void own_connections(void) {
     end();
 }
 
-/* A child that only closes what it inherited starts nothing. */
+/* A child that only closes the inherited client starts nothing. */
 static void unused(void) {
     begin(0);
     CHECK(take(10));
@@ -207,10 +207,10 @@ static void unused(void) {
 }
 
 static const struct check_case cases[] = {
-    {"24 forks while four threads take ids: none twice", in_the_midst},
-    {"a child's child's child takes ids of its own", generations},
-    {"a child by clone(2) takes ids of its own", raw_clones},
-    {"a child makes connections of its own and leaves the parent's alone", own_connections},
+    {"24 forks while four threads take ids: no duplicates", in_the_midst},
+    {"a child's child's child takes its own ids", generations},
+    {"a child by clone(2) takes its own ids", raw_clones},
+    {"a child opens its own connections and does not use its parent's", own_connections},
     {"a child that only closes its client starts nothing", unused},
 };
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-/* old_kernel.c -- the forks once more where the kernel clears no memory in a child: madvise knows no MADV_WIPEONFORK.
- */
+/* old_kernel.c -- repeats the forks with a kernel that does not clear memory in a child: madvise without
+ * MADV_WIPEONFORK. */
 #include <errno.h>
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-/* pieces.c -- what a client is made of, without a network: options, blocks, what a server may say. */
+/* pieces.c -- tests the parts of a client without a network: options, blocks, replies of servers. */
 #include "base/array.h"
 #include "check.h"
 #include "client/layouts.h"
@@ -107,7 +107,7 @@ static void sizes(void) {
 
 /* ------------------------------------------------------------------ blocks */
 
-/* The i-th id, taken in runs of at most n. */
+/* Returns the i-th id, taken in runs of at most n. */
 static uint64_t id_at(struct vs_block block, uint64_t i, uint64_t n) {
     struct vs_run run;
     do {
@@ -153,7 +153,7 @@ static void vectors_hold(void) {
     CHECK(count >= 20);
 }
 
-/* A block of vesta-second, but for what a claim changes. */
+/* Returns a block of vesta-second, with the changes of a claim. */
 static struct vs_block usual(void) {
     return (struct vs_block){.is_ticks = true,
                              .seq_bits = 20,
@@ -181,7 +181,7 @@ static void overlaps(void) {
     b.first += 1;
     CHECK(!vs_block_overlaps(&a, &b) && !vs_block_overlaps(&b, &a));
     b = usual(), b.base = 8;
-    CHECK(!vs_block_overlaps(&a, &b)); /* another worker's */
+    CHECK(!vs_block_overlaps(&a, &b)); /* another worker id's */
     a = (struct vs_block){.first = 10, .count = 5, .stride = 2}, b = a;
     CHECK(vs_block_overlaps(&a, &b));
     b.first = 11; /* another database's */
@@ -190,7 +190,7 @@ static void overlaps(void) {
     CHECK(vs_block_overlaps(&a, &b) && vs_block_overlaps(&b, &a));
     b.first = 20;
     CHECK(!vs_block_overlaps(&a, &b) && !vs_block_overlaps(&b, &a));
-    b = (struct vs_block){.first = 17, .count = 1, .stride = 1}; /* it cannot be told: no */
+    b = (struct vs_block){.first = 17, .count = 1, .stride = 1}; /* unknown, so: no */
     CHECK(vs_block_overlaps(&a, &b));
 }
 
@@ -281,20 +281,20 @@ static int take(struct vs_layouts *known, const char *text) {
 static void layouts_of_blocks(void) {
     struct vs_layouts known = {.count = 0};
     char many[120];
-    for (int i = 0; i < 100; i++) { /* of one namespace, whose hosts may fix what it leaves free */
+    for (int i = 0; i < 100; i++) { /* one namespace, whose hosts may set constants in its free fields */
         CHECK_EQ_I64(take(&known, "version:1 kind:1=0" REST), VESTA_OK);
         CHECK_EQ_I64(take(&known, "version:1=0 kind:1=0" REST), VESTA_OK);
         CHECK_EQ_I64(take(&known, ""), VESTA_OK);
     }
     CHECK_EQ_I64(known.count, 1);
     CHECK_EQ_I64(take(&known, "version:1=1 kind:1=0 time:40 seq:18 worker:4 unit=1ms epoch=2020-01-01T00:00:00Z"),
-                 VESTA_EMISMATCH); /* apart from what a host fixed, not from the rest */
+                 VESTA_EMISMATCH); /* distinct only because of the hosts' constants */
     CHECK_EQ_I64(take(&known, "version:1 kind:1=1 time:40 seq:18 worker:4 unit=1ms epoch=2020-01-01T00:00:00Z"),
                  VESTA_OK);
     CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_ELAYOUT);
     CHECK_EQ_I64(known.count, 2);
     known = (struct vs_layouts){.count = 0};
-    CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_OK); /* while there is no other */
+    CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_OK); /* as long as there is no other */
     CHECK_EQ_I64(take(&known, "a newer server's"), VESTA_OK);
     CHECK_EQ_I64(take(&known, "another newer server's"), VESTA_ELAYOUT);
     CHECK_EQ_I64(take(&known, "version:1=0 kind:1=0" REST), VESTA_ELAYOUT);
@@ -310,7 +310,7 @@ static void layouts_of_blocks(void) {
     CHECK_EQ_I64(take(&known, huge), VESTA_ELAYOUT);
 }
 
-/* Of the namespace's first layout, of its second, and of its third, which has the first one's fields. */
+/* of the namespace's first, second and third layout; the third has the fields of the first */
 static int take_host(struct vs_layouts *known, int generation, int dc) {
     char text[120];
     snprintf(text, sizeof text, "version:2=%d dc:6=%d time:30 seq:21 worker:4 unit=1s epoch=20%02d-01-01T00:00:00Z",
@@ -324,7 +324,7 @@ static void layouts_of_hosts(void) {
         for (int generation = 0; generation < 3; generation++)
             CHECK_EQ_I64(take_host(&known, generation, dc), VESTA_OK);
     CHECK(known.count <= VS_LAYOUTS_MAX);
-    for (int dc = 0; dc < 64; dc++) /* those before are known yet, and so is what they may have given */
+    for (int dc = 0; dc < 64; dc++) /* earlier layouts are still known, and so are the ids that they may have issued */
         for (int generation = 0; generation < 3; generation++)
             CHECK_EQ_I64(take_host(&known, generation, dc), VESTA_OK);
     for (int version = 0; version < 3; version++)
@@ -338,16 +338,15 @@ static void layouts_of_hosts(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a wrong list of servers is refused, and the message names the part", bad_servers},
-    {"every other option is refused where it is wrong, empty, huge or hostile", bad_others},
+    {"an invalid list of servers is rejected, and the message has the wrong part", bad_servers},
+    {"every other option is rejected if it is wrong, empty, huge or hostile", bad_others},
     {"options of another size are read as far as they are known", sizes},
-    {"the vectors for clients come out, however the ids are taken", vectors_hold},
+    {"the test vectors for clients hold, however the ids are taken", vectors_hold},
     {"a block that no layout can have is rejected", impossible_blocks},
-    {"blocks with an id in common are known", overlaps},
-    {"ids of two layouts are given where none can be equal, and of what cannot be compared only one",
-     layouts_of_blocks},
-    {"hosts that each fix another value of a field are taken, however many, and are still apart from others",
+    {"blocks with a common id are detected", overlaps},
+    {"ids of two layouts are issued if they are distinct, and only one of them if that is unknown", layouts_of_blocks},
+    {"any number of hosts may set different constants in a field, and they stay distinct from other layouts",
      layouts_of_hosts},
-    {"a reply is read by its names, and believed in nothing", replies},
+    {"a reply is read by its names, and all values are checked", replies},
 };
 CHECK_MAIN(cases)

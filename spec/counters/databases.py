@@ -1,7 +1,7 @@
-"""databases.py VESTA [SECONDS] -- a tag of two MariaDBs, of which one is killed with -9 and brought back under load.
+"""databases.py VESTA [SECONDS] -- a tag of two MariaDB servers.  One is killed with -9 and started again under load.
 
-A phase lasts for SECONDS (0.3) at least, and until it is shown what it is about: numbers of both, the one that is gone
-noticed, and numbers that it was asked for after its return.
+A phase lasts for at least SECONDS (0.3), and until its result is visible: numbers of both, the lost one reported, and
+numbers of the restarted one.
 """
 import signal
 import time
@@ -15,7 +15,7 @@ STEP, BATCH, CLIENTS = 2000, 50, 4
 
 
 class Count(Tally):
-    """By which database a number was given: the one that it leaves when it is divided by two."""
+    """Returns which database granted a number: its remainder modulo two."""
 
     def __init__(self):
         super().__init__()
@@ -46,7 +46,7 @@ class Show:
              self.takers.refused())
 
 
-@claim("two databases, one killed with -9 and brought back under load: no request refused, no number twice, and it gives again")
+@claim("one of two databases is killed with -9 and started again under load: no request fails, no number repeats, and it grants numbers again")
 def _(world):
     (_, a_uri), (b, b_uri) = leaf_database(orders=STEP), leaf_database(orders=STEP)
     tally = Count()

@@ -1,8 +1,9 @@
-"""dense.py VESTA [RESERVATIONS] -- numbers without a gap on MariaDB: eight processes reserve and commit or cancel, a third
-of the reservations end with kill -9 of the process that has it.  What was committed has no gap, and none twice.
+"""dense.py VESTA [RESERVATIONS] -- numbers without gaps on MariaDB.  Eight processes reserve and commit or cancel
+numbers, and a third of the reservations end with kill -9 of their process.  Committed numbers have no gap and no
+duplicate.
 
-The numbers of the killed are given again when their time is over: at the end all that is free is reserved and
-committed, until the next number is one that nobody had.
+Numbers of killed processes are reserved again after they expire.  At the end all free numbers are reserved and
+committed, until the next number is a new one.
 """
 import multiprocessing
 import os
@@ -25,7 +26,8 @@ class Crowd:
         self.made = multiprocessing.Value("L", 0)
 
     def client(self, seed):
-        """A process: it reserves until the number of all is reached, or it is killed with one in its hand."""
+        """A process: reserves until all processes together have made the wanted number of reservations, or until it is
+        killed with a reservation."""
         dice, connection = random.Random(seed), Connection(self.port)
         with open(self.world.path("committed.%d" % seed), "a") as committed:
             while self.made.value < RESERVATIONS:
@@ -41,7 +43,7 @@ class Crowd:
                         connection.ask("VESTA.COMMIT", TAG, had["number"], had["token"])
                         committed.write(had["number"] + "\n")
                         committed.flush()
-                except Refused as refusal:  # it was slower than its time, and the number is somebody else's
+                except Refused as refusal:  # the reservation expired, and the number was reserved again
                     assert "given again" in str(refusal), refusal
 
     def reap(self):
@@ -52,7 +54,7 @@ class Crowd:
             self.live.remove(process)
 
     def run(self):
-        """Eight at any time."""
+        """Keeps eight processes running."""
         while self.live or self.made.value < RESERVATIONS:
             self.reap()
             while len(self.live) < PROCESSES and self.made.value < RESERVATIONS:
@@ -63,7 +65,7 @@ class Crowd:
                 self.live[0].join(0.05)
 
     def committed(self):
-        """As the clients know it."""
+        """The numbers as the clients know them."""
         numbers = []
         for name in os.listdir(self.world.folder):
             if name.startswith("committed."):
@@ -73,7 +75,7 @@ class Crowd:
 
 
 def settle_rest(connection, highest):
-    """Commits what is free below the highest number; how many there were."""
+    """Commits the free numbers below the highest one.  Returns how many there were."""
     rest = []
     while not rest or rest[-1] <= highest:
         had = connection.fields("VESTA.RESERVE", TAG, HOLD_MS * 60)
@@ -82,7 +84,7 @@ def settle_rest(connection, highest):
     return rest[:-1]
 
 
-@claim("reservations of eight processes, a third of them killed: the committed numbers have no gap, and none is there twice")
+@claim("eight processes reserve numbers and a third are killed: the committed numbers have no gap and no duplicate")
 def _(world):
     uri = mysql_uri()
     for words in (("store", "init", "--segments", "--namespace", "any", "--layout", "snowflake"), ("segments", "add", TAG)):
@@ -97,7 +99,7 @@ def _(world):
         assert crowd.killed > RESERVATIONS / 6 and len(numbers) > RESERVATIONS / 3, "that is no third"
         connection, highest = Connection(server.resp), max(numbers)
         open_ones = "SELECT COUNT(*) FROM vesta.vesta_reservation WHERE free_ms > %d" % 0
-        until(lambda: mariadb().sql(open_ones + " AND free_ms > UNIX_TIMESTAMP(NOW(3)) * 1000") == "0", "the time of all is over")
+        until(lambda: mariadb().sql(open_ones + " AND free_ms > UNIX_TIMESTAMP(NOW(3)) * 1000") == "0", "all reservations have expired")
         rest = settle_rest(connection, highest)
         connection.close()
         numbers += rest

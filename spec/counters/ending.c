@@ -1,4 +1,4 @@
-/* ending.c -- a program that takes numbers of a counter, prints them, and ends in one of the ways that programs end.
+/* ending.c -- a program that takes numbers of a counter, prints them, and ends in one of several ways.
  *
  *     ending URI TAG COUNT HOW DICE
  *
@@ -63,11 +63,10 @@ int main(int argc, char **argv) {
         vesta_segment_close(seg);
         _exit(0);
     }
-    if (strcmp(how, "kill") == 0)
-        pthread_create(&killer, NULL, kill_soon, (void *)(uintptr_t)(dice % 4000));
+    if (strcmp(how, "kill") == 0) pthread_create(&killer, NULL, kill_soon, (void *)(uintptr_t)(dice % 4000));
     vesta_segment_close(same);
     if (strcmp(how, "close") != 0) (void)vesta_segment_release(seg, NULL);
-    usleep(dice % 20000); /* another host takes what was given back */
+    usleep(dice % 20000); /* time for another host to take the numbers that were put back */
     if (strcmp(how, "twice") == 0) (void)vesta_segment_release(seg, NULL);
     vesta_segment_close(seg);
     if (child) waitpid(child, NULL, 0);

@@ -1,8 +1,8 @@
-"""ends.py VESTA ENDING [ENDS] -- ends of servers, of `vesta fill` and of programs, on three hosts at once and on each kind
-of store, with kills between: no number comes twice.
+"""ends.py VESTA ENDING [ENDS] -- servers, `vesta fill` and programs end on three hosts at the same time and on each
+kind of store, with kills between: no number repeats.
 
-A host is a folder of maps of its own.  All ranges have one step, so that another host's range can end where a rest was
-given back: a second give-back of that rest would lower the counter below the other host's numbers.
+A host is a separate folder of maps.  All ranges have one step, so another host's range can end where a rest was put
+back.  If that rest were put back twice, the counter would be lowered below the other host's numbers.
 """
 import os
 import random
@@ -25,7 +25,7 @@ SCHEMES = ["file", "sqlite", "mysql", "zk"]
 
 
 class Host:
-    """One host after another of the same counter: each of its ends follows the one before."""
+    """One host after another with the same counter.  Each end follows the one before."""
 
     def __init__(self, world, place, name):
         self.world, self.place, self.dice, self.ends, self.wrong = world, place, random.Random(name), 0, []
@@ -71,7 +71,7 @@ class Host:
             while self.ends < until:
                 self.dice.choice(ways)(tally)
                 self.ends += 1
-        except Exception as wrong:  # noqa: BLE001, told by the thread that waits
+        except Exception as wrong:  # noqa: BLE001, reported by the waiting thread
             self.wrong.append(repr(wrong))
 
 
@@ -105,7 +105,7 @@ def is_here(scheme):
 
 
 for scheme in filter(is_here, SCHEMES):
-    @claim("%s: ends of servers, of fill and of programs on three hosts, with kills between: no number twice" % scheme)
+    @claim("%s: servers, fill and programs end on three hosts, with kills between: no number repeats" % scheme)
     def _(world, scheme=scheme):
         place, tally = Place(world, scheme), Tally()
         hosts = [Host(world, place, "host%d" % i) for i in range(HOSTS)]

@@ -1,5 +1,5 @@
-"""incr.py VESTA [NUMBERS] -- redis-benchmark's INCR of a tag, sixteen in flight, and a stock library for Redis: every
-number is counted, and every digit exact, past 2^53, where a double no longer is.
+"""incr.py VESTA [NUMBERS] -- redis-benchmark's INCR of a tag with sixteen requests in flight, and a standard Redis
+library.  All numbers are counted, and their digits are exact, also beyond 2^53, where a double is not.
 """
 import re
 import subprocess
@@ -33,7 +33,7 @@ def has_library():
     return subprocess.run(["/usr/bin/python3", "-c", "import redis"], capture_output=True).returncode == 0
 
 
-@claim("redis-benchmark's INCR and a stock library for Redis on a tag: all counted, digits exact")
+@claim("redis-benchmark's INCR and a standard Redis library on a tag: all numbers are counted, and digits are exact")
 def _(world):
     db, uri = leaf_database(orders=100000)
     db.sql("UPDATE leaf.leaf_alloc SET max_id = %d" % FIRST)

@@ -1,8 +1,9 @@
-"""leaf.py VESTA [NUMBERS] -- a leaf_alloc of Leaf's own columns, three servers on hosts of their own, and another writer
-with Leaf's UPDATE and SELECT on the same row, until NUMBERS (20,000) were given: none twice, and every gap explained.
+"""leaf.py VESTA [NUMBERS] -- a leaf_alloc table with Leaf's columns, three servers on separate hosts, and another
+writer with Leaf's UPDATE and SELECT on the same row, until NUMBERS (20,000) were issued.  No number repeats, and every
+gap is explained.
 
-What is granted was given, or stands in a server's two ranges.  Once the servers have ended, what is missing is what they
-had left, less what went back to the table.
+A granted number was issued or is in one of a server's two ranges.  After the servers have ended, the missing numbers
+are those that they had left, minus those that they put back.
 """
 import contextlib
 import os
@@ -19,7 +20,7 @@ LEAFS = ("BEGIN; UPDATE leaf.leaf_alloc SET max_id = max_id + step WHERE biz_tag
 
 
 class Writer:
-    """Leaf, as its article has it: update and select in one transaction, the range is the step below max_id."""
+    """Takes a range as Leaf does: update and select in one transaction; the range is the step below max_id."""
 
     def __init__(self, db, tally):
         self.session, self.tally, self.given = db.session(), tally, 0
@@ -29,7 +30,7 @@ class Writer:
         _, max_id, step = self.session.stdout.readline().split()
         self.tally.add_range(int(max_id) - int(step), int(step))
         self.given += int(step)
-        time.sleep(0.005)  # it is one of four, and not the busiest
+        time.sleep(0.005)  # it is one of four writers, and not the busiest
 
     def end(self):
         self.session.stdin.close()
@@ -38,19 +39,19 @@ class Writer:
 
 
 def host(world, name, uri):
-    """A server with state and maps of its own, as on another machine."""
+    """A server with its own state and maps, as on another machine."""
     places = {"VESTA_STATE": world.path(name), "VESTA_MAPS": world.path(name + ".maps")}
     os.mkdir(places["VESTA_MAPS"], 0o700)
     return Configured(world, config("store = 'a', tags = '*'", a=uri), env=places)
 
 
 def held(server):
-    """How many numbers stand in its ranges."""
+    """Returns how many numbers are in its ranges."""
     one = standing(server, "orders")
     return one["left"] + one["next_left"]
 
 
-@claim("Leaf's table, three servers and Leaf's own writer on one row: no number twice, every gap explained")
+@claim("three servers and Leaf's own writer on one row of Leaf's table: no number repeats, and every gap is explained")
 def _(world):
     db, uri = leaf_database(orders=STEP)
     tally, begun = Tally(), time.monotonic()
@@ -71,7 +72,7 @@ def _(world):
                   lambda: "%r and %d by the writer, of %d" % (given, writer.given, NUMBERS), 60 + NUMBERS / 20000)
         writer.end()
         told("%d numbers in %.1f s: %s by the servers, %d by Leaf's writer", tally.given, time.monotonic() - begun, given, writer.given)
-        until(lambda: max_id() - 1 == tally.given + sum(map(held, servers)),  # a range may be on its way
+        until(lambda: max_id() - 1 == tally.given + sum(map(held, servers)),  # a range may be in transit
               lambda: "granted %d, given %d, in ranges %r" % (max_id() - 1, tally.given, [held(server) for server in servers]))
         left, granted = sum(map(held, servers)), max_id()
     end = max_id()

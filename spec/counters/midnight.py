@@ -1,5 +1,6 @@
-"""midnight.py VESTA [SECONDS] -- business numbers over the midnight of a MariaDB, from three servers whose clocks are 2 s
-apart, in strict order: SECONDS (30) before it and as long after it.  spec/program/server/forms.py is the test.
+"""midnight.py VESTA [SECONDS] -- business numbers across the midnight of a MariaDB, from three servers whose clocks are
+2 s apart, in strict order: SECONDS (30) before midnight and as long after it.  spec/program/server/forms.py is the
+short test.
 """
 import contextlib
 import time
@@ -11,12 +12,12 @@ from taking import Takers, config, size, told
 
 SECONDS, CLIENTS, OFF_S = size(0, 30.0), 6, (-2, 0, 2)
 FORM, ZONE = "INV-{day:%Y%m%d}-{number:8}", "Europe/Berlin"
-MIDNIGHT = 1795388400  # of 2026-11-22 to 23, there
+MIDNIGHT = 1795388400  # the midnight after 2026-11-22 in that zone
 DAYS = ["20261122", "20261123"]
 
 
 class Days:
-    """Each number, and when it was asked for and given."""
+    """Keeps each number with the times of its request and reply."""
 
     def __init__(self):
         self.seen = []
@@ -31,12 +32,12 @@ class Days:
         return [number for _, _, at, number in self.seen if at == day]
 
     def late(self):
-        """Yesterday's that were asked for when one of today's had been given."""
+        """Returns yesterday's numbers that were requested after one of today's was issued."""
         first = min(ended for _, ended, day, _ in self.seen if day == DAYS[1])
         return [number for began, _, day, number in self.seen if day == DAYS[0] and began > first]
 
 
-@claim("midnight over three hosts: no number twice, none of yesterday's after today's first")
+@claim("across midnight on three hosts, no number repeats and no number of yesterday follows today's first")
 def _(world):
     def start_clock(name, at):
         set_clock(world.path(name), "%+d" % (at - time.time()))
@@ -56,7 +57,7 @@ def _(world):
                                                                         **start_clock("host%d" % n, begin + off)}))
                        for n, off in enumerate(OFF_S)]
             with Takers([(server.resp, days.take) for server in servers] * (CLIENTS // len(servers))) as takers:
-                until(lambda: takers.look() and len(days.of(DAYS[1])) > len(days.of(DAYS[0])) / 2, "the other day comes", 2 * SECONDS + 120)
+                until(lambda: takers.look() and len(days.of(DAYS[1])) > len(days.of(DAYS[0])) / 2, "the next day starts", 2 * SECONDS + 120)
                 time.sleep(SECONDS / 2)
     finally:
         db.end()

@@ -1,8 +1,8 @@
-"""outage.py VESTA [SECONDS] -- a database that is gone for SECONDS (1; the claim is of ten minutes), in real time, beside
-two tags whose steps have settled: 500 ids a second by default, and 10,000 with a step_max of 20,000,000.
+"""outage.py VESTA [SECONDS] -- a database is unreachable for SECONDS (1; the claim is about ten minutes), in real time,
+with two tags whose steps have settled: 500 ids a second by default, and 10,000 with a step_max of 20,000,000.
 
-A step has settled where a range lasts for fifteen minutes.  It gets there as it always does, by doubling, only sooner:
-the first ranges are taken in blocks.  Requests may not wait here: a number that is not there is refused.
+A step has settled when a range lasts for fifteen minutes.  It is reached by doubling as usual, but sooner, because the
+first ranges are taken in blocks.  Requests do not wait here: if no number is there, the request fails.
 """
 import signal
 import time
@@ -21,16 +21,16 @@ class Tag:
         self.name, self.server, self.rate, self.tally = name, server, RATES[name], Tally()
 
     def burn(self, connection):
-        """Some of what there is, as fast as may be."""
+        """Takes some of the available numbers as fast as possible."""
         try:
             for _ in range(BLOCKS):
                 block = connection.fields("VESTA.BLOCK", self.name, BLOCK_S * self.rate)
                 self.tally.add_range(int(block["first"]), block["count"], block["stride"])
         except Refused:
-            pass  # its next range is on the way
+            pass  # its next range is being fetched
 
     def burn_until(self, true, what):
-        connection = Connection(self.server.resp)  # one that rests for ten minutes would be closed
+        connection = Connection(self.server.resp)  # a connection that is idle for ten minutes would be closed
         until(lambda: self.burn(connection) or true(), lambda: "%s: %s, but %r" % (self.name, what, standing(self.server, self.name)), 120)
         connection.close()
 
@@ -44,7 +44,7 @@ class Tag:
         return self.tally.given - self.before
 
     def take(self, connection):
-        """What is due by the clock at its rate, once a tenth of a second, or once it is late."""
+        """Takes the numbers that are due at its rate, every tenth of a second, or later if it is late."""
         due = int((time.monotonic() - self.begun) * self.rate) - self.taken()
         if due > 0:
             self.tally.add(connection.numbers(self.name, min(due, 1000)))
@@ -60,7 +60,7 @@ class Tag:
              one["next_left"], one["databases"][0]["step"])
 
 
-@claim("a database that is gone: tags whose steps have settled refuse no id, by default and with a larger step_max")
+@claim("a database is unreachable: tags whose steps have settled refuse no request, by default and with a larger step_max")
 def _(world):
     db, uri = leaf_database(**{name: STEP for name in RATES})
     text = config("store = 'a', tags = 'orders'", "store = 'a', tags = 'clicks', step_max = 20000000", wait_ms_max=0, a=uri)
@@ -82,11 +82,11 @@ def _(world):
                 tag.told("%d ids in %.0f s without a database" % (tag.taken(), time.monotonic() - gone))
             db.start()
             for tag in tags:
-                until(lambda: takers.look() and tag.taken() >= (SECONDS + min(SECONDS, 10)) * tag.rate, "they go on", 120)
+                until(lambda: takers.look() and tag.taken() >= (SECONDS + min(SECONDS, 10)) * tag.rate, "both continue", 120)
         for tag in tags:
             before = tag.ranges()
             tag.burn_until(lambda: tag.ranges() > before, "it has ranges again")
-            tag.told("the database is back")
+            tag.told("the database is reachable again")
             told("%-6s %d numbers, %d twice", tag.name, tag.tally.given, tag.tally.twice)
         told("%d ids refused, the slowest request took %.0f ms", takers.refused(), (takers.slowest_s - BEAT_S) * 1000)
         same((takers.refusals, [tag.tally.twice for tag in tags]), ([], [0, 0]))

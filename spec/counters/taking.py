@@ -1,7 +1,7 @@
-"""taking.py -- clients of a served tag, and the tally of all numbers that they were given.  Knows no schedule.
+"""taking.py -- clients of a served tag, and a tally of all numbers that they received.
 
-The first argument of a script here is the program, the others are its sizes: a test has small ones, scripts/prove those of
-the claim.  Figures of time are printed, and none is judged.
+The first argument of a script here is the program, and the others are its sizes.  A test has small ones, and
+scripts/prove those of the claim.  Times are printed but not judged.
 """
 import atexit
 import json
@@ -11,7 +11,7 @@ import threading
 import time
 
 SIZES = [float(word) for word in sys.argv[2:]]
-del sys.argv[2:]  # which harness takes for a part of a claim
+del sys.argv[2:]  # the harness would take them for a part of a claim
 
 from served import LEAF  # noqa: E402
 from servers import MariaDB  # noqa: E402
@@ -29,7 +29,7 @@ def told(text, *values):
 
 
 class Refused(Exception):
-    """What the server says instead of a number."""
+    """The server's error instead of a number."""
 
 
 class Connection:
@@ -60,7 +60,7 @@ class Connection:
         return [int(digits) for digits in self.ask("VESTA.NEXT", tag, count)]
 
     def fields(self, *words):
-        """An answer of names and values."""
+        """Returns a reply of names and values as a table."""
         said = self.ask(*words)
         return dict(zip(said[::2], said[1::2]))
 
@@ -70,7 +70,7 @@ class Connection:
 
 
 class Tally:
-    """Which numbers were given, and how many of them a second time."""
+    """The received numbers, and how many were received twice."""
 
     def __init__(self):
         self.lock, self.seen, self.given, self.twice = threading.Lock(), bytearray(), 0, 0
@@ -101,9 +101,9 @@ class Tally:
 
 
 class Takers:
-    """Threads that each do step(connection) again and again until the end; a refused step is counted.
+    """Threads that each call step(connection) again and again until the end.  A refused step is counted.
 
-        with Takers([(port, step), ...]) as takers: ...
+            with Takers([(port, step), ...]) as takers: ...
     """
 
     def __init__(self, rows):
@@ -140,7 +140,7 @@ class Takers:
             self.wrong.append("%s: %s" % (type(error).__name__, error))
 
     def look(self):
-        """All of them go on."""
+        """Checks that all of them continue."""
         assert not self.wrong, self.wrong[0]
         return True
 
@@ -149,7 +149,7 @@ class Takers:
 
 
 def leaf_database(**steps):
-    """A MariaDB of its own with Leaf's table, whose tags have these steps; and its URI."""
+    """Starts a MariaDB with Leaf's table, whose tags have these steps.  Returns it and its URI."""
     db = MariaDB()
     atexit.register(db.end)
     db.start()
@@ -159,13 +159,14 @@ def leaf_database(**steps):
 
 
 def config(*rows, wait_ms_max=60000, **stores):
-    """A config with these rows of segments.  Where a verdict is not about waiting, none rests on a busy machine's speed."""
+    """Returns a config with these rows of segments.  Requests wait long enough that a busy machine's speed does not
+    decide a verdict."""
     places = ", ".join("%s = { uri = '%s' }" % place for place in stores.items())
     return "return { stores = { %s }, segments = { %s } }" % (
         places, ", ".join("{ %s, wait_ms_max = %d }" % (row, wait_ms_max) for row in rows))
 
 
 def standing(server, tag):
-    """How the tag stands, as /v1/segments says it."""
+    """Returns the state of the tag as in /v1/segments."""
     (one,) = json.loads(server.get("/v1/segments?tag=" + tag).body)["segments"]
     return one

@@ -1,4 +1,4 @@
-"""away.py -- hard days of the store itself: cut off, slow, stopped, emptied, put back as it was earlier.
+"""away.py -- tests faults of the store: disconnected, slow, stopped, emptied, restored from a backup.
 
     away.py ISSUER VESTA sqlite|mysql|zk [PART]
 """
@@ -13,7 +13,7 @@ GONE_S = 30
 
 
 def steady(s, *homes, **more):
-    """Issuers that have begun."""
+    """Returns issuers that issue ids already."""
     issuers = [s.start(home, identity=home, **more) for home in homes]
     for issuer in issuers:
         issuer.issues()
@@ -21,7 +21,7 @@ def steady(s, *homes, **more):
 
 
 if place.proxy:
-    @claim("connections that are cut again and again: what was granted lasts meanwhile, no id is refused")
+    @claim("connections are cut again and again: leases last in the meantime, and no request for an id fails")
     def _():
         with Schedule(place) as s:
             issuers = steady(s, "ada", "bob")
@@ -33,7 +33,7 @@ if place.proxy:
             told("12 cuts in 6 s: %d ids refused", refused)
             assert refused == 0 or SLOW > 1
 
-    @claim("requests that arrive after their deadlines, long after they were given up: nobody gives an id twice")
+    @claim("requests that arrive long after their deadlines cause no duplicate")
     def _():
         with Schedule(place) as s:
             issuers = steady(s, "cyd", worker=9) + steady(s, "ada", "bob")
@@ -48,7 +48,7 @@ if place.proxy:
                 issuer.issues(since_ms=healed)
             told("number 9: %d ids of its holder, %d of a rival", issuers[0].last().given, other.last().given)
 
-    @claim("nothing passes for seven seconds, longer than a session: refused after the window, and on without a restart")
+    @claim("no reply for seven seconds, longer than a session: requests fail after the window, and the holder recovers without a restart")
     def _():
         with Schedule(place) as s:
             ada, = steady(s, "ada")
@@ -63,7 +63,7 @@ if place.proxy:
             told("healed: ids again after %.1f s", (ada.issues(since_ms=healed).ms - healed) / 1000)
 
 
-@claim("a store that is gone for 30 seconds: strict refuses and goes on by itself, balanced and autonomous refuse nothing")
+@claim("a store is unreachable for 30 seconds: a strict holder stops and recovers by itself, balanced and autonomous ones issue all the time")
 def _():
     with Schedule(place) as s:
         strict, = steady(s, "strict")
@@ -80,11 +80,11 @@ def _():
         told("strict: ids again %.1f s after the store's return", (strict.issues(since_ms=back).ms - back) / 1000)
         refused = [issuer.refused_between(begun, now_ms()) for issuer in patient]
         assert refused == [0, 0], refused
-        patient[0].when(lambda line: line.state == "active", "the balanced one is well again", 60, since_ms=back)
+        patient[0].when(lambda line: line.state == "active", "the balanced holder has renewed", 60, since_ms=back)
 
 
 def stops(issuers, since_ms, *words):
-    """All stop, say why, and give nothing more."""
+    """Checks that all issuers stop with a message and issue nothing more."""
     for issuer in issuers:
         stopped = issuer.when(lambda line: line.state == "failstop" and line.refused, "it stops", 60, since_ms)
         assert any(word in stopped.text for word in words), stopped.text
@@ -103,7 +103,7 @@ def goes_on(s, issuers):
     told("vesta store advance: ids again after %.1f s", (again.ms - advanced) / 1000)
 
 
-@claim("a store that was put back as it was earlier: everybody stops until a person has put it right")
+@claim("after the store was restored from a backup, all issuers stop until an administrator repairs it")
 def _():
     with Schedule(place) as s:
         place.save()
@@ -113,7 +113,7 @@ def _():
         goes_on(s, issuers)
 
 
-@claim("a store that was lost and made anew: nobody goes on with it until a person has put it right")
+@claim("after the store was lost and created again, no issuer continues with it until an administrator repairs it")
 def _():
     with Schedule(place) as s:
         issuers, begun = steady(s, "ada", "bob"), now_ms()
@@ -128,11 +128,11 @@ def _():
 
 
 if place.proxy:
-    @claim("a store that was lost and made again while a holder is cut off: a newcomer begins above all that it gives")
+    @claim("a store is lost and created again while a holder is disconnected: a new process starts above all ids of the holder")
     def _():
         with Schedule(place) as s:
             ada, = steady(s, "ada")
-            place.proxy.hold_requests = True  # ada alone knows the store by the proxy
+            place.proxy.hold_requests = True  # only ada reaches the store through the proxy
             place.wipe()
             made = now_ms()
             s.make_again()

@@ -1,6 +1,6 @@
-"""beside.py -- nginx's workers on a shared file; `vesta serve --path` beside them keeps its lease on ZooKeeper.  The host
-is restarted, then killed: how long ids go on, and what is said then.  The rock has its module for ZooKeeper, and no
-worker makes use of it.   beside.py ISSUER VESTA zk
+"""beside.py -- nginx workers use a shared file, and `vesta serve --path` keeps its lease in ZooKeeper.  The test
+restarts the server, then kills it, and checks how long ids continue and what the workers report.  The rock has its
+ZooKeeper module, but no worker uses it.  beside.py ISSUER VESTA zk
 """
 import glob
 import http.client
@@ -15,7 +15,7 @@ from servers import claim, free_port, has, main, until
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(VESTA)
-WINDOW_S = 5  # strict
+WINDOW_S = 5  # preset strict
 place = Zoo().begin()
 
 CONF = """
@@ -82,20 +82,20 @@ class Nginx:
 
 
 def links_to(pid, ports):
-    """How many connections of a process lead to one of these ports; every state of them counts."""
+    """Counts the connections of a process to one of these ports, in any state."""
     sockets = set()
     for fd in glob.glob("/proc/%d/fd/*" % pid):
         try:
             sockets.add(os.readlink(fd))
         except FileNotFoundError:
-            pass  # closed meanwhile
+            pass  # closed since
     with open("/proc/%d/net/tcp" % pid) as table:
         rows = [line.split() for line in table][1:]
     return sum(1 for row in rows if int(row[2].split(":")[1], 16) in ports and "socket:[%s]" % row[9] in sockets)
 
 
 def keeps_nothing(nginx, s):
-    """No process of nginx has a thread of vesta's, the client of ZooKeeper, or a connection to a ZooKeeper."""
+    """Checks that no nginx process has a vesta thread, ZooKeeper's client library, or a connection to ZooKeeper."""
     for pid in nginx.pids():
         with open("/proc/%d/maps" % pid) as file:
             maps = file.read()
@@ -105,7 +105,7 @@ def keeps_nothing(nginx, s):
 
 
 class Asker:
-    """A client that asks all the time: what it got, and when."""
+    """A client that requests ids continuously.  It keeps its responses and their times."""
 
     def __init__(self, port, out):
         self.port, self.out, self.stop, self.answers = port, out, False, []
@@ -156,7 +156,7 @@ class Host:
             connection.close()
 
     def ready(self):
-        until(lambda: self.get()[0] == 200, "the host gives ids")
+        until(lambda: self.get()[0] == 200, "the server issues ids")
         return self
 
     def stop(self, number=signal.SIGTERM):
@@ -165,12 +165,12 @@ class Host:
             self.process.wait(30)
 
 
-@claim("workers give ids while the host keeps their lease; its restart is not noticed, its death is after the window")
+@claim("workers issue ids while the server keeps their lease: its restart goes unnoticed, and its death ends ids after the window")
 def _():
     assert os.access(os.path.join(BUILD, "lua", "5.1", "vesta", "store", "zk.so"), os.R_OK)
     with Schedule(place) as s:
         host = Host(s).ready()
-        assert links_to(host.process.pid, (s.place.proxy.port,)) == 1  # this would see one of nginx's
+        assert links_to(host.process.pid, (s.place.proxy.port,)) == 1  # this check would also detect one of nginx's
         nginx = Nginx(s)
         asker = Asker(nginx.port, s.path("asked"))
         s.out_files.append(asker.out)

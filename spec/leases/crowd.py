@@ -1,4 +1,5 @@
-"""crowd.py -- many claims at once, and one where hardly a number is left.   crowd.py ISSUER VESTA sqlite|mysql|zk|file [PART]"""
+"""crowd.py -- many claims at the same time, and a claim with hardly any free worker id.  crowd.py ISSUER VESTA
+sqlite|mysql|zk|file [PART]"""
 import struct
 import sys
 
@@ -26,7 +27,7 @@ class File(Server):
 place = {**PLACES, "file": File}[sys.argv[3]]().begin()
 
 
-@claim("100 processes that claim at once have 100 numbers")
+@claim("100 processes that claim at the same time get 100 worker ids")
 def _():
     with Schedule(place, lease="local" if place.kind == "file" else "strict") as s:
         begun = now_ms()
@@ -41,7 +42,7 @@ def _():
 
 
 class Counter:
-    """Counts what a process asks ZooKeeper for, at a proxy."""
+    """Counts the requests of a process to ZooKeeper, at a proxy."""
 
     def __init__(self, ns):
         self.ns = ns
@@ -59,7 +60,7 @@ class Counter:
         return False
 
     def found(self):
-        """A listing asks once for the groups, then for what is in each."""
+        """A listing has one request for the groups, then one for each group."""
         place.proxy.heal()
         root = ("/vesta/%s/w" % self.ns).encode()
         return (sum(kind in GET_CHILDREN and text[:len(root) + 1] in (root + b"\0", root + b"\1") for kind, text in self.asked),
@@ -80,7 +81,7 @@ class Log:
                 sum("INSERT INTO vesta_lease" in line or "UPDATE vesta_lease" in line for line in done))
 
 
-@claim("the one free number of %d is claimed with one listing and at most three swaps" % NUMBERS)
+@claim("the one free worker id of %d is claimed with one listing and at most three swaps" % NUMBERS)
 def _():
     with Schedule(place, layout="butterfly", lease="local" if place.kind == "file" else "strict") as s:
         s.fill(NUMBERS - 1)

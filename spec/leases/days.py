@@ -1,4 +1,4 @@
-"""days.py -- hard days of processes that hold leases, on one kind of store: killed, stopped, paused, copied.
+"""days.py -- tests faults of processes that hold leases, on one kind of store: killed, stopped, paused, copied.
 
     days.py ISSUER VESTA sqlite|mysql|zk [PART]
 """
@@ -10,17 +10,17 @@ from world import PLACES, Schedule, now_ms, told
 from servers import claim, main
 
 place = PLACES[sys.argv[3]]().begin()
-LEASE_S = 15   # strict
-AGAIN_S = 7    # a bound number after kill -9
+LEASE_S = 15   # preset strict
+AGAIN_S = 7    # limit for a worker id set by hand after kill -9
 IDLE_S = 15
 
 
-@claim("three identities have three numbers; killed, stopped, paused past its lease: nobody gives an id twice")
+@claim("three identities get three worker ids, and after a kill, a stop, and a pause past the lease there are no duplicates")
 def _():
     with Schedule(place) as s:
         bound = s.start("dan", identity="dan", worker=700)
         paused = s.start("eve", identity="eve", worker=701)
-        assert bound.issues() and paused.issues()  # before anybody can draw their numbers
+        assert bound.issues() and paused.issues()  # before another process can draw their worker ids
         killed, stopped, drawn = (s.start(name, identity=name) for name in ("ada", "bob", "cyd"))
         numbers = [issuer.worker() for issuer in (killed, stopped, drawn, bound, paused)]
         assert len(set(numbers)) == 5 and numbers[3:] == [700, 701], numbers
@@ -52,7 +52,7 @@ def _():
         assert taken.ms - paused_ms > LEASE_S * 900, "its number was taken while it was held"
         written, went_on_ms = paused.ids(), now_ms()
         paused.go_on()
-        lost = paused.when(lambda line: "701" in line.text and line.refused, "the paused one sees that its number is held",
+        lost = paused.when(lambda line: "701" in line.text and line.refused, "the paused process detects that another one holds its worker id",
                            since_ms=went_on_ms)
         told("continued: %d ids more of its own, then: %s", paused.ids() - written, lost.text)
         for number, row in sorted(s.workers().items()):
@@ -61,12 +61,12 @@ def _():
         assert drawn.refused_between(drawn.issues().ms, now_ms()) == 0
 
 
-@claim("a holder that gives no ids leaves the store alone: at most one write in five seconds under balanced")
+@claim("under balanced, a holder that issues no ids writes to the store at most once in five seconds")
 def _():
     with Schedule(place, lease="balanced") as s:
         idle = s.start("ada", ids=10, rest=1)
         number = idle.worker()
-        time.sleep(6)  # a renewal for those ten
+        time.sleep(6)  # time for a renewal of those ten
         seen = [s.workers()[number]["written_ms"]]
         for _ in range(IDLE_S):
             time.sleep(1)

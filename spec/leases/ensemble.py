@@ -1,4 +1,5 @@
-"""ensemble.py -- three ZooKeepers on this machine; the leader is killed while ids are issued.   ensemble.py ISSUER VESTA"""
+"""ensemble.py -- kills the leader of three ZooKeeper servers on this machine while ids are issued.  ensemble.py ISSUER
+VESTA"""
 import signal
 import time
 
@@ -35,7 +36,7 @@ place = Ensemble()
 
 
 def rate(issuers, from_ms, to_ms):
-    """Ids per second of all, and how many were refused."""
+    """Returns the ids per second of all issuers, and how many requests failed."""
     given = refused = 0
     for issuer in issuers:
         lines = [line for line in list(issuer.lines) if from_ms <= line.ms <= to_ms]
@@ -56,7 +57,7 @@ def kill_the_leader(lease):
         leader.stop(signal.SIGKILL)
         place.leader()
         elected = now_ms()
-        for issuer in issuers:  # long enough after that a renewal was due meanwhile
+        for issuer in issuers:  # long enough that a renewal was due
             issuer.when(lambda line: line.state == "active", "a renewal is acknowledged", 60, since_ms=elected + 6000)
         well = now_ms()
         time.sleep(AFTER_S)
@@ -70,12 +71,12 @@ def kill_the_leader(lease):
         return rate(issuers, begun, now_ms())[1]
 
 
-@claim("the leader is killed under load: another leads, no id is refused, nothing is given twice")
+@claim("the leader is killed under load: another one leads, no request for an id fails, and there is no duplicate")
 def _():
     assert kill_the_leader("balanced") == 0
 
 
-@claim("the same with strict leases: ids go on by themselves, nothing is given twice")
+@claim("the same with strict leases: ids resume by themselves, and there is no duplicate")
 def _():
     kill_the_leader("strict")
 

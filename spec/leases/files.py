@@ -1,7 +1,7 @@
-"""files.py -- as many generator files as a host may have, on a ZooKeeper as it comes: 60 connections of one address, messages
-of 1 MiB.   files.py ISSUER VESTA zk FILES
+"""files.py -- as many generator files as one host may have, on a ZooKeeper with default limits: 60 connections from one
+address, messages of 1 MiB.  files.py ISSUER VESTA zk FILES
 
-Each file has a process of its own, which is the worst that it can have: files of one process take as many connections."""
+Each file has its own process.  That is the worst case for the number of connections."""
 import collections
 import json
 import os
@@ -17,12 +17,12 @@ from liar import ZkLiar
 FILES = int(sys.argv[4])
 IDS = 50
 NUMBERS = "sign:1 time:40 worker:13 seq:10 unit=1ms epoch=2020-01-01T00:00:00Z"
-MESSAGE_MAX = 1 << 20  # jute.maxbuffer, less a byte, where nothing is said
+MESSAGE_MAX = 1 << 20  # jute.maxbuffer by default, minus a byte
 place = PLACES["zk"]().begin()
 
 
 class Host:
-    """Processes that nobody listens to: what they gave stands in their files."""
+    """Processes without control connections: their ids are in their files."""
 
     def __init__(self, schedule, count):
         self.outs = [schedule.path("h%d.ids" % n) for n in range(count)]
@@ -50,7 +50,7 @@ class Host:
             process.wait()
 
 
-@claim("each of %d files of one host has a number of its own, and keeps it" % FILES)
+@claim("each of %d files of one host gets its own worker id, and keeps it" % FILES)
 def _():
     with open(place.path("zoo.cfg")) as file:
         said = file.read()
@@ -58,11 +58,11 @@ def _():
     with Schedule(place, lease="balanced", layout=NUMBERS) as s:
         begun = time.monotonic()
         host = Host(s, FILES)
-        s.out_files += host.outs  # counted at the end: none is there twice
+        s.out_files += host.outs  # checked for duplicates at the end
         try:
             until(lambda: host.with_ids() == FILES, "all have ids", 60 + FILES // 4)
             told("the last of %d files had its ids after %.1f s", FILES, time.monotonic() - begun)
-            time.sleep(12)  # renewals of everybody
+            time.sleep(12)  # time for renewals of all
             words = list(host.last_words())
             states = collections.Counter(word[4] for word in words)
             assert len({word[5] for word in words} - {"-1"}) == FILES, states
@@ -72,7 +72,7 @@ def _():
 
 
 class Meter(ZkLiar):
-    """Tells no lie; how long messages get, either way."""
+    """Passes all messages unchanged, and notes their lengths in both directions."""
     longest = total = 0
 
     def frame(self, end):
@@ -81,7 +81,7 @@ class Meter(ZkLiar):
         return frame
 
 
-@claim("4096 records, more than a message holds: a list has them all, and no message comes near the limit")
+@claim("4096 records, more than one message can hold: a list is complete, and no message comes near the limit")
 def _():
     s = Schedule(place, layout=NUMBERS)
     s.make()

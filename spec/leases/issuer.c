@@ -1,13 +1,12 @@
-/* issuer.c -- a process that issues ids, for schedules that make its days hard: it writes down every id that it was
- * given, and tells how it fares.
+/* issuer.c -- a process that issues ids, for tests that disturb it.  It writes each id to a file and reports its state.
  *
  *     issuer run OUT NAME=VALUE...    path store ns lease identity layout pacing worker rate ids rest round_us
- *     issuer fill STORE NS LAYOUT N   numbers 0 to N - 1 are held by somebody, for a day
+ *     issuer fill STORE NS LAYOUT N   claims worker ids 0 to N - 1 for another holder, for a day
  *
- * OUT gets lines of 21 bytes, an id each, so that one that was cut short by a kill is seen.  Every 50 ms a line goes to
- * stdout: the uptime in ms, ids given, ids refused for want of a lease, the state, the number, then what it waits for.
- * SIGTERM gives the lease back, SIGINT leaves it; either ends with `end`, and so does having given `ids`, unless
- * rest=1 says to hold the lease on. */
+ * OUT gets lines of 21 bytes, one per id, so that a line cut by a kill is detected.  Every 50 ms a line goes to stdout:
+ * the uptime in ms, ids issued, requests that failed without a lease, the state, the worker id, and the reason for
+ * waiting.  SIGTERM releases the lease, SIGINT keeps it.  Both end with `end`.  So does the process after `ids` ids,
+ * unless rest=1 lets it keep the lease. */
 #include "os/clock.h"
 #include "store/store.h"
 #include "vesta.h"
@@ -58,7 +57,7 @@ static void tell(const struct run *run, const char *word) {
     fflush(stdout);
 }
 
-/* One write: whatever was given is on its way to the file before anything else happens. */
+/* One write, so that issued ids are written before anything else happens. */
 static void write_down(struct run *run, const uint64_t *ids, size_t count) {
     static char text[VESTA_BATCH_MAX * LINE + 1];
     for (size_t i = 0; i < count; i++)

@@ -1,6 +1,7 @@
-"""liars.py -- processes that issue ids by a store that lies again and again.   liars.py ISSUER VESTA mysql|zk
+"""liars.py -- processes issue ids while the store's replies are falsified again and again.  liars.py ISSUER VESTA
+mysql|zk
 
-No id is there twice, and none lies outside of what the store shows as granted to its number."""
+There are no duplicates, and no id is outside of the range that the store shows as granted to its worker id."""
 import random
 import sys
 import time
@@ -19,7 +20,7 @@ def until_of(record):
     return int(next(line for line in record.split(b"\n") if line.startswith(b"until ")).split()[1])
 
 
-@claim("a store that lies twice a second, each lie at any answer: no id twice, and none that the store does not show as granted")
+@claim("a store falsifies a reply twice a second: no duplicates, and no id outside of the granted ranges")
 def _():
     dice = random.Random(SEED)
     lies = 0

@@ -1,5 +1,5 @@
-/* many.c -- one process with generators of very many namespaces, some of whose stores take connections and never answer:
- * all the others get their ids.  VESTA_MANY and VESTA_MANY_AWAY say how many; what they cost is printed. */
+/* many.c -- one process with generators in very many namespaces.  The stores of some accept connections and never
+ * reply.  All others must get ids.  VESTA_MANY and VESTA_MANY_AWAY are the numbers.  The costs are printed. */
 #include "crowd.h"
 
 #include <netinet/in.h>
@@ -33,7 +33,7 @@ static long status_of(const char *what) {
     return value;
 }
 
-/* Takes connections, and says nothing. */
+/* Accepts connections and never replies. */
 static int listen_dumb(int *port) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
@@ -52,11 +52,11 @@ static struct vesta_gen *open_one(int i, const char *store) {
     char path[300], name[32];
     path_of(i, path);
     snprintf(name, sizeof name, "n%d", i);
-    return must_open((struct vesta_opts){
-        .layout = FAST, .path = path, .namespace_ = name, .store = store, .any_worker = 1});
+    return must_open(
+        (struct vesta_opts){.layout = FAST, .path = path, .namespace_ = name, .store = store, .any_worker = 1});
 }
 
-/* Its map goes with a file that is gone, and is not left for a sweep. */
+/* Removes the map of a removed file, so that it does not wait for a sweep. */
 static void close_for_good(int i) {
     char path[300];
     path_of(i, path);
@@ -108,12 +108,13 @@ static void others_go_on(void) {
         CHECK(vesta_next(gens[i], &id, &pause) == VESTA_EPAUSE && pause.why == VESTA_LEASE);
     for (int i = 0; i < many; i++)
         close_for_good(i);
-    AWAIT(status_of("Threads:") <= 1 + number_from("VESTA_MANY_AWAY", 10)); /* a connection in the making has one */
+    AWAIT(status_of("Threads:") <= 1 + number_from("VESTA_MANY_AWAY", 10)); /* a connection that is being opened has a
+                                                                               thread */
     close(fd);
 }
 
 static const struct check_case cases[] = {
-    {"of very many namespaces some have stores that never answer: all others get ids, and all can be closed",
+    {"of very many namespaces, some have stores that never reply: all others get ids, and all can be closed",
      others_go_on},
 };
 

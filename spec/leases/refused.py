@@ -1,5 +1,5 @@
-"""refused.py -- what a holder may not do, and what it meets on a machine that is set wrong: no id, a sentence, and on by
-itself when it is put right.   refused.py ISSUER VESTA sqlite|mysql|zk [PART]
+"""refused.py -- tests cases in which a holder must issue no ids, for example on a machine with a wrong clock.  It must
+report the reason, and recover by itself when the cause is corrected.  refused.py ISSUER VESTA sqlite|mysql|zk [PART]
 """
 import os
 import shutil
@@ -11,11 +11,11 @@ from servers import claim, main, until
 
 place = PLACES[sys.argv[3]]().begin()
 FIXED = "version:1=0 kind:1 time:41 worker:8 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z"
-OTHER = "sign:1=0 time:41 worker:9 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z"  # a layout
+OTHER = "sign:1=0 time:41 worker:9 seq:13 unit=1ms epoch=2020-01-01T00:00:00Z"  # another layout
 
 
 def says(issuer, *parts, since_ms=0):
-    """Its sentence has every part."""
+    """Checks that its message has every part."""
     line = issuer.when(lambda line: all(part in line.text for part in parts), "it says " + " ".join(parts),
                        since_ms=since_ms)
     told("%s", line.text)
@@ -26,7 +26,7 @@ def gives_nothing(issuer):
     assert issuer.last().given == 0, vars(issuer.last())
 
 
-@claim("a namespace that nobody made gets no lease, and none is made by asking")
+@claim("a namespace that does not exist gets no lease, and is not created by a request")
 def _():
     with Schedule(place) as s:
         s.start("ada").issues()
@@ -36,7 +36,7 @@ def _():
 
 
 def is_refused(s, other, at_once, later):
-    """One's own machine is asked when the file is opened, a shared store by the keeper."""
+    """A local namespace is checked when the file is opened, a shared one by the keeper."""
     if place.kind == "sqlite":
         assert other.process.wait(20) == 1
         with open(other.out + ".err") as err:
@@ -47,7 +47,7 @@ def is_refused(s, other, at_once, later):
         gives_nothing(other)
 
 
-@claim("a namespace of another layout gives no number: its ticks mean something else")
+@claim("a namespace with another layout assigns no worker id, because its ticks mean something else")
 def _():
     with Schedule(place) as s:
         s.start("ada").issues()
@@ -55,17 +55,17 @@ def _():
         is_refused(s, other, "was created with layout", "another layout")
 
 
-@claim("a namespace with another constant gives no number: what proves that ids of two layouts differ believes it")
+@claim("a namespace with another constant assigns no worker id, because proofs of disjoint layouts rely on the constant")
 def _():
     with Schedule(place, layout=FIXED) as s:
         s.start("ada").issues()
-        s.start("eve", layout=FIXED.replace("kind:1", "kind:1=1")).issues()  # what it leaves free may be fixed
+        s.start("eve", layout=FIXED.replace("kind:1", "kind:1=1")).issues()  # a constant may be added to a free field
         other = s.start("bob", layout=FIXED.replace("=0", "=1", 1))
         is_refused(s, other, "has version:1=0, not version:1=1",
                    "the namespace has version:1=0, not version:1=1: open a new generator file")
 
 
-@claim("a folder of state that was copied to another root, and used beside the first: one generator, no id twice")
+@claim("a state folder that is copied to another path and used next to the original is one generator, without duplicates")
 def _():
     with Schedule(place) as s:
         for home, more in (("bound", {"worker": 3}), ("drawn", {}), ("named", {"identity": "named"})):
@@ -78,16 +78,16 @@ def _():
 
 
 def spoil(s, issuer, number, change):
-    """Somebody's hand in the record of a number, while its holder stands still; the record as it was."""
+    """Changes the record of a worker id by hand while its holder is stopped.  Returns the earlier record."""
     issuer.pause()
-    time.sleep(0.3)  # what it had asked for is done
+    time.sleep(0.3)  # its last request is done
     good = place.get(s.ns, number)
     place.put(s.ns, number, change(good))
     issuer.go_on()
     return good
 
 
-@claim("a record that is truncated, foreign or newer under its holder: said, nothing past the window, and on when it is mended")
+@claim("a truncated, foreign or newer record under its holder is reported, no ids are issued after the window, and they resume after the repair")
 def _():
     with Schedule(place) as s:
         ada = s.start("ada", worker=9)
@@ -109,7 +109,7 @@ def _():
         drawn.issues()
 
 
-@claim("a record that somebody puts back as it was earlier: its holder stops until an operator has repaired the store")
+@claim("after a record is replaced by an earlier version, its holder stops until an operator repairs the store")
 def _():
     with Schedule(place) as s:
         ada = s.start("ada", worker=9)
@@ -125,7 +125,7 @@ def _():
         until(lambda: any(i.last() and i.last().ms > stopped.ms and i.last().state == "active" for i in (ada, rival)), "ids again", 60)
 
 
-@claim("a number whose record is of another layout is nobody's: its ticks mean something else")
+@claim("a worker id whose record has another layout is not claimed, because its ticks mean something else")
 def _():
     with Schedule(place, layout=OTHER) as other, Schedule(place) as s:
         for schedule in (other, s):
@@ -138,7 +138,7 @@ def _():
 
 
 if place.kind in ("mysql", "zk"):
-    @claim("a store that is an hour behind: no claim until it is right again; an hour ahead: ids by one's own clock")
+    @claim("with a store clock an hour behind, no claim succeeds until it is corrected; with one an hour ahead, ids follow the local clock")
     def _():
         uri = place.turned_uri()
         with Schedule(place) as s:
@@ -152,7 +152,7 @@ if place.kind in ("mysql", "zk"):
                 fresh.issues()
             place.turn(0)
 
-    @claim("holders whose store turns an hour forth, right, back and right: nothing twice, nor by whoever claims then, and on")
+    @claim("the store's clock jumps an hour forward and back twice: there are no duplicates, also with new claims, and ids continue")
     def _():
         uri = place.turned_uri()
         with Schedule(place) as s:
@@ -169,7 +169,7 @@ if place.kind in ("mysql", "zk"):
                       "number %d gives ids" % number)
 
 if place.kind == "mysql":
-    @claim("a row that somebody keeps locked: ids to the window's end, and on when it is let go")
+    @claim("a locked row: ids continue until the window ends, and resume after the lock is released")
     def _():
         with Schedule(place) as s:
             ada = s.start("ada", worker=9)
@@ -183,7 +183,7 @@ if place.kind == "mysql":
                 session.communicate("ROLLBACK;\n", timeout=20)
             ada.issues(since_ms=now_ms())
 
-    @claim("a database that turns read-only: said, ids to the window's end, and on when it can be written again")
+    @claim("a database that becomes read-only is reported, ids continue until the window ends, and resume when it is writable")
     def _():
         with Schedule(place) as s:
             ada = s.start("ada", store=place.uri("writer"))
@@ -201,7 +201,7 @@ if place.kind == "mysql":
             ada.issues(since_ms=back)
 
 if place.kind == "zk":
-    @claim("who is not authorized gets no lease, and breaks nobody else's")
+    @claim("an unauthorized user gets no lease, and cannot break another lease")
     def _():
         with Schedule(place) as s:
             ada = s.start("ada")

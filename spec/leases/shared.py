@@ -1,5 +1,5 @@
-"""shared.py -- many leases of one process in one distant store: connections are as many as calls are under way, and what
-happens to one concerns nobody else.   shared.py ISSUER VESTA mysql|zk SHARER"""
+"""shared.py -- many leases of one process in one distant store.  The number of connections is about the number of calls
+in progress, and a fault of one lease does not affect the others.  shared.py ISSUER VESTA mysql|zk SHARER"""
 import subprocess
 import sys
 import threading
@@ -9,12 +9,12 @@ from servers import claim, main, until
 
 SHARER = sys.argv[4]
 FILES = 40
-THREADS = 8  # of the files of one store
+THREADS = 8  # threads for the files of one store
 place = PLACES[sys.argv[3]]().begin()
 
 
 class Sharer:
-    """A process that has FILES generator files."""
+    """A process that uses FILES generator files."""
 
     def __init__(self, schedule, name, store):
         self.given = self.renewed = 0
@@ -29,7 +29,7 @@ class Sharer:
             self.given, self.renewed = map(int, line.split())
 
     def all_renewed(self, times):
-        """All are renewed so often from now on, and give ids."""
+        """Waits until all leases were renewed `times` more often, and issue ids."""
         begun = self.renewed
         until(lambda: self.renewed >= begun + times and self.given == FILES, "all of them are renewed")
 
@@ -39,13 +39,13 @@ class Sharer:
         self.reader.join()
 
 
-@claim("%d leases of one process are renewed over no more connections than it has threads; cut, they are made again" % FILES)
+@claim("%d leases of one process are renewed over no more connections than it has threads, and broken connections are opened again" % FILES)
 def _():
     with Schedule(place, lease="strict") as s:
         sharer = Sharer(s, "a", place.uri())
         sharer.all_renewed(1)
         made = len(place.proxy.pairs)
-        assert 0 < made <= 3 * THREADS, "%d connections" % made  # those that ZooKeeper is asked over why it is slow, too
+        assert 0 < made <= 3 * THREADS, "%d connections" % made  # includes connections that ask ZooKeeper why it is slow
         sharer.all_renewed(2)
         more = len(place.proxy.pairs) - made
         told("%d connections for %d leases, and %d more in their next %d renewals", made, FILES, more, 2 * FILES)
@@ -55,7 +55,7 @@ def _():
         sharer.end()
 
 
-@claim("a store that hangs renews none of them; when it goes on, all are renewed by themselves")
+@claim("a store that hangs renews none of them, and afterwards all are renewed by themselves")
 def _():
     with Schedule(place, lease="strict") as s:
         sharer = Sharer(s, "b", place.uri())

@@ -1,9 +1,9 @@
-/* sharer.c -- one process with several generator files of one namespace, which takes an id of each ten times a second.
+/* sharer.c -- one process with several generator files of one namespace.  It requests an id of each ten times a second.
  *
  *     sharer OUT FOLDER STORE NS LEASE FILES
  *
- * OUT gets lines of 21 bytes, an id each.  A line a round goes to stdout: how many of the files gave an id, and how
- * often the lease that was renewed least has been.  It ends with its stdin, and gives its leases back. */
+ * OUT gets lines of 21 bytes, one per id.  Each round prints a line to stdout: how many files issued an id, and the
+ * smallest number of renewals of a lease.  It ends when its stdin ends, and releases its leases. */
 #include "vesta.h"
 
 #include <fcntl.h>

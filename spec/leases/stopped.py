@@ -1,12 +1,11 @@
-"""stopped.py -- a program is stopped, or killed, behind its n-th system call, beside processes that must go on.
+"""stopped.py -- stops or kills a program after its n-th system call, next to processes that must continue.
 
-    stopped.py ISSUER VESTA STORE STOPPER sample|NAME[:STEP]    NAME: gen, serve, keeper: every n of one program, or every
-                                                                STEP-th
+    stopped.py ISSUER VESTA STORE STOPPER sample|NAME[:STEP]    NAME: gen, serve, keeper: every n of one program, or every STEP-th
 
-Beside it, on the same store, namespace and generator file: one process that was there before it in half of the runs, and
-one that comes when it stands still.  No id is given twice, not by the one that goes on afterwards either; and nobody is
-without ids for more than 3 s, but where the lock of a database is in the way and nobody held a number yet: then it is said whose
-lock it is.  What a process waits that has nothing to do with it all is the machine's doing, and is added for each step.
+On the same store, namespace and generator file, one process runs before it in half of the runs, and one starts while it
+is stopped.  There must be no duplicates, also after the stopped process continues.  No process may be without ids for
+more than 3 s, except if a database's lock is held and no process had a worker id yet.  Then the message must name the
+holder of the lock.  The longest wait of an unrelated process is caused by the machine, and is added for each step.
 """
 import http.client
 import json
@@ -25,18 +24,18 @@ from ports import free_port
 ISSUER, VESTA = (os.path.abspath(p) for p in sys.argv[1:3])
 STORE, STOPPER, WHAT = sys.argv[3], os.path.abspath(sys.argv[4]), sys.argv[5]
 GAP_MS = 3000
-STILL_S = 9  # longer than the window of a number given by hand, and the time that nobody may be without ids
+STILL_S = 9  # longer than the window of a worker id set by hand, and than the time limit without ids
 LAYOUT = "snowflake"
 AT_ONCE = 12
-STEPS = 4  # of a take-over, at each of which a busy machine keeps a process waiting: silence, seat, store, ids
-# calls behind which something is half done: a name, a lock, a map, a write, a thread
+STEPS = 4  # steps of a take-over at which a busy machine may delay a process: silence, seat, store, ids
+# calls that leave something half done: a name, a lock, a map, a write, a thread
 LONGEST = []
 TURNS = {1: "write", 9: "mmap", 18: "pwrite64", 26: "msync", 56: "clone", 72: "fcntl", 74: "fsync", 77: "ftruncate",
          82: "rename", 83: "mkdir", 86: "link", 87: "unlink", 257: "openat", 263: "unlinkat", 264: "renameat", 265: "linkat",
          285: "fallocate", 202: "futex", 435: "clone3"}
 
-# A number given by hand has a window of 5 s, so that who cannot renew is seen; a lock of SQLite's can be broken by nobody,
-# and there the window of a drawn number, which is minutes, must outlast it.
+# A worker id set by hand has a window of 5 s, so a process that cannot renew is detected.  No process can break a lock
+# of SQLite.  There, the window of a drawn worker id must outlast it, which is minutes long.
 NUMBER = ["worker=7"] if STORE == "file" else []
 NUMBER_FLAG = ["--worker", "7"] if STORE == "file" else []
 
@@ -46,12 +45,12 @@ def now_ms():
 
 
 class Beside:
-    """A process that gives ids, and when it had given how many."""
+    """A process that issues ids, with the times and counts of its ids."""
 
     def __init__(self, box, name):
         self.out = os.path.join(box.folder, name + ".ids")
         self.begun_ms = now_ms()
-        self.seen = []  # (ms, given)
+        self.seen = []  # (ms, count)
         self.said = ""
         self.process = subprocess.Popen(
             [ISSUER, "run", self.out, "path=" + box.path, "store=" + box.store, "ns=a", "layout=" + LAYOUT, "rate=500",
@@ -69,7 +68,7 @@ class Beside:
                 self.said = line.strip()
 
     def gap(self, until_ms):
-        """The longest time without an id: (ms, from)."""
+        """Returns the longest time without an id: (ms, from)."""
         longest, since, before = (0, 0), self.begun_ms, 0
         for ms, given in self.seen + [(until_ms, None)]:
             if given == before and given is not None:
@@ -94,7 +93,7 @@ class Beside:
 
 
 class Asker(threading.Thread):
-    """Asks a server for ids as long as it lives."""
+    """Requests ids from a server as long as it runs."""
 
     def __init__(self, port, out):
         super().__init__()
@@ -122,7 +121,7 @@ class Asker(threading.Thread):
 
 
 class Box:
-    """A state folder of its own, and what runs in it."""
+    """A state folder, and the processes that use it."""
 
     def __init__(self):
         shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -141,7 +140,7 @@ class Box:
         common = ["--path", self.path, "--store", self.store, "--namespace", "a", "--layout", LAYOUT] + NUMBER_FLAG
         if what == "gen":
             return [VESTA, "gen", "-n", "3000"] + common
-        if what == "keeper":  # most of what it calls is its keeper's: it gives one id in half a second
+        if what == "keeper":  # most of its calls are the keeper's, because it issues one id in half a second
             return [ISSUER, "run", os.path.join(self.folder, "keeper.ids"), "path=" + self.path, "store=" + self.store, "ns=a",
                     "layout=" + LAYOUT, "rate=2", "round_us=500000", "ids=60"] + NUMBER
         port = free_port()
@@ -149,7 +148,7 @@ class Box:
         return [VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--resp", "127.0.0.1:%d" % free_port()] + common
 
     def ids(self):
-        """Of everybody's, whole lines only."""
+        """Returns the ids of all processes, complete lines only."""
         found = []
         for name in os.listdir(self.folder):
             if name.endswith((".ids", ".out")):
@@ -166,7 +165,7 @@ class Box:
 
 
 class Control:
-    """Has nothing to do with it: what it waits everybody may."""
+    """An unrelated process: the others may wait as long as this one."""
 
     def __init__(self):
         self.box = Box()
@@ -182,12 +181,12 @@ class Control:
 
 
 def calls_of(what, seconds):
-    """The calls of one run, or of its beginning: the n-th and its number."""
+    """Returns the calls of one run, or of its start: n and the call's number."""
     box = Box()
     command = box.command(what)
     run = subprocess.Popen([STOPPER, "count", "0", box.folder + "/a.out"] + command, env=box.env, stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True)
-    clock = threading.Timer(seconds, run.terminate)  # a server's life is long, and the tracer's end is its end
+    clock = threading.Timer(seconds, run.terminate)  # a server runs for long, and the tracer's end is its end
     clock.start()
     calls = [tuple(int(word) for word in line.split()) for line in run.stdout if line[0].isdigit()]
     run.wait()
@@ -197,12 +196,12 @@ def calls_of(what, seconds):
 
 
 def is_named(pid, early, why):
-    """Nobody had a number yet, and the one that was about to has the database locked: it is said who it is."""
+    """Whether no process had a worker id yet, the next one has the database locked, and the message names it."""
     return STORE == "sqlite" and not early and "process %s keeps" % pid in why
 
 
 def one(what, n, how, early, control):
-    """One run.  None where it was well, or what was wrong; "" where the program was over before."""
+    """Makes one run.  Returns None if it passed, "" if the program ended before call n, else the failure."""
     box, stopper, said = Box(), None, []
     try:
         if early:
@@ -220,7 +219,7 @@ def one(what, n, how, early, control):
         if how == "stop":
             stopper.stdin.write("\n")
             stopper.stdin.flush()
-        time.sleep(1.5)  # it has gone on, too
+        time.sleep(1.5)  # it has continued, too
         for beside in box.beside:
             beside.end()
         stopper.stdin.close()
@@ -270,10 +269,10 @@ def run_all(runs):
 
 
 def sampled(what, count, first, seconds):
-    """Some of the calls that leave something half done, spread over the program's life."""
+    """Selects some of the calls that leave something half done, spread over the program's life."""
     turns = [n for n, number in calls_of(what, seconds) if number in TURNS and n > first]
     picked = turns[::max(1, len(turns) // count)][:count]
-    # who comes second makes nothing, and half the calls
+    # the second process creates nothing, and makes half the calls
     return [(what, n // 2, "stop", True) if what == "gen" and i % 2 else (what, n, "stop", False) for i, n in enumerate(picked)]
 
 
@@ -291,7 +290,7 @@ def main():
         runs = every(what, int(step or 1))
     bad, well = run_all(runs)
     good = not bad and well >= len(runs) // 2
-    print("%s - a process stopped at any of its system calls: no id twice, nobody else without ids for more than 3 s" %
+    print("%s - a process is stopped at any of its system calls: no duplicates, and no other process is without ids for more than 3 s" %
           ("ok" if good else "not ok"))
     print("%d passed, %d failed" % (good, not good))
     return 0 if good else 1

@@ -1,10 +1,10 @@
-/* stopper.c -- runs a program, and stops or kills it behind its n-th system call.
+/* stopper.c -- runs a program, and stops or kills it after its n-th system call.
  *
- *     stopper count|stop|kill N OUT PROGRAM ARGUMENT...     what the program prints goes to OUT
+ *     stopper count|stop|kill N OUT PROGRAM ARGUMENT...     the program's output goes to OUT
  *
- * `count` prints a line `N NUMBER` for each call, the n-th and its number; N, where it is not 0, is how many at most.
- * `stop` prints `stopped PID NUMBER` and lets it go on when a line comes in; `kill` prints the same, and has killed it.
- * At the end there is a line `ended STATUS CALLS`. */
+ * `count` prints a line `N NUMBER` for each call, up to N calls unless N is 0.  `stop` prints `stopped PID NUMBER`, and
+ * lets the program continue after it reads a line.  `kill` prints the same after the kill.  The last line is `ended
+ * STATUS CALLS`. */
 #include "stopper.h"
 
 #include <fcntl.h>

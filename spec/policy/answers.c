@@ -1,4 +1,4 @@
-/* answers.c -- what a policy's function may answer, and the budget that each call has anew. */
+/* answers.c -- the valid return values of a policy's functions, and the budget of each call. */
 #include "judge.h"
 
 #include <assert.h>
@@ -209,7 +209,7 @@ static void reasons_are_calmed(void) {
         CHECK_EQ_I64(ask(&(struct verdict){.hook = VS_ON_START, .body = body}, &verdict, &err), VS_CALL_OK);
         CHECK_STR(verdict.reason, reasons[i].reason);
     }
-    for (int shift = 0; shift < 4; shift++) { /* never cut inside a character */
+    for (int shift = 0; shift < 4; shift++) { /* a cut is never inside a character */
         snprintf(body, sizeof body, "return 'refuse', ('y'):rep(%d) .. ('\xf0\x9f\x98\x80'):rep(100000)", shift);
         CHECK_EQ_I64(ask(&(struct verdict){.hook = VS_ON_START, .body = body}, &verdict, &err), VS_CALL_OK);
         size_t length = strlen(verdict.reason);
@@ -276,7 +276,7 @@ static void policies_do_not_meet(void) {
     struct vesta_error err = {.text = ""};
     CHECK_EQ_I64(call(vm, 0, VS_ON_START, &verdict, &err), VS_CALL_OK);
     CHECK_STR(vs_verdict_name(verdict.kind), "refuse");
-    for (int i = 1; i < 4; i++) { /* a policy's own upvalues live on, and are its own */
+    for (int i = 1; i < 4; i++) { /* a policy's own upvalues persist, and are not shared */
         CHECK_EQ_I64(call(vm, 2, VS_ON_START, &verdict, &err), VS_CALL_OK);
         CHECK_EQ_I64(verdict.reason[0], '0' + i);
     }
@@ -287,7 +287,7 @@ static void policies_do_not_meet(void) {
 
 /* ------------------------------------------------------------------ time */
 
-/* A clock that goes on by a millisecond whenever it is read. */
+/* A clock that advances by a millisecond at each read. */
 static int64_t told_us;
 
 static int64_t tell_time(void *self) {
@@ -322,7 +322,8 @@ static void time_ends_a_call(void) {
     }
 }
 
-/* Near its limit each allocation may cost a collection: the instructions between two looks would take seconds. */
+/* Near its memory limit, each allocation may cause a collection.  The instructions between two reads of the clock would
+ * then take seconds. */
 static void refused_memory_looks_at_the_clock(void) {
     struct vs_vm_limits limits = hasty;
     limits.memory_bytes = 1000 * 1000;
@@ -336,10 +337,11 @@ static void refused_memory_looks_at_the_clock(void) {
                                "on_exhausted = function() return 'wait', rounds end }");
     int64_t begun_us = told_us;
     CHECK_EQ_I64(call(vm, policy, VS_ON_START, &verdict, &err), VS_CALL_TIME);
-    /* a look when it begins, fifty until time is over, and none after that: nothing runs on */
+    /* one read at the start, fifty until the time is over, and none after that: the call has ended */
     CHECK_EQ_I64(told_us - begun_us, 51 * 1000);
     CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
-    CHECK(verdict.amount_ms > 1 && verdict.amount_ms <= 50); /* a look a round; by the hook alone there are hundreds */
+    CHECK(verdict.amount_ms > 1 && verdict.amount_ms <= 50); /* one read per round; the hook alone would read it
+                                                                hundreds of times later */
     close_vm(vm);
 }
 
@@ -354,17 +356,18 @@ static void loading_has_the_same_budget(void) {
 }
 
 static const struct check_case cases[] = {
-    {"what is offered of Lua's library works as in Lua", the_library_is_lua_s},
-    {"each hook has its verdicts, with numbers and reasons", verdicts_are_understood},
-    {"a worker is a whole number; helpers are at hand", workers_are_understood},
-    {"nan, inf, 2^63, -1, a text, a table: garbage, and the message says what was expected", anything_else_is_garbage},
+    {"the offered functions of Lua's library work as in Lua", the_library_is_lua_s},
+    {"each function has its verdicts, with numbers and reasons", verdicts_are_understood},
+    {"a worker id is a whole number, and helpers are available", workers_are_understood},
+    {"nan, inf, 2^63, -1, a text or a table is garbage, and the message has the valid values",
+     anything_else_is_garbage},
     {"a reason cannot break a log line or a JSON body", reasons_are_calmed},
-    {"instructions are counted anew for each call", each_call_has_its_own_budget},
-    {"what a call used is had back by the next", memory_is_had_back},
-    {"a policy that hoards memory harms itself alone", hoarding_harms_the_hoarder},
-    {"policies of one vm do not meet", policies_do_not_meet},
-    {"time ends a call, whatever is caught", time_ends_a_call},
-    {"memory that is refused is a look at the clock", refused_memory_looks_at_the_clock},
+    {"the budget of instructions is per call", each_call_has_its_own_budget},
+    {"the memory of a call is available to the next one", memory_is_had_back},
+    {"a policy that hoards memory only harms itself", hoarding_harms_the_hoarder},
+    {"policies of one vm are separate", policies_do_not_meet},
+    {"the time limit ends a call, whatever it catches", time_ends_a_call},
+    {"a refused allocation reads the clock", refused_memory_looks_at_the_clock},
     {"running the file has the same budget", loading_has_the_same_budget},
 };
 

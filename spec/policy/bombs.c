@@ -1,15 +1,15 @@
-/* bombs.c -- policies that run for ever, eat memory or try to get out: each is ended with the right word, and both the
- * policy's other function and another policy answer afterwards. */
+/* bombs.c -- policies that run for ever, use too much memory or try to escape.  Each is ended with the right result,
+ * and afterwards both its other function and another policy work. */
 #include "judge.h"
 
 #include <assert.h>
 
 struct bomb {
-    const char *claim, *body; /* of on_clock_back, on the file's second line */
+    const char *claim, *body; /* body: of on_clock_back, on the file's second line */
     enum vs_call_result want;
     const char *part; /* of the message */
 };
-static const struct bomb *bomb; /* that a case is about */
+static const struct bomb *bomb; /* the current case's policy */
 
 static void explodes(void) {
     char text[4096];
@@ -26,7 +26,7 @@ static void explodes(void) {
         enum vs_call_result result = call(vm, policy, VS_ON_CLOCK_BACK, &verdict, &err);
         if (result != bomb->want) CHECK_FAIL("%s: got %s (%s)", bomb->body, vs_call_result_name(result), err.text);
         CHECK_HAS(err.text, bomb->part);
-        CHECK(verdict.kind == VS_VERDICT_STOP); /* untouched */
+        CHECK(verdict.kind == VS_VERDICT_STOP); /* unchanged */
         CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
         CHECK_STR(verdict.reason, "alive");
         check_good(vm, other);
@@ -38,7 +38,7 @@ static void explodes(void) {
 #define MEMORY VS_CALL_MEMORY
 #define ERROR VS_CALL_ERROR
 
-/* Lua looks for the end of a list by doubling: 18 elements may seem to be 2^17, or 63 of them 2^62. */
+/* Lua finds the end of a list by doubling: 18 elements may seem to be 2^17, or 63 of them 2^62. */
 #define HOLES                                                                                                          \
     "local t = {[1]=1, [2]=1, [4]=1, [8]=1, [16]=1, [32]=1, [64]=1, [128]=1, [256]=1, [512]=1, [1024]=1, [2048]=1, "   \
     "[4096]=1, [8192]=1, [16384]=1, [32768]=1, [65536]=1, [131072]=1} "
@@ -73,7 +73,7 @@ static const struct bomb bombs[] = {
     {"string.format is bounded", "local s = ('x'):rep(400000) return ('%s%s%s'):format(s, s, s)", MEMORY, "1024 KiB"},
     {"table.concat is bounded", "return table.concat({'a', 'b', 'c'}, ('x'):rep(600000))", MEMORY, "1024 KiB"},
     {"a text that doubles is ended", "local s = 'x' while true do s = s .. s end", MEMORY, "1024 KiB"},
-    {"a text that grows by a character is ended", /* no further: a million copies of it take minutes under sanitizers */
+    {"a text that grows by a character is ended", /* not longer: a million copies of it take minutes under sanitizers */
      "local s = '' while true do s = s .. 'x' if #s > 2000 then s = '' end end", STEPS, "p.lua:2"},
     {"a table that grows is ended", "local t = {} while true do t[#t + 1] = t end", MEMORY, "KiB"},
     {"many small tables are ended", "local t = {} while true do t = {t} end", MEMORY, "4096 KiB"},

@@ -1,5 +1,5 @@
-/* choose_policy.c -- the policy `any` against the core's own choice: listings of every kind, the same number from both.
- */
+/* choose_policy.c -- the policy `any` and the core's default choice must return the same worker id for listings of
+ * every kind. */
 #include "base/array.h"
 #include "engine.h"
 #include "judge.h"
@@ -20,7 +20,7 @@ static uint64_t draw(uint64_t *state) { /* xorshift64 */
     return *state;
 }
 
-/* Ages about those at which a lease expires and a number is ready. */
+/* Ages around those at which a lease expires and a worker id becomes free. */
 static int64_t draw_ms(uint64_t *state, int64_t edge_ms) {
     static const int64_t edges[] = {0, 1, -1, 5000, -5000, 3600000, -3600000};
     return edge_ms + edges[draw(state) % VS_COUNT(edges)] + (int64_t)(draw(state) % 3) - 1;

@@ -1,5 +1,5 @@
-/* config.c -- sources and their order, two configs compared, and allocations that fail.  Errors in files are
- * tested by spec/program/cli/check.py, the rows by spec/lua/config_spec.lua. */
+/* config.c -- sources of a config and their order, the comparison of two configs, and failing allocations.
+ * spec/program/cli/check.py tests errors in files, and spec/lua/config_spec.lua the rows. */
 #include "check.h"
 #include "base/array.h"
 #include "config/config.h"
@@ -17,7 +17,7 @@ static struct vs_config *must_read(const struct vs_conf_opts *opts) {
     return config;
 }
 
-/* The config of this text; leaves no file behind. */
+/* Returns the config of this text, and leaves no file. */
 static int read_text(const char *text, struct vs_config **config, struct vesta_error *err) {
     char path[] = "/tmp/vesta-config-XXXXXX";
     int fd = mkstemp(path);
@@ -43,7 +43,7 @@ static void nothing_said_is_the_defaults(void) {
     const struct vs_conf_namespace *ns = &config->ns[0];
     CHECK_STR(ns->name, "default");
     CHECK(!ns->store && !ns->policy.name);
-    CHECK_EQ_I64(memcmp(&ns->opts, &(struct vesta_opts){0}, sizeof ns->opts), 0); /* vesta_open's own */
+    CHECK_EQ_I64(memcmp(&ns->opts, &(struct vesta_opts){0}, sizeof ns->opts), 0); /* the defaults of vesta_open */
     CHECK_EQ_I64(ns->wait_ms_max, -1);
     CHECK_EQ_I64(config->threads, 1);
     CHECK_EQ_I64(config->log_level, VS_LOG_INFO);
@@ -58,9 +58,8 @@ static void nothing_said_is_the_defaults(void) {
 }
 
 static void flags_have_the_last_word(void) {
-    static const struct vs_conf_flag flags[] = {{"--threads", "threads", "7"},
-                                                {"--http", "http.listen", "off"},
-                                                {"--policy", "namespaces.*.policy", "borrow"}};
+    static const struct vs_conf_flag flags[] = {
+        {"--threads", "threads", "7"}, {"--http", "http.listen", "off"}, {"--policy", "namespaces.*.policy", "borrow"}};
     struct vesta_opts ns = {.size = sizeof ns, .namespace_ = "orders", .has_worker = 1, .worker = 3};
     struct vs_conf_opts opts = {.opts = &ns, .flag = flags, .flag_count = VS_COUNT(flags)};
     setenv("VESTA_THREADS", "5", 1);
@@ -81,7 +80,7 @@ static void flags_have_the_last_word(void) {
     CHECK(!config); /* set on success only */
 }
 
-/* A policy that declares no options takes any. */
+/* A policy that declares no options accepts all. */
 static void options_of_a_policy_are_text(void) {
     static const char source[] = "return { api = 1 }";
     char path[] = "/tmp/vesta-policy-XXXXXX.lua", text[256];
@@ -150,7 +149,7 @@ static void names_are_cut_where_they_do_not_fit(void) {
     if (!old || !new_) return;
     char whole[] = "threads, log.level, log.format";
     for (size_t size = 0; size <= sizeof whole; size++) {
-        char *buf = malloc(size + 1); /* of that size for the sanitizer: one more, since malloc(0) may be NULL */
+        char *buf = malloc(size + 1); /* of that size for the sanitizer, plus one because malloc(0) may be NULL */
         NEED(buf);
         memset(buf, 'x', size + 1);
         CHECK_EQ_I64(vs_config_differences(old, new_, buf, size), 3);
@@ -165,7 +164,7 @@ static void names_are_cut_where_they_do_not_fit(void) {
 
 /* ------------------------------------------------------------------ memory */
 
-/* Thousands of allocations belong to Lua's compiler: behind the first ones every fifth fails. */
+/* Lua's compiler makes thousands of allocations: after the first ones, every fifth fails. */
 static void allocations_fail(void) {
     static const char text[] = "return { namespaces = { a = { worker = 1, fields = { version = 1 },"
                                " policy = { 'borrow', borrow_ms_max = 5 } } }, http = { listen = { 'unix:/a' } } }";
@@ -178,7 +177,7 @@ static void allocations_fail(void) {
         int rc = read_text(text, &config, &err);
         failed = atomic_exchange(&fails_at, 0) == 0;
         if (rc == VESTA_OK) {
-            NEED(config); /* Lua collects garbage and tries again, so not each failure is one of ours */
+            NEED(config); /* Lua collects garbage and tries again, so not every failure is an error */
             CHECK_EQ_I64((int64_t)config->ns[0].opts.worker, 1);
         } else {
             CHECK_EQ_I64(rc, VESTA_ENOMEM);
@@ -192,12 +191,12 @@ static void allocations_fail(void) {
 }
 
 static const struct check_case cases[] = {
-    {"where nothing is said the defaults hold", nothing_said_is_the_defaults},
-    {"flags go before the environment, and name the one namespace", flags_have_the_last_word},
-    {"a policy's options become Lua text, equal where they are equal", options_of_a_policy_are_text},
+    {"without settings, the defaults hold", nothing_said_is_the_defaults},
+    {"flags override the environment, and set the one namespace", flags_have_the_last_word},
+    {"a policy's options become Lua text, which is equal for equal options", options_of_a_policy_are_text},
     {"each value is visited once", each_value_is_visited},
-    {"what only a restart changes is named", differences_are_named},
-    {"names are cut where they do not fit", names_are_cut_where_they_do_not_fit},
-    {"if an allocation fails the error is no memory, and nothing is left behind", allocations_fail},
+    {"changes that need a restart are named", differences_are_named},
+    {"names that do not fit are cut", names_are_cut_where_they_do_not_fit},
+    {"if an allocation fails, the error is no memory, and nothing leaks", allocations_fail},
 };
 CHECK_MAIN(cases)

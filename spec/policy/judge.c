@@ -1,5 +1,5 @@
-/* judge.c -- what the control thread makes of policies: verdicts asked for once, in force for a moment, carried
- * out; functions that fail, and are left alone; a call that does not end. */
+/* judge.c -- the control thread and verdicts about pauses: asked for once, in force for a moment, carried out.  Also
+ * functions that fail and are not called for a while, and a call that does not end. */
 #include "base/array.h"
 #include "control.h"
 
@@ -29,11 +29,11 @@ static void stays_in_force_while_it_is_asked_again(void) {
     CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 1);
     pass_ms(1);
-    CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_REFUSE); /* at once, and in the background ... */
+    CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_REFUSE); /* at once, while the policy is asked again */
     settle();
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 2);
     pass_ms(1000);
-    CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_PENDING); /* of another day */
+    CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_PENDING); /* from another time */
     settle();
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 3);
     clear_desk();
@@ -98,7 +98,7 @@ static void says_ten_lines_a_second_and_how_many_not(void) {
     CHECK_HAS(told(), "line 26 ");
     CHECK_HAS(told(), "dropped=15");
     pass_ms(999);
-    vs_saying_tell(desk.control->set); /* the thread rests */
+    vs_saying_tell(desk.control->set); /* the thread is idle */
     CHECK_EQ_I64(count_in(told(), "a policy logged more lines"), 0);
     pass_ms(1);
     vs_saying_tell(desk.control->set);
@@ -107,7 +107,7 @@ static void says_ten_lines_a_second_and_how_many_not(void) {
     clear_desk();
 }
 
-/* Each line costs the call a thousand instructions, heard or not: 500000 are 500 lines. */
+/* Each line costs the call a thousand instructions, logged or not: 500000 instructions are 500 lines. */
 static void saying_without_end_ends(void) {
     set_desk("local n = 0 return { api = 1, on_clock_back = function(ctx) if ctx.back_ms < 100 then return 'wait' end\n"
              "  while true do log 'x' end end }");
@@ -133,7 +133,7 @@ static void borrows(void) {
     set_desk(POLICY("return 'borrow', 2"));
     CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN);
     CHECK_EQ_I64(ids_now(), 2 * 4);
-    CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN); /* in force, but nothing more to be had */
+    CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN); /* in force, but there are no more ids */
     CHECK_EQ_I64(ids_now(), 0);
     CHECK_HAS(told(), "hook=on_clock_back amount_ms=2 back_ms=3000");
     clear_desk();
@@ -143,7 +143,7 @@ static void borrows(void) {
     clear_desk();
 }
 
-/* 12,000 ids are lent, and the clock goes back by ten minutes more when one of them is used. */
+/* 12,000 ids are borrowed, and the clock goes back by ten more minutes after one of them was issued. */
 static void is_asked_again_when_a_loan_expires(void) {
     struct vesta_pause pause;
     uint64_t id;
@@ -154,7 +154,7 @@ static void is_asked_again_when_a_loan_expires(void) {
     CHECK(vesta_next(desk.gen, &id, &pause) == VESTA_OK);
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 1);
     pass_ms(VESTA_VERDICT_MS);
-    CHECK(ids_now() <= 4); /* what was left of the unit, under history pacing */
+    CHECK(ids_now() <= 4); /* the rest of the time unit, under history pacing */
     CHECK(vesta_next(desk.gen, &id, &pause) == VESTA_EPAUSE);
     CHECK_STR(vesta_why_name(pause.why), "clock_back");
     CHECK_EQ_I64(ask(0, &pause), VS_REFUSE);
@@ -181,7 +181,7 @@ static void says_how_long_to_wait(void) {
     CHECK_EQ_I64(ask(0, &desk.back), VS_WAIT);
     pass_ms(100);
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_WAIT);
-    CHECK_EQ_I64(until_us, atomic_load(&desk.boot_us) + 70 * MS); /* each request has its time */
+    CHECK_EQ_I64(until_us, atomic_load(&desk.boot_us) + 70 * MS); /* each request has its own time */
     clear_desk();
     set_desk(POLICY("return 'wait'"));
     CHECK_EQ_I64(ask(0, &desk.back), VS_WAIT);
@@ -206,7 +206,7 @@ static void may_change_its_mind(void) {
     set_desk("local calls = 0\n"
              "return { api = 1, on_clock_back = function()\n"
              "  calls = calls + 1 if calls == 1 then return 'borrow', 1 end return 'refuse' end }");
-    CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN); /* its first call: what was tried before is forgotten */
+    CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN); /* its first call: the calls of the trial are forgotten */
     pass_ms(250);
     CHECK_EQ_I64(ask(0, &desk.back), VS_TRY_AGAIN);
     CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
@@ -261,18 +261,18 @@ static void is_left_alone_for_longer_and_longer(void) {
         CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
         CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_ERROR), called);
         pass_ms(1);
-        CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT); /* nobody waits for a function that has failed */
+        CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT); /* no request waits for a function that has failed */
         CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_ERROR), ++called);
     }
     struct vesta_pause little = desk.back;
-    little.back_us = 50 * MS; /* now it answers */
+    little.back_us = 50 * MS; /* now it returns a verdict */
     pass_ms(60000);
     CHECK_EQ_I64(ask(0, &little), VS_NO_VERDICT);
     CHECK_EQ_I64(ask(0, &little), VS_REFUSE);
     CHECK_HAS(told(), "works again");
     pass_ms(1000);
     CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
-    CHECK_HAS(strstr(told(), "works again"), "again_in_ms=1000"); /* from the beginning */
+    CHECK_HAS(strstr(told(), "works again"), "again_in_ms=1000"); /* starts again with the shortest pause */
     clear_desk();
 }
 
@@ -302,7 +302,7 @@ static void is_seen_to_be_stuck(void) {
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_NO_VERDICT);
     CHECK(status_now().stuck);
     CHECK_HAS(told(), "a policy is stuck");
-    AWAIT((pass_ms(60000), is_idle())); /* its budget ends it after all, however late that began */
+    AWAIT((pass_ms(60000), is_idle())); /* its budget ends it in the end */
     CHECK(!status_now().stuck);
     CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_TIME), 1);
     CHECK_HAS(told(), "has returned");
@@ -322,7 +322,7 @@ static void *judge_on(void *arg) {
         int64_t until_us;
         atomic_fetch_add(&seen[ask_once(i % NAMESPACES, i % 3 ? &desk.back : &desk.full, &until_us)], 1);
         if (i % 100 == 0) pass_ms(10);
-        usleep(20); /* the thread that answers stands back behind who does not rest */
+        usleep(20); /* the control thread has a lower priority than a thread that does not rest */
     }
     return NULL;
 }
@@ -353,27 +353,30 @@ static void is_asked_by_many_while_others_reload(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a policy is asked once, however many requests want to know", is_asked_once},
-    {"a verdict stays in force for a moment, and while it is asked for again", stays_in_force_while_it_is_asked_again},
-    {"a verdict is about the slot that paused", is_about_the_slot_that_paused},
-    {"where there is no function nobody is asked", has_no_say_without_a_function},
-    {"a function is told what happened", is_told_what_happened},
-    {"a policy says ten lines a second, and the log says how many more there were",
+    {"a policy is asked once, however many requests need the verdict", is_asked_once},
+    {"a verdict stays in force for a moment, and while the policy is asked again",
+     stays_in_force_while_it_is_asked_again},
+    {"a verdict applies to the slot that paused", is_about_the_slot_that_paused},
+    {"without a function, nothing is asked", has_no_say_without_a_function},
+    {"a function gets the facts of the pause", is_told_what_happened},
+    {"ten lines of a policy are logged per second, and the number of the others",
      says_ten_lines_a_second_and_how_many_not},
-    {"a policy that says lines without end is ended", saying_without_end_ends},
-    {"borrow: the slot runs ahead, so far and no further", borrows},
-    {"borrow: a loan expires, and the policy is asked how far the clock is back by then",
+    {"a policy that logs lines without end is ended", saying_without_end_ends},
+    {"borrow: the slot runs ahead, up to the given time", borrows},
+    {"borrow: a loan expires, and the policy is asked again with the new difference of the clock",
      is_asked_again_when_a_loan_expires},
-    {"borrow: a loan that goes on is logged every ten seconds", logs_a_loan_that_goes_on_every_ten_seconds},
-    {"wait: for how long, from each request's own now", says_how_long_to_wait},
-    {"switch counts as refuse for a number given by hand, and that is said once",
+    {"borrow: a loan that continues is logged every ten seconds", logs_a_loan_that_goes_on_every_ten_seconds},
+    {"wait: the time counts from each request's own start", says_how_long_to_wait},
+    {"switch counts as refuse for a worker id that was assigned by hand, and that is logged once",
      keeps_a_number_given_by_hand_and_says_so_once},
-    {"a policy may change its mind, and begins with its first call", may_change_its_mind},
-    {"a function that fails in any way leaves the fixed rules, and is told of", leaves_the_fixed_rules_where_it_fails},
-    {"a function that fails is left alone, longer each time up to a minute", is_left_alone_for_longer_and_longer},
-    {"a policy that spins costs the other namespaces no verdict", harms_nobody_else},
-    {"a call that does not end is seen, and so is its end", is_seen_to_be_stuck},
-    {"many ask at once while policies are reloaded", is_asked_by_many_while_others_reload},
+    {"a policy may change its verdict, and starts with its first call", may_change_its_mind},
+    {"if a function fails in any way, the fixed rules hold, and the failure is logged",
+     leaves_the_fixed_rules_where_it_fails},
+    {"a function that fails is not called for a while, longer each time up to a minute",
+     is_left_alone_for_longer_and_longer},
+    {"an endless policy delays no verdict of other namespaces", harms_nobody_else},
+    {"a call that does not end is detected, and so is its end", is_seen_to_be_stuck},
+    {"many threads ask while policies are reloaded", is_asked_by_many_while_others_reload},
 };
 
 CHECK_MAIN(cases)

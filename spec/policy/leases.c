@@ -1,5 +1,5 @@
-/* leases.c -- what policies say of worker numbers, carried out: a control thread, a keeper and a store of files,
- * all of them real.  Their clock is the machine's, and goes faster where a spec says so. */
+/* leases.c -- policies about worker ids, with a real control thread, keeper and file: store.  The clock is the
+ * machine's, and runs faster where a test needs it. */
 #include "policy/control/controls.h"
 #include "log/log.h"
 #include "opened.h"
@@ -12,7 +12,7 @@
 
 #define LAYOUT "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
 
-/* A function that behaves until it is at work: it is tried as host-0. */
+/* A function that behaves well until it is in use.  The trial runs as host-0. */
 #define AT_WORK(body) "choose_worker = function(ctx) if ctx.identity ~= 'host-0' then " body " end return 3 end"
 
 static struct work {
@@ -22,7 +22,7 @@ static struct work {
     char policy[128], log[128];
 } work;
 
-/* Not while a policy is asked: it would look as if its call did not end. */
+/* Not while a policy is asked, because its call would seem not to end. */
 static void pass_ms(int64_t ms) {
     AWAIT(!work.control || atomic_load(&work.control->busy_since_us) == 0);
     atomic_fetch_add(&passed_us, ms * 1000);
@@ -43,7 +43,7 @@ static int read_source(void *self, struct vs_policy_text *out, struct vs_policy_
     return rc == VESTA_OK ? vs_policy_try(&out[0], "default", vs_clock_system()->unix_us(NULL) / 1000, err) : rc;
 }
 
-/* `functions` are a policy's: "choose_worker = function(ctx) return 7 end". */
+/* `functions` is a policy's text: "choose_worker = function(ctx) return 7 end". */
 static void begin_as(const char *name, const char *functions, struct vesta_opts opts) {
     static const char *const names[] = {"default"};
     struct vesta_error err = {0};
@@ -74,7 +74,7 @@ static void finish(void) {
     vs_log_end(VS_LOG_END_MS);
 }
 
-/* An id if there is one; the keeper's question goes to the policy. */
+/* Returns an id if there is one.  The keeper's question goes to the policy. */
 static bool try_next(uint64_t *id) {
     struct vesta_pause pause;
     int64_t until_us;
@@ -127,7 +127,7 @@ static const char *told(void) {
     return text_in(work.log);
 }
 
-/* No id for long enough that the keeper asks more than once. */
+/* Checks that there is no id for long enough that the keeper asks more than once. */
 static void gets_no_id(void) {
     uint64_t id;
     for (int i = 0; i < 60; i++, usleep(10000)) {
@@ -173,7 +173,7 @@ static void a_number_that_is_held_is_asked_about_again(void) {
     vesta_close(seven);
 }
 
-/* Ten times as fast as the machine's. */
+/* Ten times as fast as the machine's clock. */
 static bool hastened(bool holds) {
     if (!holds) pass_ms(10);
     return holds;
@@ -319,14 +319,14 @@ static void an_on_start_that_fails_starts(void) {
 
 /* ------------------------------------------------------------------ a store that is silent */
 
-/* Ten minutes of ids.  A namespace of such leases is made by a person. */
+/* A lease of ten minutes.  An administrator creates a namespace of such leases. */
 static void begin_lasting(const char *functions) {
     struct vesta_gen *maker = holder_of(1);
     begin_as("a.gen", functions, (struct vesta_opts){.lease = "balanced"});
     vesta_close(maker);
 }
 
-/* What the store keeps of the namespace cannot be read meanwhile. */
+/* Makes the namespace's record unreadable for a while. */
 static void silence(bool silent) {
     char record[96], away[96];
     snprintf(record, sizeof record, "%s/default/namespace", state);
@@ -364,7 +364,7 @@ static void on_refuse_the_lease_ends_until_the_store_answers(void) {
     CHECK_STR(over(), "it is not over");
     silence(false);
     for (int i = 0; i < 5; i++)
-        pass_ms(1000); /* until it is asked again */
+        pass_ms(1000); /* until the policy is asked again */
     CHECK(next_id() != first);
     finish();
 }
@@ -388,7 +388,7 @@ static void lose(const char *functions) {
     begin(functions);
     CHECK_EQ_U64(worker_of(next_id()), 40);
     take_over(40, &ahead_clock);
-    AWAIT(hastened(!holds_number(40))); /* the next may be held before anybody looks */
+    AWAIT(hastened(!holds_number(40))); /* the next worker id may be claimed before this check */
 }
 
 static void a_lost_number_is_replaced(const char *functions, enum vs_call_result result, uint64_t asked) {
@@ -447,29 +447,33 @@ IN_NEW_STATE(an_on_lease_lost_that_fails_claims)
 IN_NEW_STATE(on_stop_no_number_is_claimed)
 
 static const struct check_case cases[] = {
-    {"the number that choose_worker names is claimed, and its reason told", the_number_that_is_named_is_claimed_},
-    {"a number that is held is asked about again, with fresh records", a_number_that_is_held_is_asked_about_again_},
-    {"a choice that a policy repeats for a held worker id is logged once, another at once",
+    {"the worker id that choose_worker returns is claimed, and its reason is logged",
+     the_number_that_is_named_is_claimed_},
+    {"if a worker id is held, the policy is asked again with fresh records",
+     a_number_that_is_held_is_asked_about_again_},
+    {"a choice that a policy repeats for a held worker id is logged once, and another choice at once",
      a_choice_that_is_repeated_is_logged_once_},
-    {"no number is a reason that pauses tell, and a second question", no_number_is_a_reason_and_a_second_question_},
-    {"where no function chooses the fixed rule does", where_no_function_chooses_the_fixed_rule_does_},
-    {"a choose_worker that fails in any way leaves the fixed rule, and is told of",
+    {"no worker id: pauses report the reason, and the policy is asked again",
+     no_number_is_a_reason_and_a_second_question_},
+    {"without choose_worker, the fixed rule chooses", where_no_function_chooses_the_fixed_rule_does_},
+    {"if choose_worker fails in any way, the fixed rule chooses, and the failure is logged",
      a_function_that_fails_leaves_the_fixed_rule_},
-    {"a choose_worker that failed is left alone for a second", a_function_that_failed_is_left_alone_for_a_second_},
-    {"a number given by hand is no question of choice, but one of starting",
+    {"a choose_worker that failed is not called for a second", a_function_that_failed_is_left_alone_for_a_second_},
+    {"with a worker id assigned by hand, choose_worker is not called, but on_start is",
      a_number_given_by_hand_is_no_question_of_choice_},
-    {"what on_start refuses is over: nothing is claimed, and pauses say why", what_on_start_refuses_is_over_},
-    {"on_start is asked once, and hears of the last time", on_start_is_asked_once_and_hears_of_the_last_time_},
-    {"a lease that goes on is no start", a_lease_that_goes_on_is_no_start_},
-    {"an on_start that fails starts", an_on_start_that_fails_starts_},
-    {"on_store_down is asked every second; on 'continue' ids go on", on_continue_ids_go_on_},
-    {"on 'refuse' by on_store_down the lease ends until the store answers",
+    {"if on_start refuses, nothing is claimed, and pauses report the reason", what_on_start_refuses_is_over_},
+    {"on_start is called once, with the last time", on_start_is_asked_once_and_hears_of_the_last_time_},
+    {"a lease that continues is not a start", a_lease_that_goes_on_is_no_start_},
+    {"if on_start fails, the generator starts", an_on_start_that_fails_starts_},
+    {"on_store_down is called every second, and on 'continue' ids continue", on_continue_ids_go_on_},
+    {"on 'refuse' by on_store_down, the lease ends until the store replies",
      on_refuse_the_lease_ends_until_the_store_answers_},
-    {"an on_store_down that fails goes on", an_on_store_down_that_fails_goes_on_},
-    {"on 'claim' by on_lease_lost another number is claimed", on_claim_another_number_is_claimed_},
-    {"without an on_lease_lost another number is claimed, too", without_a_word_another_number_is_claimed_},
-    {"an on_lease_lost that fails claims", an_on_lease_lost_that_fails_claims_},
-    {"on 'stop' by on_lease_lost no number is claimed, and pauses say why", on_stop_no_number_is_claimed_},
+    {"if on_store_down fails, ids continue", an_on_store_down_that_fails_goes_on_},
+    {"on 'claim' by on_lease_lost, another worker id is claimed", on_claim_another_number_is_claimed_},
+    {"without on_lease_lost, another worker id is claimed as well", without_a_word_another_number_is_claimed_},
+    {"if on_lease_lost fails, another worker id is claimed", an_on_lease_lost_that_fails_claims_},
+    {"on 'stop' by on_lease_lost, no worker id is claimed, and pauses report the reason",
+     on_stop_no_number_is_claimed_},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* policy.c -- policies: what loads and what does not, what a call is told, which answers are verdicts. */
+/* policy.c -- which policies load, what a call gets, and which return values are verdicts. */
 #include "judge.h"
 
 #include <assert.h>
@@ -78,7 +78,7 @@ static void refuses_what_is_no_policy(void) {
         CHECK_HAS(err.text, no_policies[i].part);
     }
     int policy = must_load(vm, good);
-    CHECK_EQ_I64(policy, 0); /* none of them took a place */
+    CHECK_EQ_I64(policy, 0); /* none of them was opened */
     if (policy == 0) check_good(vm, policy);
     close_vm(vm);
 }
@@ -196,8 +196,8 @@ static void reads_files(void) {
 }
 
 static void ships_policies(void) {
-    struct shelf *vm = open_vm(&(struct vs_vm_limits){.call_ms = VS_CALL_MS_MAX,
-                                                      .memory_bytes = 65536}); /* the least there may be is enough */
+    struct shelf *vm =
+        open_vm(&(struct vs_vm_limits){.call_ms = VS_CALL_MS_MAX, .memory_bytes = 65536}); /* the minimum is enough */
     NEED(vm != NULL);
     int count = 0;
     for (const char *name; (name = vs_policy_shipped(count)); count++)
@@ -287,7 +287,7 @@ static void each_call_has_its_own_options(void) {
     close_vm(vm);
 }
 
-/* Each is a call's own, and so are the defaults that stand in for what was not given. */
+/* Each call has its own ctx and options, including the defaults of absent options. */
 static void options_arrive_whole(void) {
     static const char text[] =
         "return { api = 1, options = { n = { 0, 9, default = 3 }, word = { 'a', 'b', default = 'b' },"
@@ -337,9 +337,9 @@ static void ctx_has_what_it_is_told(void) {
     struct vesta_error err = {.text = ""};
     NEED(vm != NULL);
     int policy = must_load(vm, text);
-    CHECK_EQ_I64(
-        vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)}, &verdict, &err),
-        VS_CALL_OK);
+    CHECK_EQ_I64(vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_CHOOSE_WORKER, ctx, VS_COUNT(ctx)},
+                                &verdict, &err),
+                 VS_CALL_OK);
     CHECK_STR(err.text, "");
     CHECK_STR(vs_verdict_name(verdict.kind), "worker");
     CHECK_EQ_U64(verdict.worker, 8);
@@ -358,8 +358,9 @@ static void more_than_memory_can_hold(void) {
     const struct vs_hook_input asked = {VS_CHOOSE_WORKER, &ctx, 1};
     CHECK_EQ_I64(vs_policy_call(vm->policy[policy], &asked, &verdict, &err), VS_CALL_MEMORY);
     const struct vs_ctx none = {.name = "records", .kind = VS_CTX_RECORDS};
-    CHECK_EQ_I64(vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
-                 VS_CALL_OK);
+    CHECK_EQ_I64(
+        vs_policy_call(vm->policy[policy], &(struct vs_hook_input){VS_CHOOSE_WORKER, &none, 1}, &verdict, &err),
+        VS_CALL_OK);
     CHECK_EQ_U64(verdict.worker, 0);
     close_vm(vm);
 }
@@ -367,18 +368,18 @@ static void more_than_memory_can_hold(void) {
 /* ------------------------------------------------------------------ cases */
 
 static const struct check_case cases[] = {
-    {"hooks, results and words have names", hooks_have_names},
-    {"what is no policy is refused with its place, and takes none", refuses_what_is_no_policy},
+    {"functions, results and verdicts have names", hooks_have_names},
+    {"an invalid policy is rejected with its place, and leaks nothing", refuses_what_is_no_policy},
     {"a text that nests too deep is an error", nests},
-    {"hundreds have room, each with a state of its own", takes_hundreds},
-    {"limits that cannot be are refused", limits_must_make_sense},
-    {"a policy is a file of a moderate size", reads_files},
+    {"hundreds of policies can be open, each with its own state", takes_hundreds},
+    {"impossible limits are rejected", limits_must_make_sense},
+    {"a policy is a file of limited size", reads_files},
     {"policies come with vesta, by name", ships_policies},
-    {"the shipped policies judge as they say", shipped_policies_judge},
-    {"options are a table that uses nothing", options_are_a_table},
-    {"what a call does to ctx and options is gone with the next", each_call_has_its_own_options},
-    {"declared options arrive whole, with the defaults of what was not given, in each call", options_arrive_whole},
-    {"a call is told records, peers, texts and numbers", ctx_has_what_it_is_told},
+    {"the shipped policies judge as documented", shipped_policies_judge},
+    {"options are a table without code", options_are_a_table},
+    {"changes that a call makes to ctx and options are gone at the next call", each_call_has_its_own_options},
+    {"declared options are complete in each call, with defaults for the absent ones", options_arrive_whole},
+    {"a call gets records, peers, texts and numbers", ctx_has_what_it_is_told},
     {"more records than a policy's memory holds are a lack of memory", more_than_memory_can_hold},
 };
 

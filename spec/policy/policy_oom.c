@@ -1,4 +1,5 @@
-/* policy_oom.c -- every allocation of a policy fails once: loading and calling say so, leave nothing behind, and go on. */
+/* policy_oom.c -- every allocation of a policy fails once: loading and calling report it, leak nothing, and work
+ * afterwards. */
 #include "judge.h"
 
 #include "scarce.h"
@@ -7,15 +8,15 @@ static const char busy[] = "local kept = {} return { api = 1, on_clock_back = fu
                            "local t = {} for i = 1, 40 do t[i] = { i .. '' } end kept = t\n"
                            "return 'wait', pcall(error, 'x') and 1 or ctx.back_ms end }";
 
-static int stopped_at; /* what was left of fails_at: 0 or -1 if an allocation did fail */
+static int stopped_at; /* the rest of fails_at: 0 or -1 if an allocation failed */
 
 static void check_no_memory(const struct vesta_error *err) {
     CHECK_EQ_I64(err->code, VESTA_ENOMEM);
     CHECK_STR(err->text, "no memory");
 }
 
-/* Runs a step with its first, its second... allocation failing, alone and with all that follow, until none fails.
- * The step tells whether it was done. */
+/* Runs a step with its first allocation failing, then its second, and so on, alone and with all later ones, until none
+ * fails.  The step returns whether it was done. */
 static void starve(bool (*step)(int n)) {
     int undone = 0;
     for (int turn = 0; turn < 2; turn++) {
@@ -30,7 +31,7 @@ static void starve(bool (*step)(int n)) {
         }
         CHECK(!failed);
     }
-    CHECK(undone > 20); /* alone, a failure may cost a collection and nothing else */
+    CHECK(undone > 20); /* a single failure may only cause a collection */
 }
 
 static bool loads_with(const char *name, const char *options, int n) {
@@ -83,8 +84,8 @@ static void calling(void) {
 }
 
 static const struct check_case cases[] = {
-    {"loading with the n-th allocation failing is done or a clean error, and another policy loads", loading},
-    {"calling with the n-th allocation failing is done or a clean error, and the policy goes on", calling},
+    {"loading with the n-th allocation failing succeeds or is a clean error, and another policy loads", loading},
+    {"calling with the n-th allocation failing succeeds or is a clean error, and the policy works afterwards", calling},
 };
 
 CHECK_MAIN(cases)

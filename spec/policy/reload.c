@@ -1,4 +1,4 @@
-/* reload.c -- other policies are put to work, or the old ones stay and it is said why. */
+/* reload.c -- other policies are put in force, or the old ones stay and the reason is reported. */
 #include "base/array.h"
 #include "control.h"
 
@@ -114,10 +114,10 @@ static void a_reload_forgets_what_was_judged(void) {
     int64_t until_us;
     set_desk(POLICY("if ctx.back_ms > 100 then error('no') end return 'refuse'"));
     CHECK_EQ_I64(ask(0, &desk.back), VS_NO_VERDICT);
-    CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_NO_VERDICT); /* it is left alone ... */
+    CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_NO_VERDICT); /* it is not called for a while ... */
     write_policy(0, POLICY("return 'refuse'"));
     reload();
-    CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE); /* ... but this is another */
+    CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE); /* ... but this is another policy */
     reload();
     CHECK_EQ_I64(ask_once(0, &desk.back, &until_us), VS_PENDING);
     clear_desk();
@@ -132,11 +132,11 @@ static void the_end_waits_for_a_call(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a policy that is broken does not start", a_broken_policy_does_not_start},
-    {"a policy that is broken does not replace one that is not", a_broken_policy_does_not_replace_a_good_one},
-    {"one broken policy keeps all as they were", one_broken_policy_keeps_all_as_they_were},
-    {"a reload forgets what was judged, and what failed", a_reload_forgets_what_was_judged},
-    {"the end waits for a call", the_end_waits_for_a_call},
+    {"a broken policy does not start", a_broken_policy_does_not_start},
+    {"a broken policy does not replace a good one", a_broken_policy_does_not_replace_a_good_one},
+    {"one broken policy keeps all policies as they were", one_broken_policy_keeps_all_as_they_were},
+    {"a reload forgets earlier verdicts and failures", a_reload_forgets_what_was_judged},
+    {"closing waits for a call", the_end_waits_for_a_call},
 };
 
 CHECK_MAIN(cases)

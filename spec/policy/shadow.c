@@ -1,5 +1,5 @@
-/* shadow.c -- policies that are tried without being obeyed: what they say is compared, told and counted, and whatever
- * they do, the policy in force and the fixed rules are what they were. */
+/* shadow.c -- shadow policies: their verdicts are compared, logged and counted, and whatever they do, they do not
+ * affect the policy in force or the fixed rules. */
 #include "control.h"
 #include "policy/control/shadow.h"
 
@@ -46,7 +46,7 @@ static void differs_and_is_not_obeyed(void) {
     CHECK(counts.any);
     CHECK_EQ_U64(BACK(counts, differed)[VS_VERDICT_BORROW], 1);
     CHECK_EQ_U64(BACK(counts, agreed)[VS_VERDICT_BORROW], 0);
-    CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 1); /* a shadow's are none of these */
+    CHECK_EQ_U64(calls(VS_ON_CLOCK_BACK, VS_CALL_OK), 1); /* calls of a shadow policy are not counted here */
     CHECK_STR(seen.said, "borrow 70 ms");
     CHECK_STR(seen.done, "refuse");
     CHECK_STR(seen.why, "why not");
@@ -68,7 +68,7 @@ static void agrees_where_it_says_the_same(void) {
     pass_ms(250);
     ask(0, &desk.back);
     AWAIT(heard() == 2 && vs_shadow_rests(desk.control));
-    CHECK(strstr(strstr(told(), "a shadow policy agrees") + 1, "a shadow policy agrees") == NULL); /* told once */
+    CHECK(strstr(strstr(told(), "a shadow policy agrees") + 1, "a shadow policy agrees") == NULL); /* logged once */
     clear_desk();
 }
 
@@ -115,18 +115,18 @@ static void failures_are_its_own(void) {
         pass_ms(250);
         CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
         settle();
-        AWAIT(counts_now().dropped == 1 || heard() == 2); /* it is left alone for a second */
+        AWAIT(counts_now().dropped == 1 || heard() == 2); /* it is not called for a second */
         clear_desk();
     }
 }
 
-/* No budget ends it here: neither the policy in force, nor a reload, nor the end waits for it. */
+/* No budget ends it here: neither the policy in force, nor a reload, nor closing waits for it. */
 static void one_that_never_ends_is_waited_for_by_nobody(void) {
     set_desk_within(
         POLICY("return 'refuse'"),
         (struct vs_vm_limits){.clock = &desk.clock, .instructions = UINT64_MAX / 2, .memory_bytes = 2 << 20});
     shadow_by(POLICY("while true do pcall(error) end"));
-    for (int i = 0; i < 10; i++) { /* of the desk's time less than a call may take */
+    for (int i = 0; i < 10; i++) { /* less of the test's clock than a call may take */
         CHECK_EQ_I64(ask(0, &desk.back), VS_REFUSE);
         pass_ms(260);
     }
@@ -158,7 +158,7 @@ static void goes_with_a_reload(void) {
     clear_desk();
 }
 
-/* Whoever holds their locks stands back behind all others, and may not come to run. */
+/* The holder of their locks has the lowest priority, and may not run at all. */
 static void a_loop_that_looks_waits_for_no_lock(void) {
     begin(POLICY("return 'refuse'"), POLICY("return 'refuse'"));
     ask(0, &desk.back);
@@ -167,7 +167,7 @@ static void a_loop_that_looks_waits_for_no_lock(void) {
     CHECK_EQ_U64(BACK(counts_now(), agreed)[VS_VERDICT_REFUSE], 1);
     pthread_mutex_lock(&desk.control->lock);
     pthread_mutex_lock(&desk.control->shadow_lock);
-    CHECK_EQ_U64(status_now().generation, 2); /* as they were last */
+    CHECK_EQ_U64(status_now().generation, 2); /* the last known state */
     CHECK_EQ_U64(BACK(counts_now(), agreed)[VS_VERDICT_REFUSE], 1);
     CHECK_STR(seen_now().said, "refuse");
     pthread_mutex_unlock(&desk.control->shadow_lock);
@@ -204,14 +204,15 @@ static void a_question_is_kept_whole(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a shadow that says something else is not obeyed; log, counts and status have both", differs_and_is_not_obeyed},
-    {"a shadow that says the same agrees, and is told once", agrees_where_it_says_the_same},
-    {"a shadow without a policy in force is compared with the fixed rules", is_held_against_the_fixed_rules},
-    {"a shadow that raises, loops, eats memory or talks nonsense harms itself alone", failures_are_its_own},
-    {"a shadow whose call never ends is waited for by nobody", one_that_never_ends_is_waited_for_by_nobody},
-    {"a reload brings another shadow, or none", goes_with_a_reload},
-    {"a loop that looks at policies waits for no lock of theirs", a_loop_that_looks_waits_for_no_lock},
-    {"a question is kept with all that it points to", a_question_is_kept_whole},
+    {"a shadow policy with another verdict is not obeyed; log, counts and status have both", differs_and_is_not_obeyed},
+    {"a shadow policy with the same verdict agrees, and is logged once", agrees_where_it_says_the_same},
+    {"a shadow policy without a policy in force is compared with the fixed rules", is_held_against_the_fixed_rules},
+    {"a shadow policy that raises, loops, uses too much memory or returns garbage only harms itself",
+     failures_are_its_own},
+    {"nothing waits for a shadow policy whose call never ends", one_that_never_ends_is_waited_for_by_nobody},
+    {"a reload replaces or removes the shadow policy", goes_with_a_reload},
+    {"an event loop that reads the status waits for no lock of the policies", a_loop_that_looks_waits_for_no_lock},
+    {"a question is copied with all data that it points to", a_question_is_kept_whole},
 };
 
 CHECK_MAIN(cases)

@@ -1,4 +1,4 @@
-/* between.c -- what becomes of a segment's range if another process acts between two steps of the one that owns it. */
+/* between.c -- tests a segment's range if another process acts between two steps of its owner. */
 #include "check.h"
 #include "segment/segment.h"
 #include "generator/point.h"
@@ -10,7 +10,7 @@ static struct vs_segment seg;
 static const char *point; /* where the other process acts, once */
 static void (*other)(void);
 
-static _Thread_local bool is_publisher; /* a thread of its own, which waits before it links its range */
+static _Thread_local bool is_publisher; /* runs in its own thread, which waits before it links its range */
 static sem_t has_drawn, may_link;
 
 void vs_sim_point(const char *name) {
@@ -57,7 +57,7 @@ static void a_range_that_is_linked_too_late_stays_its_publishers(void) {
     CHECK_EQ_I64(unused_count, 1);
     CHECK_EQ_U64(unused[0].from, 61);
     CHECK_EQ_U64(atomic_load(&seg.granted[0]), 61);
-    CHECK_EQ_I64(vs_segment_publish(&seg, &second), VS_PUBLISHED); /* and the words take it now */
+    CHECK_EQ_I64(vs_segment_publish(&seg, &second), VS_PUBLISHED); /* from now on the words grant from it */
     use(100);
 }
 
@@ -99,7 +99,7 @@ static void a_range_that_is_linked_meanwhile_is_taken_out(void) {
     }
 }
 
-/* A process of an older version writes a range where another one was, and leaves the words that it does not know. */
+/* A process of an older version writes a range into a used place, and leaves members that it does not know. */
 static void what_an_older_version_left_is_not_known(void) {
     const struct vs_range low = range(1), high = range(5001);
     vs_segment_format(&seg);
@@ -123,7 +123,7 @@ static void inherit(void) {
     vs_segment_inherit(&fresh, &seg);
 }
 
-/* Else the new words would take the counter that was given a rest back for one that went back. */
+/* Otherwise, the new words would take a counter after a give-back for one that went back. */
 static void new_words_never_expect_more_than_the_counter_has(void) {
     static const char *const points[] = {"closed", "none"};
     for (size_t i = 0; i < 2; i++) {
@@ -133,7 +133,7 @@ static void new_words_never_expect_more_than_the_counter_has(void) {
         use(60);
         act_at(points[i], inherit);
         CHECK(vs_segment_close(&seg, unused, &unused_count));
-        if (point) inherit(); /* after the close, as is usual */
+        if (point) inherit(); /* after the close, as usual */
         inherit();            /* another process */
         point = NULL;
         CHECK_EQ_I64(unused_count, 1);
@@ -145,12 +145,12 @@ static void new_words_never_expect_more_than_the_counter_has(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a range that is linked after a rest was taken out stays its publisher's",
+    {"a range that is linked after a rest was taken out belongs to its publisher",
      a_range_that_is_linked_too_late_stays_its_publishers},
-    {"a range that is linked while a rest is taken out is taken out, too",
+    {"a range that is linked while a rest is taken out is taken out as well",
      a_range_that_is_linked_meanwhile_is_taken_out},
     {"new words never expect more than the counter has", new_words_never_expect_more_than_the_counter_has},
-    {"what an older version left of an earlier range is not known", what_an_older_version_left_is_not_known},
+    {"values that an older version left from an earlier range are ignored", what_an_older_version_left_is_not_known},
 };
 
 CHECK_MAIN(cases)

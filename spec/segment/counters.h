@@ -1,4 +1,4 @@
-/* counters.h -- counters in a database of a spec's own: made, read and set from outside, as any other program would. */
+/* counters.h -- creates, reads and sets counters in a test's own database from outside, like another program. */
 #ifndef SPEC_COUNTERS_H
 #define SPEC_COUNTERS_H
 
@@ -6,7 +6,7 @@
 #include "os/clock.h"
 #include "store/store.h"
 
-/* The store of a counter, "sqlite:" or "file:" and a path in the folder. */
+/* Returns the store of a counter: "sqlite:" or "file:" and a path in the test's folder. */
 __attribute__((unused)) static const char *scheme = "sqlite:";
 
 __attribute__((unused)) static const char *uri_of(const char *name) {
@@ -29,7 +29,7 @@ __attribute__((unused)) static struct vs_store *open_counters(const char *uri) {
     return store;
 }
 
-/* A counter whose first range begins with `from`. */
+/* Creates a counter whose first range starts at `from`. */
 __attribute__((unused)) static void add_tag(const char *uri, const char *tag, uint64_t from, uint64_t step) {
     struct vs_store *store = open_counters(uri);
     struct vs_reply reply;
@@ -38,7 +38,7 @@ __attribute__((unused)) static void add_tag(const char *uri, const char *tag, ui
     store->backend->close(store);
 }
 
-/* Where the next range of a counter begins; 0: there is no such counter. */
+/* Returns where the next range of a counter starts.  0: no such counter. */
 __attribute__((unused)) static uint64_t counter_at(const char *uri, const char *tag) {
     struct vs_store *store = open_counters(uri);
     struct vs_tag_list list = {.rows = NULL};
@@ -56,7 +56,7 @@ __attribute__((unused)) static uint64_t counter_at(const char *uri, const char *
     return at;
 }
 
-/* Another program raises the counter. */
+/* Raises the counter like another program. */
 __attribute__((unused)) static void raise_counter(const char *uri, const char *tag, uint64_t step) {
     struct vs_store *store = open_counters(uri);
     struct vs_reply reply;
@@ -78,7 +78,7 @@ __attribute__((unused)) static struct vesta_segment *must_open_segment(struct ve
 
 #define LONG_US ((int64_t)CHECK_PATIENCE_MS * 1000)
 
-/* A number, however long that takes. */
+/* Returns a number, without a time limit. */
 __attribute__((unused)) static uint64_t number_of(struct vesta_segment *seg) {
     struct vesta_pause pause = {.why = 0};
     uint64_t number = 0;

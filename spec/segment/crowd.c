@@ -1,5 +1,5 @@
-/* crowd.c -- numbers of segments counted: threads, processes, forks, kill -9, two databases of which one is away.
- * segment_crowd [PART OF A CLAIM [TIMES]]: TIMES as many numbers and kills as a test has time for. */
+/* crowd.c -- counts the numbers of segments under load: threads, processes, forks, kill -9, and two databases of which
+ * one is unreachable.  segment_crowd [PART OF A CLAIM [TIMES]]: TIMES multiplies the numbers and kills of a test. */
 #include "counters.h"
 #include "keeper/segment/counter.h"
 
@@ -26,7 +26,7 @@ static void start(int databases, uint64_t step) {
     }
 }
 
-/* Numbers one by one, in batches, in whatever is there. */
+/* Draws numbers one by one, in batches, and without waiting. */
 static void draw(struct vesta_segment *seg, size_t count, uint64_t dice) {
     struct vesta_numbers got;
     struct vesta_pause pause;
@@ -83,12 +83,12 @@ static void processes_of_a_host(void) {
     for (int i = 0; i < 6; i++)
         reap(pids[i], false);
     check_tally(6 * EACH);
-    /* all of them share one cursor: what was granted was used, but for two ranges, and what batches dropped */
+    /* all share one cursor: all granted numbers were used, except two ranges and numbers that batches dropped */
     uint64_t granted = counter_at(opts.stores[0], "orders") - 1, used = atomic_load(&tally->used);
     if (granted > used + used / 10 + 2000) CHECK_FAIL("%" PRIu64 " numbers were granted for %" PRIu64, granted, used);
 }
 
-/* A sanitizer's runtime is not made for a fork beside a thread: its locks, and threads that it knows, are lost. */
+/* A sanitizer's runtime does not support a fork next to a thread: it loses its locks and the threads that it knows. */
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #define FORKS_BESIDE_THREADS
 static void draw_inherited(uint64_t dice) {
@@ -102,7 +102,7 @@ static void forks_of_a_process_at_work(void) {
     shared = must_open_segment(opts);
     uint64_t dice = 9;
     pthread_t thread;
-    pthread_create(&thread, NULL, draw_shared, &dice); /* calls of the databases are under way */
+    pthread_create(&thread, NULL, draw_shared, &dice); /* so that calls to the databases are in progress */
     for (uint64_t i = 0; i < 8; i++)
         pids[i] = spawn(draw_inherited, i);
     for (int i = 0; i < 8; i++)
@@ -114,8 +114,8 @@ static void forks_of_a_process_at_work(void) {
 #endif
 
 #ifdef FORKS_BESIDE_THREADS
-/* clone(2) without libc: no fork handler runs, and the child may use nothing but memory; a tenth of a range is more
- * than all of them take, so nobody is told to fetch one. */
+/* clone(2) without libc: no fork handler runs, and the child may only use memory.  A tenth of a range is more than all
+ * children take, so no child requests the next one. */
 static void raw_clones(void) {
     enum { CLONES = 4, TAKEN = 2000 };
     static uint64_t numbers[TAKEN];
@@ -160,7 +160,7 @@ static void processes_that_are_killed(void) {
         pids[i] = spawn(draw_for_ever, i);
     for (size_t kill_number = 0; kill_number < 30 * times; kill_number++) {
         size_t used = atomic_load(&tally->used), victim = kill_number % 3;
-        AWAIT(atomic_load(&tally->used) > used + roll_below(&dice, 60)); /* those that live go on */
+        AWAIT(atomic_load(&tally->used) > used + roll_below(&dice, 60)); /* the living ones continue */
         kill(pids[victim], SIGKILL);
         reap(pids[victim], true);
         pids[victim] = spawn(draw_for_ever, 100 + kill_number);
@@ -174,8 +174,8 @@ static void processes_that_are_killed(void) {
 
 /* ------------------------------------------------------------------ a map that is truncated */
 
-#ifdef FORKS_BESIDE_THREADS /* a sanitizer takes SIGBUS for itself */
-/* A program takes SIGBUS for its maps, as vesta does, and goes on with numbers that nobody had. */
+#ifdef FORKS_BESIDE_THREADS /* a sanitizer handles SIGBUS itself */
+/* A program handles SIGBUS for its maps, as vesta does, and continues with new numbers. */
 static void a_map_that_is_cut_short_is_followed_by_another(void) {
     start(1, 10);
     NEED(vs_guard_on() == 0);
@@ -198,7 +198,7 @@ static void a_map_that_is_cut_short_is_followed_by_another(void) {
 
 /* ------------------------------------------------------------------ databases in another order */
 
-/* What a host whose config names these databases, in this order, is told of that; "": it has numbers. */
+/* Opens these databases, in this order, on another host.  Writes its error into text, or "" if it gets numbers. */
 static void as_another_host(const char *maps, const char *const names[3], char *text, size_t size) {
     struct vesta_segment_opts named = VESTA_SEGMENT_OPTS_INIT;
     struct vesta_pause pause;
@@ -238,12 +238,12 @@ static void another_order_of_databases_is_refused(void) {
     CHECK_HAS(text, " of 2 stores, and is now number ");
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), one);
     CHECK_EQ_U64(counter_at(uri_of("two.db"), "orders"), two);
-    CHECK_EQ_U64(counter_at(uri_of("three.db"), "orders"), 1); /* nothing is taken from the others, either */
+    CHECK_EQ_U64(counter_at(uri_of("three.db"), "orders"), 1); /* nothing is taken from the others either */
     as_another_host("e", (const char *const[3]){"one.db", "two.db"}, text, sizeof text);
     CHECK_STR(text, "");
 }
 
-/* One of two databases, each alone; then both beside a host that was the first, and named one. */
+/* One of two databases, each alone.  Then both, next to a first host that listed only one. */
 static void a_part_of_the_databases_is_refused(void) {
     char text[512];
     start(2, 10);
@@ -267,7 +267,7 @@ static void a_part_of_the_databases_is_refused(void) {
 
 /* ------------------------------------------------------------------ two databases, of which one is away */
 
-/* Has the database locked, as one whose holder is stopped: calls of it time out. */
+/* Locks the database like a stopped process, so that calls time out. */
 static void hold(uint64_t unused) {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000000, .l_len = 512};
     int fd = open(opts.stores[0] + strlen(scheme), O_RDWR | O_CLOEXEC);
@@ -297,28 +297,28 @@ static void one_of_two_databases_is_away_and_comes_back(void) {
         draw(shared, 50, 2);
     while (vesta_segment_get_info(shared, &info), info.database[0].down == 0);
     uint64_t before = ranges_of(shared, 1);
-    while (ranges_of(shared, 1) < before + 20) /* the other one goes on */
+    while (ranges_of(shared, 1) < before + 20) /* the other database continues */
         draw(shared, 50, 3);
     kill(holder, SIGKILL);
     reap(holder, true);
     before = ranges_of(shared, 0);
-    while (ranges_of(shared, 0) < before + 2) { /* and it is asked again */
+    while (ranges_of(shared, 0) < before + 2) { /* and it is tried again */
         draw(shared, 10, 4);
         usleep(1000);
     }
     vesta_segment_close(shared);
-    check_tally(300); /* of 20 ranges of 25 at the least */
+    check_tally(300); /* at least 20 ranges of 25 */
 }
 
 /* ------------------------------------------------------------------ order strict */
 
 #define CALLS_MAX 200000
 
-/* Calls of all processes, by one clock. */
+/* The calls of all processes, by one clock. */
 static struct calls {
     _Atomic size_t used;
     struct call {
-        int64_t began_us, ended_us; /* ended_us 0: it was killed on the way */
+        int64_t began_us, ended_us; /* ended_us 0: killed during the call */
         uint64_t number;
     } call[CALLS_MAX];
 } * calls;
@@ -327,7 +327,7 @@ static void *call_for_ever(void *self) {
     struct vesta_segment *seg = self;
     uint64_t dice = (uint64_t)now_us();
     for (;;) {
-        usleep((useconds_t)roll_below(&dice, 1500)); /* who had a range would have it for long */
+        usleep((useconds_t)roll_below(&dice, 1500)); /* a process with a whole range would use it for long */
         int64_t began_us = now_us();
         uint64_t number = number_of(seg);
         int64_t ended_us = now_us();
@@ -337,7 +337,7 @@ static void *call_for_ever(void *self) {
     }
 }
 
-/* Each process is a host of its own: it shares no map. */
+/* Each process is its own host: it shares no map. */
 static void call_in_threads(uint64_t host) {
     pthread_t threads[2];
     char maps[32];
@@ -360,7 +360,7 @@ static int by_beginning(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Each call's number is above those of all calls that had ended before it began. */
+/* Each call's number must be above those of all calls that ended before it began. */
 static void check_order(size_t count) {
     static struct call ended[CALLS_MAX];
     size_t past = 0, wrong = 0;
@@ -406,7 +406,7 @@ static void strict_numbers_grow_in_the_order_of_calls(void) {
 
 static _Atomic bool is_busy;
 
-/* Its thread looks at a part again and again, and so just when the words are closed. */
+/* Its thread checks the part again and again, also while the words are being closed. */
 static void *keep_busy(void *self) {
     struct vs_segment_part *part = self;
     while (atomic_load(&is_busy)) {
@@ -440,17 +440,16 @@ static const struct check_case cases[] = {
 #ifdef FORKS_BESIDE_THREADS
     {"children that are forked while ranges are fetched take no number twice", forks_of_a_process_at_work},
     {"children by clone(2) take no number twice", raw_clones},
-    {"a map that is cut short is followed by another", a_map_that_is_cut_short_is_followed_by_another},
+    {"a map that is truncated is replaced", a_map_that_is_cut_short_is_followed_by_another},
 #endif
-    {"processes that are killed leave no number behind that is given again", processes_that_are_killed},
-    {"databases that are named in another order, or beside one more, are refused",
-     another_order_of_databases_is_refused},
-    {"a host that names a part of the databases is refused, whichever host is the first",
+    {"numbers of killed processes are not issued again", processes_that_are_killed},
+    {"databases in another order, or with an additional one, are refused", another_order_of_databases_is_refused},
+    {"a host that lists only some of the databases is refused, whichever host comes first",
      a_part_of_the_databases_is_refused},
-    {"one of two databases may be away, and is asked again when it is back",
+    {"one of two databases may be unreachable, and is tried again when it is back",
      one_of_two_databases_is_away_and_comes_back},
-    {"that a rest stays unused is said, whatever its thread does meanwhile", that_a_rest_stays_unused_is_always_said},
-    {"strict numbers grow in the order of calls, across hosts whose processes are killed",
+    {"an unused rest is reported, whatever its thread does in the meantime", that_a_rest_stays_unused_is_always_said},
+    {"strict numbers rise in the order of calls, also across hosts with killed processes",
      strict_numbers_grow_in_the_order_of_calls},
 };
 

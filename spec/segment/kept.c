@@ -1,5 +1,5 @@
-/* kept.c -- segments as a program has them: opened on a database, given back, stopped, told of, in maps that are used
- * up or gone: segment_kept [PART OF A CLAIM [sqlite:|file:]]. */
+/* kept.c -- tests segments through the API: opening on a database, giving back, stopping, notifications, and maps that
+ * are used up or removed: segment_kept [PART OF A CLAIM [sqlite:|file:]]. */
 #include "counters.h"
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
@@ -13,7 +13,7 @@ static struct vesta_segment_opts orders(void) {
     return opts;
 }
 
-/* A counter of an empty folder, and maps of its own. */
+/* Creates a counter in an empty folder, with separate maps. */
 static void start(uint64_t from, uint64_t step) {
     empty_folder();
     mkdir(in_folder("maps"), 0700);
@@ -117,10 +117,10 @@ static void what_is_left_is_given_back(void) {
     for (int i = 0; i < 300; i++)
         number_of(seg);
     struct vesta_segment_info info;
-    AWAIT((vesta_segment_get_info(seg, &info), info.next_left > 0)); /* the next range has come */
+    AWAIT((vesta_segment_get_info(seg, &info), info.next_left > 0)); /* the next range was fetched */
     if (vesta_segment_release(seg, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 301);
-    CHECK_EQ_U64(number_of(seg), 301); /* fetched anew */
+    CHECK_EQ_U64(number_of(seg), 301); /* fetched again */
     vesta_segment_close(seg);
 }
 
@@ -141,8 +141,8 @@ static void what_others_were_granted_above_is_not_given_back(void) {
     vesta_segment_close(seg);
 }
 
-/* Another host takes exactly what was given back before the first process is gone: a second give-back of the same rest
- * would find the counter where it expects it, and lower it below the other host's numbers. */
+/* Another host takes exactly the numbers that were put back, before the first process ends.  If the rest were put back
+ * a second time, the counter would be lowered below the other host's numbers. */
 static void a_rest_is_given_back_once(bool by_close) {
     static const char *const maps[] = {NULL, "/proc"};
     for (int lone = 0; lone < 2; lone++) {
@@ -151,7 +151,7 @@ static void a_rest_is_given_back_once(bool by_close) {
         struct vesta_segment *seg = must_open_segment(orders());
         for (uint64_t want = 1; want <= 5; want++)
             CHECK_EQ_U64(number_of(seg), want);
-        if (by_close) { /* of one of two handles: the last close is another one's */
+        if (by_close) { /* of one of two handles: the other handle's close is the last */
             struct vesta_segment *same = must_open_segment(orders());
             CHECK(same == seg);
             vesta_segment_close(same);
@@ -175,7 +175,7 @@ static void close_then_release(void) {
     a_rest_is_given_back_once(true);
 }
 
-/* The child has a copy of all that its parent had in memory, also of a rest that is just given back. */
+/* The child has a copy of its parent's memory, also of a rest that is being put back. */
 static void a_childs_end_gives_nothing_of_its_parents_back(void) {
     start(1, 1000);
     struct vesta_segment *seg = must_open_segment(orders());
@@ -217,16 +217,17 @@ static void a_clean_stop_remembers_what_was_granted(void) {
     seg = must_open_segment(orders());
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
-    AWAIT(counter_at(uri_of("one.db"), "orders") >= 1501); /* above what it was granted, also of what it gave back */
+    AWAIT(counter_at(uri_of("one.db"), "orders") >= 1501); /* above what it was granted, including what it put back */
     vesta_segment_close(seg);
     mkdir(in_folder("others"), 0700);
     setenv("VESTA_MAPS", in_folder("others"), 1);
     seg = must_open_segment(orders());
-    CHECK(number_of(seg) >= 1501); /* another host repeats none of these numbers, either */
+    CHECK(number_of(seg) >= 1501); /* another host does not repeat these numbers either */
     vesta_segment_close(seg);
 }
 
-/* A map that ends is followed by another, which remembers, too; also where its process was killed in between. */
+/* A used-up map is replaced by another one, which also remembers the grants, even if its process was killed in
+ * between. */
 static void a_used_up_map_hands_on_what_was_granted(void) {
     struct vesta_pause pause = {.why = 0};
     struct vs_unused unused[2];
@@ -247,7 +248,7 @@ static void a_used_up_map_hands_on_what_was_granted(void) {
     set_counter(1);
     seg = must_open_segment(orders());
     vesta_segment_get_info(seg, &info);
-    CHECK_EQ_U64(info.database[0].granted, 2); /* 2 to 20 were issued to no caller, and are lost with that process */
+    CHECK_EQ_U64(info.database[0].granted, 2); /* 2 to 20 were not issued, and are lost with that process */
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
     vesta_segment_close(seg);
@@ -368,7 +369,7 @@ static void an_event_loop_is_told_of_a_range(void) {
 
 /* ------------------------------------------------------------------ a counter that went back */
 
-/* As `vesta segments resume` does while no process here takes numbers. */
+/* Resumes like `vesta segments resume`, while no process here takes numbers. */
 static void resume_beside(struct vesta_segment_opts opts, int even_lower) {
     opts.flags = VESTA_NO_KEEPER;
     struct vesta_segment *seg = must_open_segment(opts);
@@ -388,7 +389,7 @@ static void a_counter_that_went_back_stops_and_both_values_are_named(void) {
     AWAIT((vesta_segment_get_info(seg, &info), info.next_left > 0));
     set_counter(500);
     for (uint64_t want = 1001; want < 1020; want++)
-        CHECK_EQ_U64(number_of(seg), want); /* what was granted is given */
+        CHECK_EQ_U64(number_of(seg), want); /* granted numbers are issued */
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
     CHECK_EQ_I64(pause.wait_us, -1);
@@ -397,13 +398,13 @@ static void a_counter_that_went_back_stops_and_both_values_are_named(void) {
     CHECK_HAS(text, "below 1020");
     CHECK_EQ_I64(vesta_segment_release(seg, &err), VESTA_ENOTNOW);
     vesta_segment_close(seg);
-    seg = must_open_segment(orders()); /* another process is as wise */
+    seg = must_open_segment(orders()); /* another process knows it as well */
     CHECK_EQ_I64(vesta_segment_next(seg, &number, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
     AWAIT(counter_at(uri_of("one.db"), "orders") == 1020); /* no other host is granted its numbers from here on */
     vesta_segment_close(seg);
     set_counter(500);
-    resume_beside(orders(), 0); /* and still it is not right */
+    resume_beside(orders(), 0); /* the counter is still too low */
     seg = must_open_segment(orders());
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
@@ -433,7 +434,7 @@ static void a_person_may_lower_a_counter_all_the_same(void) {
     vesta_segment_close(seg);
 }
 
-/* A host without a memory would repeat the numbers of this one. */
+/* A host that does not remember its grants would repeat the numbers of this one. */
 static void a_counter_that_is_lowered_again_is_raised_again(void) {
     static const enum vesta_order each[] = {VESTA_TREND, VESTA_STRICT};
     for (size_t i = 0; i < 2; i++) {
@@ -458,14 +459,14 @@ static void a_counter_that_is_lowered_again_is_raised_again(void) {
             set_counter(1);
         }
         AWAIT(counter_at(uri_of("one.db"), "orders") >= granted);
-        set_counter(5000); /* one that stands higher is left alone */
+        set_counter(5000); /* a higher counter is not changed */
         usleep(2 * VS_REFILL_RAISE_US);
         CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 5000);
         vesta_segment_close(seg);
     }
 }
 
-/* The same database in another spelling. */
+/* The same database with another spelling of its URI. */
 static const char *uri_again(const char *name) {
     static char uri[200];
     snprintf(uri, sizeof uri, "%s//%s", scheme, in_folder(name));
@@ -515,7 +516,7 @@ static int64_t seen_us(const struct vesta_segment *seg) {
     return atomic_load(&map->seen_us);
 }
 
-/* A map that no process has used for a week is removed, and the memory of what was granted with it. */
+/* A map that no process used for a week is removed, with its memory of grants. */
 static void a_map_is_in_use_as_long_as_its_segment_is(void) {
     static const enum vesta_order each[] = {VESTA_TREND, VESTA_STRICT};
     struct vesta_clock clock = *vs_clock_system();
@@ -529,10 +530,10 @@ static void a_map_is_in_use_as_long_as_its_segment_is(void) {
         struct vesta_segment *seg = must_open_segment(opts);
         number_of(seg);
         atomic_fetch_add(&later_us, 8 * DAY_US);
-        number_of(seg); /* of a range that was fetched 8 days ago, or with a call of the store */
-        AWAIT(seen_us(seg) > later_unix_us(NULL) - DAY_US); /* also if this process is killed from here on */
+        number_of(seg); /* from a range that was fetched 8 days ago, or by a call to the store */
+        AWAIT(seen_us(seg) > later_unix_us(NULL) - DAY_US); /* it holds even if this process is killed from here on */
         atomic_fetch_add(&later_us, 8 * DAY_US);
-        AWAIT(seen_us(seg) > later_unix_us(NULL) - DAY_US); /* while no number is taken */
+        AWAIT(seen_us(seg) > later_unix_us(NULL) - DAY_US); /* also while no number is taken */
         atomic_fetch_add(&later_us, 8 * DAY_US);
         int64_t seen = 0;
         int fd = open(seg->first.mapping.name, O_RDONLY | O_CLOEXEC);
@@ -560,7 +561,7 @@ static void strict_takes_no_more_than_is_asked_for(void) {
     for (uint64_t want = 1; want <= 20; want++)
         CHECK_EQ_U64(number_of(seg), want);
     CHECK_EQ_U64(counter_at(uri_of("one.db"), "orders"), 21);
-    raise_counter(uri_of("one.db"), "orders", 100); /* as another host does */
+    raise_counter(uri_of("one.db"), "orders", 100); /* like another host */
     CHECK_EQ_U64(number_of(seg), 121);
     CHECK_EQ_I64(vesta_segment_batch_wait(seg, 5000, &got, LONG_US, &pause), VESTA_OK);
     CHECK_EQ_U64(got.first, 122);
@@ -570,7 +571,7 @@ static void strict_takes_no_more_than_is_asked_for(void) {
     CHECK_EQ_I64(vesta_segment_next(seg, &number, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_RANGE);
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, 0, &pause), VESTA_EPAUSE);
-    CHECK_EQ_U64(number_of(seg), 5122); /* nothing was spent */
+    CHECK_EQ_U64(number_of(seg), 5122); /* no number was used */
     vesta_segment_close(seg);
 }
 
@@ -586,7 +587,7 @@ static void strict_is_asked_and_answers(void) {
     int rc;
     unsigned before = 0;
     while ((rc = vesta_segment_answer(seg, one, 3, &got, &pause)) == VESTA_EPAUSE) {
-        AWAIT(atomic_load(&told) > before); /* who was told to pause is told */
+        AWAIT(atomic_load(&told) > before); /* a caller that was told to pause is notified */
         before = atomic_load(&told);
     }
     CHECK_EQ_I64(rc, VESTA_OK);
@@ -596,7 +597,7 @@ static void strict_is_asked_and_answers(void) {
     CHECK_EQ_I64(vesta_segment_await(seg, two, LONG_US), VESTA_OK);
     CHECK_EQ_I64(vesta_segment_answer(seg, two, 1, &got, &pause), VESTA_OK);
     CHECK_EQ_U64(got.first, 4);
-    CHECK_EQ_I64(vesta_segment_await(seg, two + 1, 0), VESTA_EPAUSE); /* nobody drew that one */
+    CHECK_EQ_I64(vesta_segment_await(seg, two + 1, 0), VESTA_EPAUSE); /* that one was not drawn */
     CHECK_EQ_I64(vesta_segment_ask(seg, 0, &two), VESTA_EFULL);
     CHECK_EQ_I64(vesta_segment_ask(seg, VESTA_NUMBERS_MAX + 1, &two), VESTA_EFULL);
     vesta_segment_on_ready(seg, NULL, NULL);
@@ -706,39 +707,40 @@ static void options_are_checked(void) {
 }
 
 static const struct check_case cases[] = {
-    {"numbers follow each other, range after range", numbers_follow_each_other},
-    {"a call that does not wait pauses until a range came", a_call_that_does_not_wait_pauses_until_a_range_came},
-    {"a segment that is opened again goes on where it was", a_segment_that_is_opened_again_goes_on},
-    {"several numbers are taken at once, of one range", several_are_taken_at_once},
-    {"more than a range holds is refused, and nothing is dropped for it",
+    {"numbers are consecutive across ranges", numbers_follow_each_other},
+    {"a call that does not wait pauses until a range is fetched", a_call_that_does_not_wait_pauses_until_a_range_came},
+    {"a segment that is opened again continues where it was", a_segment_that_is_opened_again_goes_on},
+    {"several numbers of one range are taken together", several_are_taken_at_once},
+    {"a request for more than a range is refused, and no number is dropped",
      more_than_a_range_holds_is_refused_and_nothing_is_dropped},
-    {"who waits has a deadline, and is told why there is nothing", who_waits_has_a_deadline_and_is_told_why},
-    {"what is left is given back", what_is_left_is_given_back},
-    {"what others were granted above stays theirs", what_others_were_granted_above_is_not_given_back},
-    {"a rest is given back once, by a release and a close behind it", release_then_close},
-    {"a rest is given back once, by a close and releases behind it", close_then_release},
-    {"a child's end gives nothing of its parent's back", a_childs_end_gives_nothing_of_its_parents_back},
-    {"a clean stop remembers what was granted", a_clean_stop_remembers_what_was_granted},
-    {"a map that is used up hands on what was granted", a_used_up_map_hands_on_what_was_granted},
-    {"where no memory is shared a close gives back", where_there_is_no_memory_to_share_a_close_gives_back},
-    {"a map that is spent is followed by another", a_map_that_is_spent_is_followed_by_another},
-    {"a map that was removed is given back at the end", a_map_that_was_removed_is_given_back_at_the_end},
-    {"whose orders differ share no map", whose_orders_differ_share_no_map},
-    {"a handle without a thread takes what another process fetched",
+    {"a waiting caller has a deadline, and gets the reason if there is no number",
+     who_waits_has_a_deadline_and_is_told_why},
+    {"the rest of a range is given back", what_is_left_is_given_back},
+    {"a rest is not given back if another host was granted numbers above it",
+     what_others_were_granted_above_is_not_given_back},
+    {"a rest is given back once by a release and a following close", release_then_close},
+    {"a rest is given back once by a close and following releases", close_then_release},
+    {"the end of a child gives back nothing of its parent's", a_childs_end_gives_nothing_of_its_parents_back},
+    {"a clean stop remembers the grants", a_clean_stop_remembers_what_was_granted},
+    {"a used-up map passes its grants on", a_used_up_map_hands_on_what_was_granted},
+    {"without shared memory, a close gives the rest back", where_there_is_no_memory_to_share_a_close_gives_back},
+    {"a map that is used up is replaced", a_map_that_is_spent_is_followed_by_another},
+    {"the rest in a removed map is given back at the end", a_map_that_was_removed_is_given_back_at_the_end},
+    {"segments with different orders share no map", whose_orders_differ_share_no_map},
+    {"a handle without a thread takes numbers that another process fetched",
      a_handle_without_a_thread_takes_what_another_process_fetched},
-    {"an event loop is told of a range", an_event_loop_is_told_of_a_range},
-    {"a counter that went back stops, and both values are named",
+    {"an event loop is notified of a range", an_event_loop_is_told_of_a_range},
+    {"after a counter went back the segment stops, and names both values",
      a_counter_that_went_back_stops_and_both_values_are_named},
-    {"a person may lower a counter all the same", a_person_may_lower_a_counter_all_the_same},
-    {"a counter that is lowered again while it is stopped is raised again",
-     a_counter_that_is_lowered_again_is_raised_again},
-    {"a store's spellings share one memory", a_stores_spellings_share_one_memory},
-    {"a map is in use as long as its segment is", a_map_is_in_use_as_long_as_its_segment_is},
-    {"strict takes no more than is asked for", strict_takes_no_more_than_is_asked_for},
-    {"strict is asked, and answers, where nobody can wait", strict_is_asked_and_answers},
-    {"strict sees a counter that went back", strict_sees_a_counter_that_went_back},
-    {"strict gives no number below its floor", strict_has_a_floor},
-    {"options are checked, each by name", options_are_checked},
+    {"a person may lower a counter deliberately", a_person_may_lower_a_counter_all_the_same},
+    {"a counter that is lowered again after the stop is raised again", a_counter_that_is_lowered_again_is_raised_again},
+    {"spellings of one store share one memory", a_stores_spellings_share_one_memory},
+    {"a map counts as used while its segment is open", a_map_is_in_use_as_long_as_its_segment_is},
+    {"strict takes no more than requested", strict_takes_no_more_than_is_asked_for},
+    {"strict can be requested and polled without waiting", strict_is_asked_and_answers},
+    {"strict detects a counter that went back", strict_sees_a_counter_that_went_back},
+    {"strict issues no number below its floor", strict_has_a_floor},
+    {"each option is checked, and errors name it", options_are_checked},
 };
 
 int main(int argc, char **argv) {

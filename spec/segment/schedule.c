@@ -1,12 +1,11 @@
-/* schedule.c -- csrc/segment under every order of its steps that a die can think of: takers, refillers
- * of which one gives back and ends, and another server on the same counter, each a coroutine that may lose the
- * processor at every point of the code.
+/* schedule.c -- runs csrc/segment in random orders of its steps: callers that take numbers, refillers of which one
+ * gives back and ends, and another server on the same counter.  Each is a coroutine that may be interrupted at every
+ * point of the code.
  *
- *     schedule --seeds FROM..TO           1 and a sentence where a number was given twice
- *     schedule --seeds FROM..TO --kill    of a mutant: 1 where no seed gives a number twice
+ *     schedule --seeds FROM..TO           1 and a message if a number was issued twice
+ *     schedule --seeds FROM..TO --kill    for a mutant: 1 if no seed issues a number twice
  *
- * It is built with an offset of few bits, and two places for ranges, so that what takes years is there in a moment.
- */
+ * It is built with an offset of few bits and with two places for ranges, so that rare states are reached at once. */
 #define _XOPEN_SOURCE 700
 #include "segment/refill.h"
 #include "generator/point.h"
@@ -27,11 +26,11 @@
 enum owner { NOBODY, TAKEN, OTHERS };
 
 static struct vs_segment seg;
-static struct vs_unclaimed rests[CREW][VS_RESTS_MAX]; /* in the memory of each member */
+static struct vs_unclaimed rests[CREW][VS_RESTS_MAX]; /* each member's own memory */
 static uint64_t counter, dice, now_us;
 static unsigned char owner_of[NUMBERS];
 static uint64_t twice, false_halts;
-static bool is_over, may_close; /* may_close: the words come to their end in this seed */
+static bool is_over, may_close; /* may_close: the words may come to their end in this seed */
 
 static ucontext_t scheduler, crew[CREW];
 static char stacks[CREW][STACK_BYTES];
@@ -60,8 +59,7 @@ static void give(uint64_t number, enum owner to) {
 
 /* ------------------------------------------------------------------ the counter's database */
 
-/* What is answered without a range names what a rash caller would believe: its own range, or the one that comes next.
- */
+/* A reply without a range contains values that a careless caller might use: its own range, or the next one. */
 static void raise_counter(uint64_t step, struct vs_refill_event *ev) {
     static const enum vs_outcome without[] = {VS_STORE_CONFLICT, VS_STORE_REFUSED, VS_STORE_DOWN, VS_STORE_UNKNOWN};
     uint64_t luck = roll(20);
@@ -72,7 +70,7 @@ static void raise_counter(uint64_t step, struct vs_refill_event *ev) {
 }
 
 static void lower_counter(struct vs_unused unused, struct vs_refill_event *ev) {
-    uint64_t luck = roll(6); /* 0: not done, 1: done; of neither anything is heard */
+    uint64_t luck = roll(6); /* 0: not done, 1: done; the refiller gets no reply in both cases */
     bool fits = counter == unused.until;
     if (fits && luck > 0) counter = unused.from;
     ev->outcome = luck < 2 ? VS_STORE_UNKNOWN : fits ? VS_STORE_OK : VS_STORE_CONFLICT;
@@ -103,7 +101,7 @@ static void claim(bool ends, struct vs_refill_event *ev) {
     ev->unused_count = vs_rest_claim(rests[self], token, 0, ev->unused);
 }
 
-/* Does what the refiller wants; what it answers is the next event. */
+/* Does what the refiller requests.  Its result is the next event. */
 static void perform(const struct vs_refill_action *did, struct vs_refill_event *ev) {
     *ev = (struct vs_refill_event){.kind = VS_REFILL_REPLY};
     yield();
@@ -114,7 +112,7 @@ static void perform(const struct vs_refill_action *did, struct vs_refill_event *
         ev->kind = VS_REFILL_PUBLISHED;
         ev->published = vs_segment_publish(&seg, &did->range);
         if (ev->published == VS_SEGMENT_SPENT && !(may_close && roll(2) == 0))
-            ev->published = VS_NOT_NEEDED; /* so few places are soon full */
+            ev->published = VS_NOT_NEEDED; /* with so few places, they are soon full */
         break;
     case VS_REFILL_CLOSE:
     case VS_REFILL_CLAIM:
@@ -142,9 +140,10 @@ static void refill_until(uint64_t end_us) {
         ev.closed = atomic_load(&seg.cursor) & VS_CLOSED;
         ev.forgone = atomic_load(&seg.forgone);
         ev.granted = atomic_load(&seg.granted[0]);
-        ev.due = vs_segment_is_due(&seg) || roll(4) == 0; /* at times in vain: as one that slept since it was due */
+        ev.due = vs_segment_is_due(&seg) || roll(4) == 0; /* at random too early, like a process that slept since it was
+                                                             due */
         vs_refill_step(&refill, &ev, &did);
-        if (did.kind == VS_REFILL_HALT) false_halts++; /* nothing went back here */
+        if (did.kind == VS_REFILL_HALT) false_halts++; /* the counter never goes back here */
         if (did.kind == VS_REFILL_RAISE) return;
     }
 }
@@ -153,13 +152,13 @@ static void refill(void) {
     refill_until(UINT64_MAX);
 }
 
-/* Gives back what is left, and once more; then it is another process. */
+/* Gives back the rest, and once more.  Then it is another process. */
 static void refill_and_end(void) {
     while (!is_over)
         refill_until(now_us + roll(1000) * STEP_US);
 }
 
-/* Uses all that it is granted: what was given back to it, too. */
+/* Uses all granted numbers, also those that were put back. */
 static void other_server(void) {
     while (!is_over) {
         for (uint64_t step = 1 + roll(4); step > 0; step--)
@@ -187,7 +186,8 @@ static void enlist(int member, int role) {
 
 /* ------------------------------------------------------------------ a seed */
 
-/* True if no number was given twice.  Some members sleep for long: every step is one that somebody was stopped in. */
+/* Returns true if no number was issued twice.  Some members sleep for long, so that a process is interrupted at every
+ * step. */
 static bool is_sound(uint64_t seed) {
     int64_t sleeps[CREW] = {0};
     dice = seed * 0x9e3779b97f4a7c15u + 1;
@@ -206,7 +206,7 @@ static bool is_sound(uint64_t seed) {
         running = -1;
         if (roll(60) == 0) sleeps[member] = step + (int64_t)roll(1500);
     }
-    is_over = true; /* the rest of the crew is left where it stands, as after kill -9 */
+    is_over = true; /* abandons the other members where they are, as after kill -9 */
     return !twice;
 }
 

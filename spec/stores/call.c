@@ -1,13 +1,12 @@
-/* call.c -- one store object under a script's orders: a line in, an answer out, over one connection.
+/* call.c -- runs a script's orders on one store object: one line in, one line out.
  *
  *     store_call URI NAMESPACE [MS] < orders       MS: the deadline of a call
  *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS |
- * clock
- *     add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags | counter TAG |
- * segments    of $STORE_TABLE; segments makes it
+ * clock add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags | counter TAG | segments
  *     reserve TAG TOKEN HOLD_MS [GRANTED] | commit TAG TOKEN NUMBER [GRANTED] | cancel TAG TOKEN NUMBER [GRANTED]
  *
- * An answer: OUTCOME, milliseconds taken, what was found, then the sentence. */
+ * Counters are in the table $STORE_TABLE, which `segments` creates.  A reply has the outcome, the milliseconds taken,
+ * the values found, and the text. */
 #include "stores.h"
 
 #include <sys/stat.h>
@@ -18,9 +17,9 @@ static void list(struct vs_store *store, size_t *count) {
     free(listed);
 }
 
-static size_t unusable; /* of the last listing */
+static size_t unusable; /* in the last listing */
 
-/* `unusable`: rows whose values cannot be used; `text`, of an answer that is well, says why the first cannot. */
+/* Counts rows with unusable values in `unusable`.  Even if the list is OK, `text` has the reason of the first one. */
 static void tell_unusable(const struct vs_tag_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         const char *why;
@@ -35,7 +34,7 @@ static void tags(struct vs_store *store, const char *table, size_t *count, size_
     *count = list.count;
     *passed = list.passed;
     tell_unusable(&list);
-    if (list.count == 1) { /* told whole */
+    if (list.count == 1) { /* print the whole row */
         const char *why;
         const struct vs_tag none = {.max = 0}, *row = vs_tag_usable(&list.rows[0], &why);
         if (!row) row = &none;
@@ -47,7 +46,7 @@ static void tags(struct vs_store *store, const char *table, size_t *count, size_
     free(list.rows);
 }
 
-/* Where one stands: as what a take would begin with. */
+/* Prints a counter's value, as the start of its next range. */
 static void counter_of(struct vs_store *store, const struct vs_counter *counter) {
     struct vs_tag_list list = {.rows = NULL};
     store->counters->tags(store, counter->table, &list, &reply);
@@ -60,7 +59,7 @@ static void counter_of(struct vs_store *store, const struct vs_counter *counter)
     free(list.rows);
 }
 
-/* Orders about counters. */
+/* Orders for counters. */
 static bool count(struct vs_store *store, const char *line, size_t *found, size_t *passed) {
     uint64_t a = 0, b = 0, c = 0;
     char tag[128];
@@ -72,11 +71,14 @@ static bool count(struct vs_store *store, const char *line, size_t *found, size_
     else if (sscanf(line, "step %127s %" SCNu64, tag, &a) == 2)
         store->counters->tag_step(store, &counter, a, &reply);
     else if (sscanf(line, "reserve %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
-        store->counters->reserve(store, &counter, &(struct vs_reservation){.token = {a, 1}, .hold_ms = (int64_t)b, .granted = c}, &reply);
+        store->counters->reserve(
+            store, &counter, &(struct vs_reservation){.token = {a, 1}, .hold_ms = (int64_t)b, .granted = c}, &reply);
     else if (sscanf(line, "commit %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
-        store->counters->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, true, &reply);
+        store->counters->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c},
+                                true, &reply);
     else if (sscanf(line, "cancel %127s %" SCNu64 " %" SCNu64 " %" SCNu64, tag, &a, &b, &c) >= 3)
-        store->counters->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c}, false, &reply);
+        store->counters->settle(store, &counter, &(struct vs_reservation){.number = b, .token = {a, 1}, .granted = c},
+                                false, &reply);
     else if (sscanf(line, "take %127s %" SCNu64, tag, &a) == 2)
         store->counters->take(store, &counter, a, &reply);
     else if (sscanf(line, "counter %127s", tag) == 1)
@@ -112,8 +114,8 @@ static bool obey(struct vs_store *store, const char *line, size_t *count) {
     return true;
 }
 
-/* Threads that a call has left go on until their server answers or their time is over.  What they hold is no leak, and
- * looks like one where the process ends around them. */
+/* Abandoned threads run until their server answers or their time is over.  A leak checker would report their memory,
+ * because the process ends before them. */
 static void await_threads(void) {
     const int64_t until_us = now_us() + INT64_C(3000000);
     struct stat tasks;

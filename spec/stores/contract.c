@@ -1,5 +1,5 @@
-/* contract.c -- what every store promises, asked of a real one: store_contract URI [PART OF A CLAIM].
- * Each case has a namespace of its own, so one server serves them all. */
+/* contract.c -- tests a store's leases against the contract in store.h: store_contract URI [PART OF A CLAIM].  Each
+ * case uses its own namespace, so all cases can use one server. */
 #include "base/array.h"
 #include "forged.h"
 #include "stores.h"
@@ -10,7 +10,7 @@
 static const char *uri;
 static char ns_name[64];
 
-/* A namespace that nobody had, with its record. */
+/* Creates a new namespace with its record. */
 static struct vs_store *fresh(void) {
     static int turn;
     snprintf(ns_name, sizeof ns_name, "case.%d-%d", (int)getpid(), turn++);
@@ -23,7 +23,7 @@ static struct vs_store *fresh(void) {
 
 static uint64_t incarnation_of(struct vs_store *store) {
     for (int tries = 0; tries == 0 || (reply.outcome == VS_STORE_DOWN && tries < 10); tries++)
-        store->leases->ns_read(store, &reply); /* in a crowd, the lock of a file may not be had in time */
+        store->leases->ns_read(store, &reply); /* with several processes, the lock of a file may time out */
     if (reply.outcome != VS_STORE_OK || reply.ns.ver == 0) CHECK_FAIL("ns_read: %s", reply.text);
     return reply.ns.incarnation;
 }
@@ -46,11 +46,11 @@ static void a_swap_needs_the_version(void) {
     CHECK_EQ_U64(reply.record.ver, 1);
     int64_t written_ms = reply.record.written_ms;
     IS(swap_of(store, 7, 0, 99), VS_STORE_CONFLICT);
-    CHECK_EQ_U64(reply.record.until, 10); /* what stands there comes with the refusal */
+    CHECK_EQ_U64(reply.record.until, 10); /* a conflict returns the stored record */
     CHECK_EQ_U64(reply.record.ver, 1);
     CHECK_EQ_I64(reply.record.written_ms, written_ms);
     IS(swap_of(store, 7, 2, 99), VS_STORE_CONFLICT);
-    IS(swap_of(store, 7, 1, 10), VS_STORE_OK); /* nothing but the version differs, and it is a write */
+    IS(swap_of(store, 7, 1, 10), VS_STORE_OK); /* only the version differs, but it is a write */
     CHECK_EQ_U64(reply.record.ver, 2);
     IS(swap_of(store, 7, 2, 20), VS_STORE_OK);
     IS(read_of(store, 7), VS_STORE_OK);
@@ -65,12 +65,12 @@ static enum vs_outcome claim_of(struct vs_store *store, uint64_t old_ver, uint64
     return reply.outcome;
 }
 
-/* A store that lost writes may come to the same version by another way. */
+/* A store that lost writes may have another claim with the same version. */
 static void a_version_is_not_enough(void) {
     struct vs_store *store = fresh();
     IS(claim_of(store, 0, 4, 1), VS_STORE_OK);
-    IS(claim_of(store, 1, 4, 1), VS_STORE_OK);       /* goes on */
-    IS(claim_of(store, 2, 4, 2), VS_STORE_CONFLICT); /* another claim of that turn */
+    IS(claim_of(store, 1, 4, 1), VS_STORE_OK);       /* continues the claim */
+    IS(claim_of(store, 2, 4, 2), VS_STORE_CONFLICT); /* another claim of the same epoch */
     CHECK_EQ_U64(reply.record.ver, 2);
     CHECK_EQ_U64(reply.record.owner[0], 1);
     IS(claim_of(store, 2, 3, 1), VS_STORE_CONFLICT);
@@ -107,7 +107,7 @@ static void every_field_comes_back(void) {
     store->backend->close(store);
 }
 
-/* Stamps are the store's, and rise: here its clock is this machine's. */
+/* The store sets the time, and it rises.  These stores use this machine's clock. */
 static void the_store_stamps_its_time(void) {
     struct vs_store *store = fresh();
     int64_t last_ms = 0;
@@ -221,7 +221,7 @@ static void names_that_look_alike(void) {
     store->backend->close(store);
 }
 
-/* The next one, or the one after some leases, would be 0: as if nothing stood there. */
+/* The next version, or one after a few writes, would wrap to 0, which means that there is no record. */
 static void no_version_leads_on_to_0(void) {
     static const char why[] = "its version is higher than writes can have counted";
     struct vs_store *store = fresh();
@@ -229,7 +229,7 @@ static void no_version_leads_on_to_0(void) {
     size_t count;
     IS(swap_of(store, 8, 0, 10), VS_STORE_OK);
     forged_ver = UINT64_MAX;
-    swap_of(store, 7, 0, 10); /* whatever it says of that */
+    swap_of(store, 7, 0, 10); /* the outcome is checked below */
     forged_ver = 0;
     IS(read_of(store, 7), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, why);
@@ -252,7 +252,7 @@ static void no_version_leads_on_to_0(void) {
     store->backend->close(store);
 }
 
-/* What one has met of the namespace, another may have put right meanwhile. */
+/* The namespace may be repaired after another store object has read it. */
 static void a_swap_needs_the_namespace_it_met(void) {
     struct vs_store *store = fresh(), *person = open_store(uri, ns_name, PATIENT_MS);
     uint64_t inc = incarnation_of(store);
@@ -264,22 +264,22 @@ static void a_swap_needs_the_namespace_it_met(void) {
     IS(reply.outcome, VS_STORE_OK);
     IS(swap_of(store, 7, 1, 20), VS_STORE_MOVED);
     IS(swap_of(store, 8, 0, 20), VS_STORE_MOVED);
-    IS(swap_of(store, 7, 9, 20), VS_STORE_MOVED); /* before the record's own version is looked at */
+    IS(swap_of(store, 7, 9, 20), VS_STORE_MOVED); /* the namespace is checked before the record's version */
     IS(read_of(store, 7), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.until, 10);
     IS(read_of(store, 8), VS_STORE_OK);
     CHECK_EQ_U64(reply.record.ver, 0);
     CHECK(incarnation_of(store) != inc);
-    CHECK(reply.ns.ver == 2 && reply.ns.fingerprint == 5); /* the layout stays */
+    CHECK(reply.ns.ver == 2 && reply.ns.fingerprint == 5); /* the layout is unchanged */
     int64_t floor_ms = reply.ns.floor_ms;
     CHECK(floor_ms > now_ms + timing->window_ms);
-    IS(swap_of(store, 7, 1, 20), VS_STORE_OK); /* it has met it now */
+    IS(swap_of(store, 7, 1, 20), VS_STORE_OK); /* it has read the namespace now */
     vs_store_advance(person, &next, vs_lease_preset("strict"), &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK_EQ_I64(reply.ns.floor_ms, floor_ms); /* a floor only rises */
     person->backend->close(person);
     person = open_store(uri, ns_name, PATIENT_MS);
-    IS(swap_of(person, 9, 0, 20), VS_STORE_OK); /* the first swap meets what is there */
+    IS(swap_of(person, 9, 0, 20), VS_STORE_OK); /* the first swap reads the namespace */
     person->backend->close(person);
     store->backend->close(store);
 }
@@ -294,7 +294,7 @@ static struct race {
     _Atomic uint32_t conflicts, ready;
 } * race;
 
-/* Everybody writes over the version that everybody has just read. */
+/* All processes write over the version that all have just read. */
 static void race_on(uint64_t racer) {
     struct vs_store *store = open_store(uri, ns_name, PATIENT_MS);
     uint64_t dice = racer;
@@ -305,7 +305,8 @@ static void race_on(uint64_t racer) {
         if (read_of(store, 7) == VS_STORE_DOWN) continue;
         IS(reply.outcome, VS_STORE_OK);
         uint64_t ver = reply.record.ver, until = reply.record.until;
-        usleep((useconds_t)roll_below(&dice, 300)); /* let others in: a lock is had by whoever is awake */
+        usleep((useconds_t)roll_below(&dice, 300)); /* let other processes run, because the next one to wake gets the
+                                                       lock */
         enum vs_outcome outcome = swap_of(store, 7, ver, until + 1);
         if (outcome == VS_STORE_OK) {
             atomic_fetch_add(&race->won[ver], 1);
@@ -313,7 +314,7 @@ static void race_on(uint64_t racer) {
         } else if (outcome == VS_STORE_CONFLICT) {
             atomic_fetch_add(&race->conflicts, 1);
             CHECK(reply.record.ver > ver);
-        } else if (outcome != VS_STORE_DOWN) { /* a lock that was not got in time: not done */
+        } else if (outcome != VS_STORE_DOWN) { /* a lock timeout: the write was not done */
             CHECK_FAIL("racer %d: %s: %s", (int)racer, outcome_name(outcome), reply.text);
             return;
         }
@@ -336,12 +337,12 @@ static void one_winner_a_version(void) {
     CHECK_EQ_U64(reply.record.ver, RACERS * ROUNDS);
     CHECK_EQ_U64(reply.record.until, RACERS * ROUNDS);
     printf("# %u conflicts\n", atomic_load(&race->conflicts));
-    CHECK(atomic_load(&race->conflicts) > 0); /* else nobody raced */
+    CHECK(atomic_load(&race->conflicts) > 0); /* otherwise there was no race */
     munmap(race, sizeof *race);
     store->backend->close(store);
 }
 
-/* The tally's mark is the highest `until` that was acknowledged. */
+/* The tally's mark is the highest acknowledged `until`. */
 static void raise_until_killed(uint64_t unused) {
     (void)unused;
     struct vs_store *store = open_store(uri, ns_name, PATIENT_MS);
@@ -366,9 +367,9 @@ static void killed_while_writing(void) {
         reap(pid, true);
         do
             read_of(store, 7);
-        while (reply.outcome == VS_STORE_DOWN); /* the killed one's locks are gone in a moment */
+        while (reply.outcome == VS_STORE_DOWN); /* the killed process's locks disappear soon */
         IS(reply.outcome, VS_STORE_OK);
-        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* what was acknowledged is there */
+        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* acknowledged writes are stored */
         CHECK(reply.record.until >= worst && reply.record.until == reply.record.ver);
         worst = reply.record.until;
     }
@@ -460,7 +461,7 @@ static int64_t counted_boot_us(void *self) {
     return vs_clock_system()->boot_us(self);
 }
 
-/* The least of several: a server that takes long is waited for in slices. */
+/* The minimum of several writes, because a slow server is waited for in slices. */
 static void a_write_reads_the_clock_seldom(void) {
     struct vesta_clock counted = *vs_clock_system();
     unsigned least = UINT_MAX;
@@ -474,7 +475,7 @@ static void a_write_reads_the_clock_seldom(void) {
         IS(swap_of(store, 7, ver, 10 + ver), VS_STORE_OK);
         if (ver && readings < least) least = readings;
     }
-    CHECK(least <= (strncmp(uri, "zk:", 3) == 0 ? 10 : 2)); /* a write to ZooKeeper is several requests */
+    CHECK(least <= (strncmp(uri, "zk:", 3) == 0 ? 10 : 2)); /* a write to ZooKeeper takes several requests */
     printf("# %u readings of the clock\n", least);
     store->backend->close(store);
 }
@@ -492,25 +493,25 @@ static void the_row_says_what_people_are_told(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a swap needs the version that stands there", a_swap_needs_the_version},
-    {"nor is the version enough: a write goes on with the claim that stands there, or is the next",
-     a_version_is_not_enough},
-    {"every field comes back as it was written", every_field_comes_back},
-    {"the store stamps its own time", the_store_stamps_its_time},
-    {"worker numbers of 53 bits", numbers_may_be_large},
-    {"a list is in order", a_list_is_in_order},
-    {"the namespace's record is swapped alike", the_namespace_too},
-    {"a namespace that is not there is empty, and takes no record", a_namespace_that_is_not_there},
+    {"a swap needs the stored version", a_swap_needs_the_version},
+    {"a swap must continue the stored claim or be the next claim", a_version_is_not_enough},
+    {"every field is read back as it was written", every_field_comes_back},
+    {"the store sets the time of a write", the_store_stamps_its_time},
+    {"worker ids may have 53 bits", numbers_may_be_large},
+    {"a list is in ascending order", a_list_is_in_order},
+    {"the namespace's record is swapped by version, too", the_namespace_too},
+    {"a namespace that does not exist reads as empty and accepts no record", a_namespace_that_is_not_there},
     {"names that look alike are different namespaces", names_that_look_alike},
-    {"a version that no writes can have counted is refused, for those behind it lead on to 0",
+    {"a version that is too high to be real is refused, because later versions would wrap to 0",
      no_version_leads_on_to_0},
-    {"a swap needs the namespace that was met: one that was put right is another", a_swap_needs_the_namespace_it_met},
+    {"a swap is rejected after the namespace was repaired", a_swap_needs_the_namespace_it_met},
     {"eight processes race: each version has one winner", one_winner_a_version},
-    {"writers killed: the record is whole, and no bound is lower than acknowledged", killed_while_writing},
+    {"after writers were killed, the record is complete and its bound is not below an acknowledged one",
+     killed_while_writing},
     {"a forked child leaves its parent's connection alone", a_child_leaves_the_connection_alone},
-    {"a write reads the clock at its beginning and once for each wait", a_write_reads_the_clock_seldom},
-    {"its row says what people are told of it", the_row_says_what_people_are_told},
-    {"the one free number of 8192: one listing, one swap", the_one_free_number},
+    {"a write reads the clock at its start and once per wait", a_write_reads_the_clock_seldom},
+    {"the backend's texts for people are complete", the_row_says_what_people_are_told},
+    {"finding the one free worker id of 8192 takes one listing and one swap", the_one_free_number},
 };
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* counters.c -- what every store that has counters promises of them, asked of a real one:
- * store_counters URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has tags of its own. */
+/* counters.c -- tests a store's counters against the contract in store.h: store_counters URI [TABLE [PART OF A CLAIM]].
+ * TABLE "-" is the store's default table.  Each case uses its own tags. */
 #include "shares.h"
 #include "tagged.h"
 
@@ -60,7 +60,7 @@ static void a_take_grants_what_it_passes_over(void) {
     CHECK_STR(reply.text, "");
     IS(take(store, tag_name, 5), VS_STORE_OK);
     GRANTED(11, 16);
-    CHECK_EQ_U64(reply.grant.step, 10); /* the row's own all the same */
+    CHECK_EQ_U64(reply.grant.step, 10); /* the row's own step, whatever was requested */
     IS(take(store, tag_name, VS_RANGE_MAX), VS_STORE_OK);
     GRANTED(16, 16 + VS_RANGE_MAX);
     IS(set_step(store, tag_name, 7), VS_STORE_OK);
@@ -68,7 +68,7 @@ static void a_take_grants_what_it_passes_over(void) {
     GRANTED(16 + VS_RANGE_MAX, 23 + VS_RANGE_MAX);
     CHECK_EQ_U64(reply.grant.step, 7);
     store->backend->close(store);
-    store = opened(); /* as others see it */
+    store = opened(); /* as another process sees it */
     IS(take(store, tag_name, 1), VS_STORE_OK);
     GRANTED(23 + VS_RANGE_MAX, 24 + VS_RANGE_MAX);
     store->backend->close(store);
@@ -90,8 +90,8 @@ static void an_unknown_tag_says_the_next_step(void) {
     unknown[64] = '\0';
     IS(take(store, unknown, 5), VS_STORE_REFUSED);
     snprintf(todo, sizeof todo, "vesta segments add %s", unknown);
-    CHECK_HAS(reply.text, todo);               /* the longest name, whole, and what to do with it */
-    CHECK_STR(tag_of(store, unknown).tag, ""); /* and none was made */
+    CHECK_HAS(reply.text, todo);               /* the longest name is not cut, and the remedy is there */
+    CHECK_STR(tag_of(store, unknown).tag, ""); /* no tag was created */
     store->backend->close(store);
 }
 
@@ -188,15 +188,15 @@ static void what_is_left_goes_back_only_from_its_end(void) {
     IS(untake(store, tag_name, 5, 10), VS_STORE_CONFLICT);
     IS(untake(store, tag_name, 5, 12), VS_STORE_CONFLICT);
     IS(untake(store, tag_name, 5, 11), VS_STORE_OK);
-    IS(untake(store, tag_name, 5, 11), VS_STORE_CONFLICT); /* once */
+    IS(untake(store, tag_name, 5, 11), VS_STORE_CONFLICT); /* only once */
     IS(take(other, tag_name, 6), VS_STORE_OK);
     GRANTED(5, 11);
-    IS(take(other, tag_name, 10), VS_STORE_OK); /* [11, 21): what lies below is no longer the counter's end */
+    IS(take(other, tag_name, 10), VS_STORE_OK); /* [11, 21): the counter's end is above the first range now */
     IS(untake(store, tag_name, 5, 11), VS_STORE_CONFLICT);
     IS(take(store, tag_name, 1), VS_STORE_OK);
     GRANTED(21, 22);
     CHECK_EQ_I64(tag_of(store, tag_name).max, 22);
-    CHECK_EQ_I64(tag_of(store, tag_name).step, 10); /* of which none of this was */
+    CHECK_EQ_I64(tag_of(store, tag_name).step, 10); /* unchanged */
     other->backend->close(other);
     store->backend->close(store);
 }
@@ -208,7 +208,7 @@ static void names_that_look_alike(void) {
     for (uint64_t i = 0; i < VS_COUNT(tails); i++) {
         snprintf(names[i], sizeof names[i], "%s%s", tag_name, tails[i]);
         enum vs_outcome outcome = add(store, names[i], 1000 * (i + 1), 10);
-        /* a table that takes two names for one has one of them, and says so of the other */
+        /* if the table's collation treats two names as equal, the second one is rejected */
         if (i == 1 && outcome == VS_STORE_CONFLICT) names[i][0] = '\0';
         CHECK(outcome == VS_STORE_OK || !names[i][0]);
     }
@@ -224,7 +224,7 @@ static void names_that_look_alike(void) {
 
 static void a_lift_never_lowers(void) {
     struct vs_store *store = fresh(5);
-    uint64_t far = UINT64_C(20779) << 40; /* further than any range is long */
+    uint64_t far = UINT64_C(20779) << 40; /* farther than any range is long */
     IS(lift(store, tag_name, 5), VS_STORE_OK);
     IS(lift(store, tag_name, 0), VS_STORE_OK);
     CHECK_EQ_I64(tag_of(store, tag_name).max, 5);
@@ -237,7 +237,7 @@ static void a_lift_never_lowers(void) {
     IS(lift(store, tag_name, 16), VS_STORE_OK);
     IS(take(store, tag_name, 3), VS_STORE_OK);
     GRANTED(far, far + 3);
-    IS(untake(store, tag_name, 10, 16), VS_STORE_CONFLICT); /* the rest of an earlier range stays unused */
+    IS(untake(store, tag_name, 10, 16), VS_STORE_CONFLICT); /* the rest of an earlier range is not reused */
     CHECK_EQ_I64(tag_of(store, tag_name).step, 10);
     IS(lift(store, tag_name, VS_NUMBER_MAX), VS_STORE_REFUSED);
     IS(lift(store, tag_name, UINT64_MAX), VS_STORE_REFUSED);
@@ -248,7 +248,7 @@ static void a_lift_never_lowers(void) {
     store->backend->close(store);
 }
 
-/* A floor that says what the case wants, and keeps the instant that it was asked for. */
+/* A floor with a value that the case sets.  It keeps the instant for which it was asked. */
 struct said {
     uint64_t least, long_ago;
     int64_t asked_ms;
@@ -305,7 +305,7 @@ static void tags_are_listed(void) {
     struct vs_tag_list list = {.rows = NULL};
     int64_t begun_ms = vs_clock_system()->unix_us(NULL) / 1000;
     char name[80];
-    for (uint64_t i = 0; i < 70; i++) { /* more than a list begins with */
+    for (uint64_t i = 0; i < 70; i++) { /* more than the initial size of a list */
         snprintf(name, sizeof name, "%s-%" PRIu64, tag_name, i);
         IS(add(store, name, i, i + 1), VS_STORE_OK);
     }
@@ -342,7 +342,7 @@ static void count_grant(void) {
     tally_add(numbers, count);
 }
 
-/* A lock that is not had in time, or a row that changed meanwhile, is nothing taken. */
+/* A lock timeout or a concurrent change takes nothing. */
 static bool take_some(struct vs_store *store, uint64_t step) {
     enum vs_outcome outcome = take(store, tag_name, step);
     if (outcome == VS_STORE_OK)
@@ -369,27 +369,27 @@ static void takers_overlap_nowhere(void) {
         reap(pids[i], false);
     check_tally(TAKERS * TAKES);
     IS(take(store, tag_name, 1), VS_STORE_OK);
-    CHECK_EQ_U64(reply.grant.from, atomic_load(&tally->used) + 1); /* nor is a number left out */
+    CHECK_EQ_U64(reply.grant.from, atomic_load(&tally->used) + 1); /* no number was skipped */
     store->backend->close(store);
 }
 
 #define DAY (UINT64_C(1) << 40)
 
-/* The last number that anybody was given. */
+/* Notes the highest number that was granted so far. */
 static void show(uint64_t number) {
     size_t was = atomic_load(&tally->mark);
     while (was < number && !atomic_compare_exchange_weak(&tally->mark, &was, number))
         ;
 }
 
-/* A host that is told of each day `late` takes behind the first. */
+/* Simulates a host that learns of each new day `late` takes after the first host. */
 static void take_over_midnights(uint64_t late) {
     struct vs_store *store = opened();
     for (uint64_t i = 0; i < TAKES && !atomic_load(&check_failures);) {
         struct said today = {.least = (i + 20 - 4 * late) / 20 * DAY + 1};
         uint64_t shown = atomic_load(&tally->mark);
         if (take_above(store, tag_name, 1, &today) == VS_STORE_OK) {
-            CHECK(reply.grant.from > shown); /* so none of yesterday's comes behind today's first */
+            CHECK(reply.grant.from > shown); /* so no number of yesterday follows the first number of today */
             CHECK(reply.grant.from >= today.least);
             show(reply.grant.from);
             count_grant();
@@ -415,7 +415,7 @@ static void midnights_on_three_hosts(void) {
     store->backend->close(store);
 }
 
-/* A number is in the tally as soon as it is known, and not before. */
+/* A number is in the tally as soon as the process has received it. */
 static void take_until_killed(uint64_t dice) {
     struct vs_store *store = opened();
     for (;;)
@@ -439,14 +439,14 @@ static void takers_are_killed(void) {
         for (size_t i = 0; i < VS_COUNT(pids); i++)
             reap(pids[i], true);
         while (take(store, tag_name, 1) == VS_STORE_DOWN || reply.outcome == VS_STORE_CONFLICT)
-            ; /* the killed ones' locks are gone in a moment */
+            ; /* the killed processes' locks disappear soon */
         IS(reply.outcome, VS_STORE_OK);
         CHECK(reply.grant.from > last);
         count_grant();
         last = reply.grant.from;
     }
     check_tally(36);
-    CHECK(last >= atomic_load(&tally->used)); /* killed ones may have lost some */
+    CHECK(last >= atomic_load(&tally->used)); /* numbers of killed processes may be lost */
     store->backend->close(store);
 }
 
@@ -476,27 +476,26 @@ static void a_child_takes_for_itself(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a take grants what it passes over, by the step that is asked for or the row's own",
+    {"a take grants the range that it passes over, by the requested step or the row's own",
      a_take_grants_what_it_passes_over},
-    {"an unknown tag is refused, with what makes one", an_unknown_tag_says_the_next_step},
-    {"a tag is made once", a_tag_is_made_once},
-    {"names that are no tag's are refused before anybody is asked", hostile_names_are_refused},
-    {"so are names that are no table's", hostile_tables_are_refused},
+    {"an unknown tag is refused, with the command that creates it", an_unknown_tag_says_the_next_step},
+    {"a tag is created only once", a_tag_is_made_once},
+    {"invalid tag names are refused without a request", hostile_names_are_refused},
+    {"invalid table names are refused without a request", hostile_tables_are_refused},
     {"a counter ends at 2^63 - 1, and a step at 2^32", no_counter_passes_its_end},
-    {"what is left of a range goes back only where the counter stands at its end",
+    {"the rest of a range is put back only if the counter is at the range's end",
      what_is_left_goes_back_only_from_its_end},
     {"a lift raises a counter to its floor, once, and never lowers it", a_lift_never_lowers},
-    {"a floor is asked for by the store's clock, and no number below it is granted",
+    {"the floor is computed from the store's clock, and no number below it is granted",
      a_floor_is_asked_by_the_stores_clock},
-    {"whose share of a counter's numbers a database grants is remembered, and no other is taken",
-     a_share_is_remembered},
+    {"a database remembers its share of a counter's numbers and refuses another share", a_share_is_remembered},
     {"names that look alike are different tags", names_that_look_alike},
-    {"tags are listed, with what stands there", tags_are_listed},
-    {"takers of several processes overlap nowhere, and leave nothing out", takers_overlap_nowhere},
-    {"midnights on three hosts: no number twice, and none of yesterday's behind today's first",
+    {"a list of tags has the values of their rows", tags_are_listed},
+    {"concurrent takers get disjoint ranges without gaps", takers_overlap_nowhere},
+    {"across midnight on three hosts, no number repeats and no number of yesterday follows today's first",
      midnights_on_three_hosts},
-    {"takers killed: no number is another's", takers_are_killed},
-    {"a forked child takes for itself", a_child_takes_for_itself},
+    {"numbers of killed takers are not granted again", takers_are_killed},
+    {"a forked child takes its own ranges", a_child_takes_for_itself},
 };
 
 int main(int argc, char **argv) {

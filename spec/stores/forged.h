@@ -1,11 +1,11 @@
-/* forged.h -- records under a right sum that no store of ours would write: whoever can write there can write any text,
- * so this is the store's own writer, turned hostile.  Link with --wrap=vs_record_write,--wrap=vs_ns_record_write. */
+/* forged.h -- records with a valid checksum and a version that no store writes.  Any client with write access could
+ * store them.  It replaces the store's own writer: link with --wrap=vs_record_write,--wrap=vs_ns_record_write. */
 #ifndef SPEC_STORES_FORGED_H
 #define SPEC_STORES_FORGED_H
 
 #include "lease/record.h"
 
-static uint64_t forged_ver; /* of all that is written; 0: its own */
+static uint64_t forged_ver; /* version of all written records; 0: unchanged */
 
 size_t __real_vs_record_write(const struct vs_record *record, char *buf);
 size_t __wrap_vs_record_write(const struct vs_record *record, char *buf);

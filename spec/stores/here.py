@@ -1,4 +1,4 @@
-"""here.py -- the contracts on stores that need no server to be started: here.py STORE_CONTRACT STORE_COUNTERS STORE_CALL
+"""here.py -- runs the contracts on stores that need no server: here.py STORE_CONTRACT STORE_COUNTERS STORE_CALL
 SCHEME..."""
 import os
 import sys
@@ -21,7 +21,7 @@ for scheme in sys.argv[4:]:
         contract(COUNTERS, f"{scheme}:{box.name}/{scheme}", 16)
 
 
-@claim("a tag's file that is damaged, or another's, is refused and left as it is")
+@claim("a tag's file that is damaged or belongs to another tag is refused and not changed")
 def _():
     place = box.name + "/hostile"
     with Caller(CALL, "file:" + place) as caller:
@@ -53,7 +53,7 @@ def _():
         has(caller.ask("take orders 5", "REFUSED")["text"], "tag 'orders' does not exist")
 
 
-@claim("tags whose names look like the store's own files have files of their own")
+@claim("tags that are named like the store's own files have separate files")
 def _():
     with Caller(CALL, "file:" + box.name + "/names") as caller:
         tags = ("lock", "namespace", "a", "a.new", "a.next", "a.1-0123456789abcdef.next", "a:b", "x" * 64)

@@ -1,8 +1,9 @@
-"""lies.py -- a store, or the disk under it, that lies, at every call of the contract: lies.py STORE_CALL SCHEME [all]
+"""lies.py -- falsifies the replies of a store, or of the disk under it, at every call of the contract: lies.py
+STORE_CALL SCHEME [all]
 
-Whatever it says: an OK is the truth, what was not done is not there, and once it tells the truth the same object goes on.  A
-complete acknowledgement of this very write, forged, is the one lie that nothing can tell.  `all`: each answer of each call;
-else the last answer of each, and the first calls of a connection.
+Whatever the reply: an OK is true, a write that is reported as not done was not done, and after true replies the same
+object works again.  A forged, complete acknowledgement of the very write cannot be detected.  With `all`: each reply of
+each call.  Otherwise: the last reply of each call, and the first calls of a connection.
 """
 import os
 import re
@@ -19,8 +20,8 @@ from servers import Caller, Ended, MariaDB, SLOW, ZooKeeper, claim, main
 CALL, SCHEME = sys.argv[1:3]
 ALL = "all" in sys.argv[3:]
 HASTY_MS = 400
-ENDS = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS) + ((1,) if SLOW > 1 else ())  # 1: what a sanitizer makes of them
-LATE_S = 1.6  # behind the deadline, and behind what the client of MariaDB adds to it
+ENDS = (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS) + ((1,) if SLOW > 1 else ())  # 1: the exit status of a sanitizer
+LATE_S = 1.6  # later than the deadline plus MariaDB's client timeout
 
 
 class Maria:
@@ -36,7 +37,7 @@ class Maria:
         return "mysql://root@127.0.0.1:%d/vesta" % (port or self.liar.port)
 
     def record(self, ns, number):
-        """What stands there: its version and its `until`; None where nothing does."""
+        """Returns the stored version and `until`, or None if there is no record."""
         text = self.db.sql("SELECT record FROM vesta.vesta_lease WHERE ns = '%s' AND worker = %d" % (ns, number)).replace("\\n", "\n")
         return (value(text, "ver"), value(text, "until")) if text else None
 
@@ -52,7 +53,8 @@ class Maria:
 
 
 class Zoo:
-    """What stands there is told by an object of ours past the liar: it is held against ZooKeeper's own client in zk.py."""
+    """Reads the stored records with a store object that bypasses the liar.  zk.py compares that object with ZooKeeper's
+    own client."""
 
     def __init__(self):
         self.zk = ZooKeeper().start().ready()
@@ -83,7 +85,7 @@ class Zoo:
 
 
 class Sqlite:
-    """Its liar is a disk.  A database of its own for each case: what is written by a page that was another is damaged."""
+    """Falsifies the disk.  Each case has its own database, because a write from a wrong page damages it."""
     turn = 0
 
     def __init__(self):
@@ -107,7 +109,7 @@ class Sqlite:
             row = db.execute(text, values).fetchone()
             return row and row[0]
         except sqlite3.DatabaseError:
-            return None  # damaged: nothing stands there that anybody could read
+            return None  # damaged: not readable
         finally:
             db.close()
 
@@ -140,8 +142,8 @@ _turn = [0]
 
 
 def fresh():
-    """A namespace with numbers 7 and 8, told truly, so that the liar has something to mistake an answer for.  On a busy
-    machine a connection may break before the first lie; then another namespace is made."""
+    """Creates a namespace with worker ids 7 and 8 by true replies, so that one reply can be replaced by another.  On a
+    busy machine a connection may break before the first false reply.  Then another namespace is created."""
     for _ in range(9):
         ns = made()
         if ns:
@@ -150,7 +152,7 @@ def fresh():
 
 
 def made():
-    """The name of a new namespace; None if the store did not answer meanwhile."""
+    """Returns the name of a new namespace, or None if the store did not reply."""
     _turn[0] += 1
     ns = "n%d" % _turn[0]
     place.liar.tell_truth()
@@ -158,7 +160,7 @@ def made():
         place.anew()
     with Caller(CALL, place.uri(), ns, 20000) as caller:
         for order in ("make 5 77", "swap 7 0 10", "read 7", "swap 8 0 10", "read 8", "swap 8 1 11", "list",
-                      "add %s 1 10" % ns, "take %s 7" % ns, "ns"):  # its counter has the namespace's name
+                      "add %s 1 10" % ns, "take %s 7" % ns, "ns"):  # the counter's tag is the namespace's name
             if caller.ask(order, "OK", "DOWN", "UNKNOWN")["outcome"] != "OK":
                 return None
     return ns
@@ -176,7 +178,7 @@ def truth_of(order, ns):
 
 
 def said_of(order, got):
-    """The same, as the answer has it."""
+    """Returns the same values from a reply."""
     word = order.split()[0]
     if word in ("read", "swap"):
         return (got["ver"], got["until"]) if got["ver"] else None
@@ -189,7 +191,7 @@ def said_of(order, got):
 
 
 def is_done(order, truth):
-    """Whether the write that was ordered stands there."""
+    """Whether the ordered write is stored."""
     words = order.split()
     if words[0] == "swap":
         return truth == (int(words[2]) + 1, int(words[3]))
@@ -203,13 +205,14 @@ WRITES = ("swap", "advance", "take")
 
 
 def is_ours(said):
-    """Whether what ended a process, by its sanitizer's words, was in vesta and not in the client that it calls."""
+    """Whether the process ended in vesta's own code, by its sanitizer's report, and not in the client library."""
     frames = [line for line in said.splitlines() if re.match(r" +#\d+ 0x", line) and "libsanitizer" not in line]
     return bool(re.search(r"csrc/\S*: runtime error", said)) or (bool(frames) and "csrc/" in frames[0])
 
 
 def meet(order, lie, at, connected, ns):
-    """One lie at one answer of one call; whether the call came as far as that, and whether its client ended the process."""
+    """Falsifies one reply of one call.  Returns whether the call came that far, and whether its client library ended
+    the process."""
     case = "%s, answer %d, %s%s" % (order, at, lie, "" if connected else ", not connected")
     said = tempfile.TemporaryFile("w+")
     caller = Caller(CALL, place.uri(), ns, HASTY_MS, stderr=said, **ENV)
@@ -244,32 +247,32 @@ def meet(order, lie, at, connected, ns):
 
 
 def goes_on(caller, case, ns):
-    """Told the truth again."""
+    """Continues with true replies."""
     place.liar.tell_truth()
     after = caller.ask("ns") if ENV else caller.settle("ns")
     assert after["outcome"] != "OK" or said_of("ns", after) == place.namespace(ns), case
     if ENV:
-        assert caller.ask("read 7")["outcome"] in ("OK", "REFUSED"), case  # a disk's lie may have damaged it for good
+        assert caller.ask("read 7")["outcome"] in ("OK", "REFUSED"), case  # a false reply of the disk may have damaged the record for good
     else:
         caller.settle("read 7")
 
 
 def is_meant(order, lie, at, connected):
-    """Of all cases those that a sample has: each lie, each answer, not each lie at each answer.  A sanitizer, which asks
-    what an answer does to memory and not what becomes of an order, meets each of the pairs in another order."""
+    """Selects the cases of a sample: each kind of lie and each reply, but not each pair.  A sanitizer checks what a
+    reply does to memory, not the result of a call, so it gets the pairs in another order."""
     place = at + LIES.index(lie)
     every = (4, 6)
     if SLOW > 1:
         place += ORDERS.index(order)
         every = (8, 12)
-    if (lie == "late" and at > 3) or (order.startswith("take") and not connected):  # a connection is made for it as for others
+    if (lie == "late" and at > 3) or (order.startswith("take") and not connected):  # its connection is opened like the others
         return ALL
     return ALL or (lie in ("empty", "another", "timeless") or place % every[0] == 0 if connected
                    else lie != "late" and place % every[1] == 0)
 
 
 for order in ORDERS:
-    @claim("%s: whatever one answer says, an OK is the truth, and the same object goes on" % order)
+    @claim("%s: whatever one reply contains, an OK is true, and the same object recovers" % order)
     def _(order=order):
         cases = told = 0
         for connected in (True, False):

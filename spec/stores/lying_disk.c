@@ -1,8 +1,8 @@
-/* lying_disk.c -- LD_PRELOAD: a disk that lies about one read, write or sync of a file of a database, as the words in
- * the file $LYING_DISK say: three numbers, of which the last is set when the lie was told.
+/* lying_disk.c -- LD_PRELOAD: falsifies one read, write or sync of a database's file.  The file $LYING_DISK controls it
+ * with three numbers.  The last one is set when the call was falsified.
  *
- *     what   1 nothing is there, 2 half of it, 3 zeros, 4 what was read before, 5 late, 6 an error
- *     at     which of the calls from now on; it is counted down */
+ *     what   1 returns nothing, 2 half of it, 3 zeros, 4 the result of an earlier read, 5 late, 6 an error
+ *     at     counts down the calls until the falsified one */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static void begin(void) {
     words = at;
 }
 
-/* Of a database: by its name, as the kernel has it. */
+/* Whether the descriptor is of a database's file, by its name in /proc. */
 static int is_ours(int fd) {
     char link[40], path[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -40,7 +40,7 @@ static int is_ours(int fd) {
     return strstr(path, "vesta.db") && !strstr(path, "-turn");
 }
 
-/* What is to become of this call. */
+/* Returns how to falsify this call. */
 static int lie(int fd) {
     int was = errno;
     if (!words) begin();
@@ -80,8 +80,8 @@ SHOWN ssize_t read(int fd, void *at, size_t size) {
     return is_ours(fd) ? falsify(lie(fd), at, got) : got;
 }
 
-/* A write is done in part, or not at all, and says so: one that says more than it did is the lie that nobody can tell.
- */
+/* A falsified write is done in part, or not at all and fails.  A write that claims more than it did cannot be detected,
+ * so it is not simulated. */
 SHOWN ssize_t pwrite64(int fd, const void *at, size_t size, off64_t where) {
     static ssize_t (*real)(int, const void *, size_t, off64_t);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "pwrite64");

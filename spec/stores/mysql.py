@@ -1,4 +1,5 @@
-"""mysql.py -- the mysql: store on a real MariaDB: the contract, and its hard days.  mysql.py STORE_CONTRACT STORE_CALL"""
+"""mysql.py -- tests the mysql: store on a real MariaDB: the contract, and faults.  mysql.py STORE_CONTRACT STORE_CALL
+"""
 import signal
 import subprocess
 import sys
@@ -19,18 +20,18 @@ def uri(user="vesta:s3cret", port=None, name="vesta", more=""):
 OWNER = uri("owner:own%2Fer")
 
 
-HASTY_MS = 800  # the deadline where one is shown
+HASTY_MS = 800  # short, because these cases wait for the deadline
 
 
 def fresh(ns, **kw):
-    """A namespace with number 7 at version 1; the caller that made it."""
+    """Creates a namespace with worker id 7 at version 1.  Returns the caller that made it."""
     caller = Caller(CALL, uri(), ns, **kw)
     caller.ask("make 5 77", "OK")
     caller.ask("swap 7 0 10", "OK")
     return caller
 
 
-@claim("without tables it is refused with a sentence that names the way out, and makes none")
+@claim("without tables, the store is refused with the command that creates them, and creates none")
 def _():
     with Caller(CALL, OWNER) as caller:
         for order in ("ns", "read 7", "list", "make 5 77", "swap 7 0 10"):
@@ -38,13 +39,13 @@ def _():
     assert db.sql("SHOW TABLES IN vesta") == ""
 
 
-@claim("init needs the right to make tables; work needs SELECT, INSERT and UPDATE")
+@claim("init needs the right to create tables, and work needs SELECT, INSERT and UPDATE")
 def _():
     with Caller(CALL, uri()) as caller:
         has(caller.ask("init", "REFUSED")["text"], "CREATE command denied")
     with Caller(CALL, OWNER) as caller:
         caller.ask("init", "OK")
-        caller.ask("init", "OK")  # again changes nothing
+        caller.ask("init", "OK")  # a second time, it changes nothing
     with Caller(CALL, uri(), "rights") as caller:
         caller.ask("make 5 77", "OK")
         caller.ask("swap 7 0 10", "OK")
@@ -54,12 +55,12 @@ def _():
         assert caller.ask("list", "OK")["count"] == 1
 
 
-@claim("the contract holds, with those rights")
+@claim("the contract holds with these rights")
 def _():
     contract(CONTRACT, OWNER, 17)
 
 
-@claim("whoever may not is told so, and no password is told")
+@claim("an error about missing rights does not show the password")
 def _():
     db.sql("CREATE USER looker@'127.0.0.1' IDENTIFIED BY 'l'; GRANT SELECT ON vesta.* TO looker@'127.0.0.1'")
     for where, part in ((uri("vesta:wr0ng"), "Access denied"), (uri("nobody:wr0ng"), "Access denied"),
@@ -73,7 +74,7 @@ def _():
         has(caller.ask("make 5 77", "REFUSED")["text"], "INSERT command denied")
 
 
-@claim("a server that is read-only is no primary: nothing is read from it, nothing written; then it is again")
+@claim("a read-only server is refused for reads and writes until it is writable again")
 def _():
     with fresh("readonly") as caller:
         db.sql("SET GLOBAL read_only = 1")
@@ -89,7 +90,7 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("a namespace that is being put right just now: no write of before, a first one neither, whatever the isolation level")
+@claim("while a namespace is being repaired, no earlier write succeeds, and no first one, at any isolation level")
 def _():
     for level in ("READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ"):
         db.sql("SET GLOBAL tx_isolation = '%s'" % level)
@@ -108,7 +109,7 @@ def _():
             db.sql("SET GLOBAL tx_isolation = 'REPEATABLE-READ'")
 
 
-@claim("a row that somebody keeps locked: not done, soon, and done later")
+@claim("a locked row: the write is not done before the deadline, and succeeds later")
 def _():
     with fresh("locked") as caller:
         session = db.session()
@@ -124,8 +125,8 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-# the server gives up waiting after a second, and so does the client: either may be first
-@claim("with the shortest deadline it may also be unknown")
+# both the server and the client give up after about a second, in any order
+@claim("with the shortest deadline, the outcome may also be unknown")
 def _():
     with fresh("locked2", call_ms=HASTY_MS) as caller:
         session = db.session()
@@ -137,16 +138,16 @@ def _():
         finally:
             session.communicate("ROLLBACK;\n", timeout=20)
         got = caller.settle("read 7")
-        caller.ask("swap 7 %d 30" % got["ver"], "OK", "CONFLICT")  # one that was given up may come first
+        caller.ask("swap 7 %d 30" % got["ver"], "OK", "CONFLICT")  # the abandoned write may come first
 
 
-@claim("an answer that is lost: unknown, and it was done")
+@claim("a lost reply: the outcome is unknown, and the write was done")
 def _():
     proxy = Proxy(db.port)
     fresh("lost").__exit__()
     with Caller(CALL, uri(port=proxy.port), "lost") as caller:
         caller.ask("ns", "OK")
-        caller.ask("swap 7 1 20", "OK")  # connected now: one message a swap
+        caller.ask("swap 7 1 20", "OK")  # connected now: a swap takes one message
         proxy.lose_answers = True
         caller.ask("swap 7 2 30", "UNKNOWN")
         proxy.lose_answers = False
@@ -155,7 +156,7 @@ def _():
         caller.ask("swap 7 2 31", "CONFLICT")
 
 
-@claim("a request that is lost: unknown, and it was not done")
+@claim("a lost request: the outcome is unknown, and the write was not done")
 def _():
     proxy = Proxy(db.port)
     fresh("lost2").__exit__()
@@ -171,7 +172,7 @@ def _():
         caller.ask("swap 7 2 30", "OK")
 
 
-@claim("a list that trickles in ends at its deadline, and the connection with it")
+@claim("a list that arrives too slowly ends at its deadline, and its connection is dropped")
 def _():
     proxy = Proxy(db.port)
     with fresh("trickle") as caller:
@@ -185,7 +186,7 @@ def _():
         assert caller.ask("list", "OK")["count"] == 401
 
 
-@claim("a connection that was killed while idle is made again, and nothing is unknown")
+@claim("a connection that was killed while idle is opened again, and no outcome is unknown")
 def _():
     with fresh("killed") as caller:
         for ver in range(1, 4):
@@ -195,7 +196,7 @@ def _():
             caller.ask("swap 7 %d 20" % ver, "OK")
 
 
-@claim("a server that stands still: a call ends at its deadline, and what it had heard may be done later")
+@claim("a server that stops: a call ends at its deadline, and requests that it received may be done later")
 def _():
     with fresh("stopped", call_ms=HASTY_MS) as caller:
         caller.ask("swap 7 1 15", "OK")
@@ -203,7 +204,7 @@ def _():
         try:
             caller.ask("swap 7 2 20", "UNKNOWN")
             for order in ("read 7", "swap 7 1 21", "ns", "list"):
-                caller.ask(order, "DOWN")  # not even connected
+                caller.ask(order, "DOWN")  # no connection yet
         finally:
             db.go_on()
         got = caller.settle("read 7")
@@ -211,7 +212,7 @@ def _():
         until(lambda: caller.ask("swap 7 %d 30" % caller.ask("read 7", "OK")["ver"])["outcome"] == "OK", "a swap goes through")
 
 
-@claim("a server that is restarted: down meanwhile, nothing lost, and it goes on")
+@claim("a server that restarts: calls are down in the meantime, nothing is lost, and the store recovers")
 def _():
     with fresh("restart", call_ms=HASTY_MS) as caller:
         db.stop(signal.SIGKILL)
@@ -224,7 +225,7 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("time zones do not move the store's clock")
+@claim("time zones do not affect the store's clock")
 def _():
     db.sql("SET GLOBAL time_zone = '+05:30'")
     try:
@@ -236,7 +237,7 @@ def _():
         db.sql("SET GLOBAL time_zone = 'SYSTEM'")
 
 
-@claim("a database an hour off: its clock is told as it is")
+@claim("a server whose clock is an hour off: the store returns that clock")
 def _():
     db.sql("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'")
     try:
@@ -261,7 +262,7 @@ HOSTILE = [
 ]
 
 
-@claim("a row that is damaged, foreign or newer is refused and never overwritten")
+@claim("a damaged, foreign or newer row is refused and never overwritten")
 def _():
     for at, (change, part) in enumerate(HOSTILE):
         ns = "hostile%d" % at
@@ -271,12 +272,12 @@ def _():
             has(caller.ask("read 7", "REFUSED")["text"], part)
             caller.ask("list", "REFUSED")
             caller.ask("swap 7 0 20", "REFUSED")
-            if "until 11" not in change:  # whoever has this version read it before, and only its sum tells
+            if "until 11" not in change:  # a reader of this version read it before the change, which only the checksum reveals
                 caller.ask("swap 7 1 20", "REFUSED")
                 assert db.sql("SELECT HEX(record), ver, written_us FROM vesta.vesta_lease WHERE ns = '%s'" % ns) == before
 
 
-@claim("times of a row that cannot be do no harm")
+@claim("impossible times in a row do no harm")
 def _():
     for written in ("-9223372036854775808", "-1", "9223372036854775807"):
         with fresh("times%s" % written) as caller:
@@ -285,7 +286,7 @@ def _():
             caller.ask("list", "OK")
 
 
-@claim("the namespace's row: damaged, or its incarnation changed by hand")
+@claim("a namespace's row that is damaged, or whose incarnation was changed by hand, is refused")
 def _():
     for at, change in enumerate(("record = LEFT(record, 50)", "record = ''", "incarnation = 78", "ver = 4")):
         ns = "nsrow%d" % at
@@ -295,7 +296,7 @@ def _():
             caller.ask("make 5 77", "REFUSED")
 
 
-@claim("tables of another shape are refused: another engine, columns that are missing or NULL")
+@claim("tables of another shape are refused: another engine, missing columns, NULL columns")
 def _():
     with fresh("shape") as caller:
         db.sql("ALTER TABLE vesta.vesta_lease MODIFY record LONGBLOB NULL; UPDATE vesta.vesta_lease SET record = NULL WHERE ns = 'shape'")
@@ -314,7 +315,7 @@ def _():
         caller.settle("swap 7 0 10")
 
 
-@claim("tables without their primary keys, as a copy by SELECT has them, are refused: two first claims of a number would both be done")
+@claim("tables without primary keys, as a copy by SELECT has, are refused: both of two first claims would be done")
 def _():
     caller = fresh("keys")
     for table, key, other in (("vesta_lease", "ns, worker", "worker, ns"), ("vesta_namespace", "ns", "ns, ver")):
@@ -331,12 +332,12 @@ def _():
         pass
 
 
-@claim("a deadlock that the server ends: not done, and done later")
+@claim("a deadlock that the server resolves: the write is not done, and succeeds later")
 def _():
     with fresh("dead") as caller:
         session = db.session()
         try:
-            db.sql("CREATE TABLE vesta.heavy (n INT)")  # the server gives up on who has changed less
+            db.sql("CREATE TABLE vesta.heavy (n INT)")  # the server aborts the transaction with fewer changes
             session.stdin.write("BEGIN; INSERT INTO vesta.heavy SELECT seq FROM vesta.seq_1_to_10000;"
                                 "SELECT ver FROM vesta.vesta_lease WHERE ns = 'dead' FOR UPDATE;\n")
             assert session.stdout.readline() == "1\n"
@@ -354,7 +355,7 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("a connection that is killed while its write waits: unknown, and it was not done")
+@claim("a connection that is killed while its write waits: the outcome is unknown, and the write was not done")
 def _():
     with fresh("severed") as caller:
         session = db.session()
@@ -372,7 +373,7 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("a store that was wiped and made again is another one, for whoever knew it")
+@claim("a store that was emptied and created again is detected as another one")
 def _():
     with fresh("wiped") as caller:
         db.sql("DELETE FROM vesta.vesta_lease WHERE ns = 'wiped'; DELETE FROM vesta.vesta_namespace WHERE ns = 'wiped'")
@@ -385,7 +386,7 @@ def _():
         assert caller.ask("ns", "OK")["incarnation"] == 78
 
 
-@claim("TLS is verified: by its own CA it is taken, by another or by none it is refused, and never done without")
+@claim("TLS is verified: the right CA is accepted, another or a missing one is refused, and no connection falls back to plain text")
 def _():
     with Caller(CALL, uri(more="?tls=verify"), "tls") as caller:
         has(caller.ask("ns", "REFUSED")["text"], "SSL")  # the server has no certificate
@@ -402,14 +403,14 @@ def _():
             caller.ask("swap 7 0 10", "OK")
         with Caller(CALL, uri(more="?ca=%s/ca.pem" % folder), "tls") as caller:
             caller.ask("ns", "OK")
-        other_name = uri(more="?ca=%s/ca.pem" % folder).replace("127.0.0.1", "localhost")  # the certificate names the address
+        other_name = uri(more="?ca=%s/ca.pem" % folder).replace("127.0.0.1", "localhost")  # the certificate is for the address
         with Caller(CALL, other_name, "tls") as caller:
             has(caller.ask("ns", "REFUSED")["text"], "ertificate")
     finally:
         db.sql("ALTER USER vesta@'127.0.0.1' REQUIRE NONE")
 
 
-@claim("each fault of the server is reported in its own words, and with the remedy of that fault")
+@claim("each server error is reported in the server's words, with its remedy")
 def _():
     db.sql("CREATE USER locked@'127.0.0.1' IDENTIFIED BY 'l' ACCOUNT LOCK; CREATE USER expired@'127.0.0.1' IDENTIFIED BY 'e' PASSWORD EXPIRE;"
            "CREATE USER socketed@'127.0.0.1' IDENTIFIED VIA unix_socket;"
@@ -448,7 +449,7 @@ def _():
         db.sql("SET GLOBAL enforce_storage_engine=NULL; DROP DATABASE enforced")
 
 
-@claim("tables of leases that another engine keeps are refused by their name and engine")
+@claim("tables of leases with another engine are refused with their name and engine")
 def _():
     db.sql("ALTER TABLE vesta.vesta_lease ENGINE=MyISAM")
     try:
@@ -458,7 +459,7 @@ def _():
         db.sql("ALTER TABLE vesta.vesta_lease ENGINE=InnoDB")
 
 
-@claim("a server that writes its binary log by statements, and reads what is committed: tables, leases and records are made")
+@claim("with a statement-based binary log and READ COMMITTED, tables, leases and records are written")
 def _():
     binlog = MariaDB().start("--log-bin", "--server-id=1", "--binlog-format=STATEMENT", "--transaction-isolation=READ-COMMITTED")
     try:
@@ -470,7 +471,7 @@ def _():
         binlog.end()
 
 
-@claim("a database that nobody made is said to be that; no sentence of ours is cut")
+@claim("a missing database is reported as missing, and our sentences are not cut")
 def _():
     db.sql("GRANT ALL ON nowhere.* TO owner@'127.0.0.1'")
     where = uri("owner:own%2Fer", name="nowhere")
@@ -482,7 +483,7 @@ def _():
     db.sql("DROP DATABASE nowhere")
 
 
-@claim("URIs that cannot be are said when it is opened")
+@claim("invalid URIs are refused at open")
 def _():
     for bad, part in (("mysql:/x", "no '//'"), ("mysql://h/db", "no user"), ("mysql://u@h", "no database"), ("mysql://u@h/", "no database"),
                       ("mysql://u@h/a/b", "no database"), ("mysql://u@h/" + "d" * 65, "no database"), ("mysql://u@h1,h2/db", "'h1,h2'"),
@@ -493,7 +494,7 @@ def _():
         assert done.returncode == 2 and part in done.stderr, (bad, part, done.stderr)
 
 
-@claim("the secret may stand in a file, and the socket may be used")
+@claim("the secret can be in a file, and the connection can use a socket")
 def _():
     path = db.path("secret")
     with open(path, "w") as file:
@@ -506,7 +507,7 @@ def _():
 
 
 part = sys.argv[3] if len(sys.argv) > 3 else ""
-if part:  # what the first claims leave behind
+if part:  # the state that the first claims leave
     with Caller(CALL, OWNER) as first:
         first.ask("init", "OK")
 main(part)

@@ -1,5 +1,6 @@
-"""mysql_counters.py -- counters in MariaDB: the contract on Leaf's table, on tinyid's, and on ours; beside programs that
-do Leaf's and tinyid's own SQL; their hard days.  mysql_counters.py STORE_CALL STORE_COUNTERS STORE_RESERVATIONS"""
+"""mysql_counters.py -- tests counters in MariaDB: the contract on Leaf's table, on tinyid's, and on ours; next to
+programs that run Leaf's and tinyid's own SQL; and faults.  mysql_counters.py STORE_CALL STORE_COUNTERS
+STORE_RESERVATIONS"""
 import sys
 import threading
 
@@ -9,9 +10,9 @@ CALL, COUNTERS, RESERVATIONS = sys.argv[1:4]
 db = MariaDB().start()
 db.sql("CREATE DATABASE leaf; CREATE USER owner@'127.0.0.1' IDENTIFIED BY 'o'; GRANT ALL ON leaf.* TO owner@'127.0.0.1';"
        "CREATE USER taker@'127.0.0.1' IDENTIFIED BY 't'; GRANT SELECT, UPDATE ON leaf.* TO taker@'127.0.0.1'")
-HASTY_MS = 800  # the deadline where one is shown
+HASTY_MS = 800  # short, because these cases wait for the deadline
 
-# as their projects' own SQL files make them
+# from the SQL files of their projects
 LEAF = ("CREATE TABLE leaf.%s (`biz_tag` varchar(128) NOT NULL DEFAULT '', `max_id` bigint(20) NOT NULL DEFAULT '1', `step` int(11) NOT NULL,"
         "`description` varchar(256) DEFAULT NULL, `update_time` timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP,"
         "PRIMARY KEY (`biz_tag`)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb3")
@@ -47,7 +48,7 @@ def took(got):
     return got["from"], got["to"]
 
 
-@claim("without the table it is refused with a sentence that names the way out; a person with the right makes it")
+@claim("without the table, the store is refused with the command that creates it, and a user with the right creates it")
 def _():
     with taker() as caller:
         for order in ("take orders 5", "untake orders 1 5", "add orders 1 10", "step orders 10", "tags"):
@@ -55,28 +56,28 @@ def _():
         has(caller.ask("segments", "REFUSED")["text"], "CREATE command denied")
     with Caller(CALL, uri("owner:o")) as caller:
         caller.ask("segments", "OK")
-        caller.ask("segments", "OK")  # again changes nothing
+        caller.ask("segments", "OK")  # a second time, it changes nothing
         caller.ask("add orders 1 10", "OK")
     with taker() as caller:
         assert took(caller.ask("take orders 0", "OK")) == (1, 11)
         has(caller.ask("add other 1 10", "REFUSED")["text"], "INSERT command denied")
-    assert db.sql("SHOW TABLES IN leaf").split() == ["leaf_alloc", "vesta_reservation", "vesta_segment_share"]  # nor is any other needed
+    assert db.sql("SHOW TABLES IN leaf").split() == ["leaf_alloc", "vesta_reservation", "vesta_segment_share"]  # no other table is needed
 
 
-@claim("the contract of counters holds: in our table, in Leaf's own, in tinyid's own of any name")
+@claim("the contract of counters holds in our table, in Leaf's and in tinyid's, under any name")
 def _():
     db.sql(LEAF % "leaf_of_leaf" + ";" + TINYID % "tiny_id_info" + ";" + TINYID % "counters_of_ours")
     for table in ("-", "leaf_of_leaf", "tiny_id_info", "counters_of_ours"):
         contract(COUNTERS, (uri("owner:o"), table), 16)
 
 
-@claim("the contract of reservations holds, beside our table, Leaf's own and tinyid's own")
+@claim("the contract of reservations holds with our table, Leaf's and tinyid's")
 def _():
     for table in ("-", "leaf_of_leaf", "tiny_id_info"):
         contract(RESERVATIONS, (uri("owner:o"), table), 7)
 
 
-@claim("a table of other columns is said to be that")
+@claim("a table with other columns is reported as such")
 def _():
     db.sql("CREATE TABLE leaf.other (biz_tag VARCHAR(20) PRIMARY KEY, max_id BIGINT, step INT)")
     with Caller(CALL, uri(), STORE_TABLE="other") as caller:
@@ -100,7 +101,7 @@ HOSTILE = [
 ]
 
 
-@claim("a row that no number may come from is refused by name, and left as it is")
+@claim("a row with unusable values is refused with the tag's name, and is not changed")
 def _():
     for change, step, part in HOSTILE:
         row("hostile")
@@ -132,7 +133,7 @@ def _():
         has(caller.ask("take wide 5", "REFUSED")["text"], "has tag 'wide' twice: make biz_tag its primary key")
 
 
-@claim("tinyid's share of a counter comes with each range; one that is none is refused by name")
+@claim("tinyid's share of a counter is part of each range, and an invalid share is refused")
 def _():
     with Caller(CALL, uri(), STORE_TABLE="tiny_id_info") as caller:
         def tiny(change):
@@ -151,7 +152,7 @@ def _():
             has(caller.ask("take test 5", "REFUSED")["text"], "'test'", part)
 
 
-@claim("a take from tinyid's table sets update_time as tinyid does; a step that is NULL, which its DDL allows, is the default 0")
+@claim("a take from tinyid's table sets update_time as tinyid does, and a NULL step is its default 0")
 def _():
     with Caller(CALL, uri(), STORE_TABLE="tiny_id_info") as caller:
         db.sql("REPLACE INTO leaf.tiny_id_info (biz_type, max_id, step) VALUES ('test', 0, NULL)")
@@ -162,7 +163,7 @@ def _():
         assert got["unusable"] == 0, got
 
 
-@claim("a table of an engine that is not durable is read, and no number is taken from it or added to it")
+@claim("a table with an engine that is not durable can be read, but no number is taken from it or added to it")
 def _():
     db.sql(LEAF % "unsafe")
     row("a", table="unsafe")
@@ -180,7 +181,7 @@ def _():
         assert took(caller.ask("take a 5", "OK")) == (1, 6)
 
 
-@claim("a collation that folds takes no tag for another")
+@claim("a case-insensitive collation does not make two tags equal")
 def _():
     row("Orders", 500, table="leaf_of_leaf")
     row("spaced ", 500, table="leaf_of_leaf")
@@ -193,7 +194,7 @@ def _():
         assert took(caller.ask("take Orders 5", "OK")) == (500, 505)
 
 
-@claim("rows whose tag has no name of a tag are passed over, counted, and one is named")
+@claim("rows whose name is not a valid tag are skipped and counted, and one is named")
 def _():
     for tag in ("it\\'s", "x" * 65, "", "\xe4"):
         row(tag)
@@ -203,7 +204,7 @@ def _():
     db.sql("DELETE FROM leaf.leaf_alloc WHERE biz_tag IN ('it\\'s', '%s', '', '\xe4')" % ("x" * 65))
 
 
-@claim("a server that is read-only is no primary, and is one again later")
+@claim("a read-only server is refused until it is writable again")
 def _():
     row("readonly")
     db.sql("SET GLOBAL read_only = 1")
@@ -222,7 +223,7 @@ def _():
     assert stands_at("readonly") == 6
 
 
-@claim("a row that somebody keeps locked: not done, soon, and done later")
+@claim("a locked row: the write is not done before the deadline, and succeeds later")
 def _():
     row("locked")
     session = db.session()
@@ -236,7 +237,7 @@ def _():
         assert took(caller.ask("take locked 0", "OK")) == (1, 11)
 
 
-@claim("a deadlock that the server ends: not done, and done later")
+@claim("a deadlock that the server resolves: the write is not done, and succeeds later")
 def _():
     row("dead")
     db.sql("CREATE TRIGGER leaf.dead BEFORE UPDATE ON leaf.leaf_alloc FOR EACH ROW"
@@ -256,7 +257,7 @@ def slow_writes(seconds):
 WRITING = "SELECT id FROM information_schema.processlist WHERE info LIKE 'UPDATE `leaf_alloc` %'"
 
 
-@claim("killed within its write: unknown, and not done; an answer that is lost: unknown, and done, and its numbers are nobody's")
+@claim("a connection killed during its write: unknown and not done; a lost reply: unknown and done, and its numbers are lost")
 def _():
     row("severed")
     proxy = Proxy(db.port)
@@ -279,7 +280,7 @@ def _():
         assert took(caller.ask("take severed 5", "OK")) == (6, 11)
 
 
-@claim("an answer to a reserve that is lost: unknown, and asked again under its token the same number; so for its commit")
+@claim("after a lost reply, a repeated reserve or commit with the same token returns the same number")
 def _():
     row("lost", 1)
     proxy = Proxy(db.port)
@@ -303,7 +304,7 @@ def _():
         assert stands_at("lost") == 3
 
 
-@claim("a counter that went back reserves no number twice; a table that is missing, a share that is none alone are named")
+@claim("a counter that went back reserves no number twice, and a missing table and a shared counter are reported")
 def _():
     row("back", 1)
     with Caller(CALL, uri("owner:o")) as caller:
@@ -325,7 +326,7 @@ def _():
         has(caller.ask("reserve half 1 3600000", "REFUSED")["text"], "a delta of 2", "in a single database")
 
 
-@claim("a server that stands still: a call ends at its deadline")
+@claim("a server that stops: a call ends at its deadline")
 def _():
     row("stopped")
     with taker(call_ms=HASTY_MS) as caller:
@@ -340,7 +341,7 @@ def _():
         caller.settle("take stopped 5")
 
 
-@claim("a ticket server's table says where it stands, and by which increment and offset; nothing is taken from it")
+@claim("a ticket server's table shows its next number, increment and offset, and nothing is taken from it")
 def _():
     db.sql("CREATE TABLE leaf.Tickets64 (`id` bigint(20) unsigned NOT NULL auto_increment, `stub` char(1) NOT NULL default '',"
            "PRIMARY KEY (`id`), UNIQUE KEY `stub` (`stub`)) ENGINE=MyISAM")
@@ -375,7 +376,7 @@ def taken_by_us(ranges, table, tag, count, step):
 
 
 def taken_by_leaf(ranges, tag, count):
-    """IDAllocMapper's statements, in one transaction of one session."""
+    """Runs the statements of Leaf's IDAllocMapper, in one transaction of one session."""
     session = db.session()
     for _ in range(count):
         session.stdin.write("BEGIN; UPDATE leaf.leaf_alloc SET max_id = max_id + step WHERE biz_tag = '%s';"
@@ -386,7 +387,8 @@ def taken_by_leaf(ranges, tag, count):
 
 
 def taken_by_tinyid(ranges, tag, count):
-    """DbSegmentIdServiceImpl: read committed, and an update by version, tried again where another came first."""
+    """Runs the statements of tinyid's DbSegmentIdServiceImpl: read committed, and an update by version, repeated after
+    a conflict."""
     session = db.session()
     session.stdin.write("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;\n")
     while count:
@@ -401,7 +403,7 @@ def taken_by_tinyid(ranges, tag, count):
 
 
 def side_by_side(*takers):
-    """All of them at once; what they took, in order: it must lie end to end."""
+    """Runs all takers at once.  Returns their ranges in order.  They must be consecutive."""
     ranges, threads = [], []
     for function, *args in takers:
         threads.append(threading.Thread(target=function, args=(ranges, *args)))
@@ -415,7 +417,7 @@ def side_by_side(*takers):
     return ranges
 
 
-@claim("beside a server of Leaf's on the same row: no number twice, none left out")
+@claim("next to a Leaf server on the same row, no number is taken twice or skipped")
 def _():
     row("shared", 1, 7)
     ranges = side_by_side((taken_by_leaf, "shared", 150), (taken_by_leaf, "shared", 150), (taken_by_us, "leaf_alloc", "shared", 150, 3),
@@ -423,7 +425,7 @@ def _():
     assert ranges[0][0] == 1 and ranges[-1][1] == stands_at("shared") == 1 + 7 * 450 + 3 * 150
 
 
-@claim("beside a server of tinyid's on the same row: no number twice, none left out")
+@claim("next to a tinyid server on the same row, no number is taken twice or skipped")
 def _():
     db.sql("REPLACE INTO leaf.tiny_id_info (biz_type, max_id, step) VALUES ('shared', 0, 7)")
     ranges = side_by_side((taken_by_tinyid, "shared", 60), (taken_by_tinyid, "shared", 60), (taken_by_us, "tiny_id_info", "shared", 60, 3))

@@ -1,5 +1,5 @@
-/* reservations.c -- what every store that reserves numbers promises of them, asked of a real one:
- * store_reservations URI [TABLE [PART OF A CLAIM]]; TABLE "-": the store's own.  Each case has a tag of its own. */
+/* reservations.c -- tests a store's reservations against the contract in store.h: store_reservations URI [TABLE [PART
+ * OF A CLAIM]].  TABLE "-" is the store's default table.  Each case uses its own tag. */
 #include "os/random.h"
 #include "tagged.h"
 
@@ -12,7 +12,7 @@ static struct vs_reservation drawn(void) {
     return one;
 }
 
-/* Under the token that stands there; what another's write stood in the way of is asked again. */
+/* Repeats a call that conflicted with another write. */
 static enum vs_outcome reserve(struct vs_store *store, struct vs_reservation *one, int64_t hold_ms) {
     one->hold_ms = hold_ms;
     do
@@ -22,7 +22,8 @@ static enum vs_outcome reserve(struct vs_store *store, struct vs_reservation *on
     return reply.outcome;
 }
 
-static bool was_unknown; /* the last settle came by a later try, which may be refused what the first one did */
+static bool was_unknown; /* the last settle was repeated after UNKNOWN, so a refusal may mean that the first attempt was
+                            done */
 
 static enum vs_outcome settle(struct vs_store *store, const struct vs_reservation *one, bool commit) {
     was_unknown = false;
@@ -33,7 +34,7 @@ static enum vs_outcome settle(struct vs_store *store, const struct vs_reservatio
     }
 }
 
-/* Reserves under a new token; the number must be that. */
+/* Reserves under a new token, and requires this number. */
 #define RESERVES(one, hold_ms, want)                                                                                   \
     do {                                                                                                               \
         (one) = drawn();                                                                                               \
@@ -60,7 +61,7 @@ static void the_lowest_that_is_free_comes_first(void) {
     IS(settle(store, &b, true), VS_STORE_OK);
     IS(settle(store, &c, false), VS_STORE_OK);
     RESERVES(c, LONG_MS, 3);
-    RESERVES(a, LONG_MS, 5); /* what is committed never comes again */
+    RESERVES(a, LONG_MS, 5); /* a committed number is never reserved again */
     store->backend->close(store);
 }
 
@@ -69,7 +70,7 @@ static void what_ran_out_is_given_again(void) {
     struct vs_reservation a, b;
     RESERVES(a, 1, 10);
     usleep(20000);
-    IS(settle(store, &a, true), VS_STORE_OK); /* nobody else had it meanwhile */
+    IS(settle(store, &a, true), VS_STORE_OK); /* no other token has reserved it since */
     RESERVES(a, 1, 11);
     usleep(20000);
     RESERVES(b, LONG_MS, 11);
@@ -138,7 +139,7 @@ static void tags_are_apart(void) {
     store->backend->close(store);
     store = fresh(100);
     same = (struct vs_reservation){.token = {a.token[0], a.token[1]}};
-    IS(reserve(store, &same, LONG_MS), VS_STORE_OK); /* another tag's token is none of this one's */
+    IS(reserve(store, &same, LONG_MS), VS_STORE_OK); /* the same token under another tag is independent */
     CHECK_EQ_U64(same.number, 100);
     IS(settle(store, &a, true), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "was never reserved");
@@ -174,14 +175,14 @@ static struct crowd {
     _Atomic size_t used;
     struct attempt {
         struct vs_reservation one;
-        _Atomic int how; /* 0: it is being reserved; or one of these */
+        _Atomic int how; /* 0: being reserved; else one of: */
 #define HELD 1
 #define COMMITTING 2
 #define COMMITTED 3
     } attempt[ATTEMPTS_MAX];
 } * crowd;
 
-/* A third is committed, a third cancelled, the others left; each step is noted before it is asked. */
+/* Commits a third of the numbers, cancels a third, and leaves the rest.  Notes each step before it is requested. */
 static void reserve_until_killed(uint64_t dice) {
     struct vs_store *store = opened();
     for (size_t at; (at = atomic_fetch_add(&crowd->used, 1)) < ATTEMPTS_MAX;) {
@@ -196,13 +197,14 @@ static void reserve_until_killed(uint64_t dice) {
             if (way == 0) atomic_store(&attempt->how, COMMITTED);
         } else if (way < 2) {
             CHECK_HAS(reply.text, "reserved again");
-            CHECK(was_unknown || reply.store_ms >= held_until_ms); /* a slow machine: it had run out */
+            CHECK(was_unknown || reply.store_ms >= held_until_ms); /* on a slow machine, the reservation may have
+                                                                      expired */
         }
         if (atomic_load(&check_failures)) return;
     }
 }
 
-/* What was asked of a killed one's number is asked again under its token; then who holds what is known. */
+/* Repeats the last request of a killed process under its token, so that the state of its number becomes known. */
 static void count_committed(struct vs_store *store) {
     size_t used = atomic_load(&crowd->used);
     for (size_t i = 0; i < used && i < ATTEMPTS_MAX; i++) {
@@ -216,7 +218,7 @@ static void count_committed(struct vs_store *store) {
     }
 }
 
-/* Every number that is free by now, and then one more, which nobody had. */
+/* Reserves all free numbers, and then a new one. */
 static void commit_the_rest(struct vs_store *store, uint64_t first_new) {
     for (;;) {
         struct vs_reservation one = drawn();
@@ -259,29 +261,30 @@ static void no_gap_and_none_twice(void) {
         for (int i = 0; i < KEEPERS; i++)
             reap(pids[i], true);
     }
-    usleep(350000); /* by then all that is still held has run out */
+    usleep(350000); /* all remaining reservations have expired by then */
     count_committed(store);
     uint64_t next = next_of_counter(store);
     size_t before = atomic_load(&tally->used);
     commit_the_rest(store, next);
     printf("# %zu attempts, %zu committed by the killed, %" PRIu64 " numbers\n", atomic_load(&crowd->used), before,
            next);
-    check_tally(10); /* none twice */
+    check_tally(10); /* no number twice */
     CHECK_EQ_U64(atomic_load(&tally->used), next);
     CHECK_EQ_U64(tally->ids[0], 1);
-    CHECK_EQ_U64(tally->ids[next - 1], next); /* and so none is missing */
+    CHECK_EQ_U64(tally->ids[next - 1], next); /* and no number is missing */
     munmap(crowd, sizeof *crowd);
     store->backend->close(store);
 }
 
 static const struct check_case cases[] = {
-    {"the lowest number that is free again comes first, else the counter's next", the_lowest_that_is_free_comes_first},
-    {"what ran out may be committed until it is given again, and then is refused by name", what_ran_out_is_given_again},
-    {"asked again under its token it is the same number, and is settled the same way", asked_again_it_is_the_same},
-    {"a stranger's token settles nothing, nor does a number that nobody reserved", a_stranger_settles_nothing},
-    {"tags are apart, also under one token", tags_are_apart},
-    {"at 2^63 - 1 there is no next", the_end_is_an_end},
-    {"reservers killed: no gap among the committed numbers, and none twice", no_gap_and_none_twice},
+    {"the lowest free number is reserved first, else the counter's next", the_lowest_that_is_free_comes_first},
+    {"an expired reservation can be committed until its number is reserved again, and then is refused",
+     what_ran_out_is_given_again},
+    {"a repeated request under the same token returns the same number and the same result", asked_again_it_is_the_same},
+    {"an unknown token settles nothing, and neither does a number that was never reserved", a_stranger_settles_nothing},
+    {"tags are independent, even under the same token", tags_are_apart},
+    {"after 2^63 - 1 there is no next number", the_end_is_an_end},
+    {"after reservers were killed, committed numbers have no gap and no duplicate", no_gap_and_none_twice},
 };
 
 int main(int argc, char **argv) {

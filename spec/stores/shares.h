@@ -1,4 +1,4 @@
-/* shares.h -- of the contract of counters: a database remembers which share of a counter's numbers is its own. */
+/* shares.h -- part of the tests of counters: a database remembers its share of a counter's numbers. */
 #ifndef SPEC_SHARES_H
 #define SPEC_SHARES_H
 
@@ -21,20 +21,21 @@ static void a_share_is_remembered(void) {
         CHECK_HAS(reply.text, "number 2 of 3 stores");
         CHECK_HAS(reply.text, "now number 1 of 3");
         IS(share(store, tag_name, 2, 0), VS_STORE_REFUSED);
-        IS(share(store, tag_name, 1, 0), VS_STORE_REFUSED); /* named alone */
+        IS(share(store, tag_name, 1, 0), VS_STORE_REFUSED); /* listed alone */
         CHECK_HAS(reply.text, "number 2 of 3 stores");
         CHECK_HAS(reply.text, "missing are number 0, 1");
         IS(share(store, tag_name, 3, 2), VS_STORE_OK);
         snprintf(first, sizeof first, "%s", tag_name);
         store->backend->close(store);
         store = fresh(1);
-        IS(share(store, tag_name, 3, 0), VS_STORE_OK); /* another tag's is its own */
+        IS(share(store, tag_name, 3, 0), VS_STORE_OK); /* another tag has its own share */
         IS(share(store, first, 3, 2), VS_STORE_OK);
         store->backend->close(store);
         store = fresh(1);
         IS(share(store, tag_name, 1, 0), VS_STORE_OK);
         IS(share(store, tag_name, 1, 0), VS_STORE_OK);
-        IS(share(store, tag_name, 2, 0), VS_STORE_REFUSED); /* who named it alone may have issued the others' numbers */
+        IS(share(store, tag_name, 2, 0),
+           VS_STORE_REFUSED); /* as the only listed database, it may have issued the others' numbers */
         CHECK_HAS(reply.text, "number 0 of 1 stores");
         IS(share(store, "nobody", 3, 2), VS_STORE_REFUSED);
         IS(share(store, "'; DROP", 3, 2), VS_STORE_REFUSED);

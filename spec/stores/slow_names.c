@@ -1,5 +1,5 @@
-/* slow_names.c -- LD_PRELOAD: looking up a name that ends in .slow takes half a minute, as it does where the servers of
- * names do not answer, and then finds 127.0.0.1. */
+/* slow_names.c -- LD_PRELOAD: looking up a name that ends in .slow takes half a minute, as with unreachable name
+ * servers, and then returns 127.0.0.1. */
 #include <dlfcn.h>
 #include <netdb.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-"""sqlite.py -- the sqlite: store: the contract, and its hard days.  sqlite.py STORE_CONTRACT STORE_CALL STORE_COUNTERS STORE_RESERVATIONS"""
+"""sqlite.py -- tests the sqlite: store: the contract, and faults.  sqlite.py STORE_CONTRACT STORE_CALL STORE_COUNTERS
+STORE_RESERVATIONS"""
 import os
 import sqlite3
 import stat
@@ -21,7 +22,7 @@ def place():
 
 
 def fresh(path, **kw):
-    """A namespace with number 7 at version 1; the caller that made it."""
+    """Creates a namespace with worker id 7 at version 1.  Returns the caller that made it."""
     caller = Caller(CALL, "sqlite:" + path, **kw)
     caller.ask("make 5 77", "OK")
     caller.ask("swap 7 0 10", "OK")
@@ -40,7 +41,7 @@ def refused_to_open(uri):
     return done.stderr
 
 
-@claim("the contract holds, on a disk in memory and in write-ahead mode alike")
+@claim("the contract holds on a disk in memory and in write-ahead mode")
 def _():
     contract(CONTRACT, "sqlite:" + place(), 17)
     path = place()
@@ -49,7 +50,7 @@ def _():
     contract(CONTRACT, "sqlite:" + path, 17)
 
 
-@claim("the contract of counters holds, in leaf_alloc and in a table of any other name")
+@claim("the contract of counters holds, in leaf_alloc and in a table of another name")
 def _():
     contract(COUNTERS, "sqlite:" + place(), 16)
     contract(COUNTERS, ("sqlite:" + place(), "order$counters"), 16)
@@ -88,7 +89,7 @@ HOSTILE_COUNTERS = [
 ]
 
 
-@claim("a counter's row that no number may come from is refused by name, and left as it is")
+@claim("a counter's row with unusable values is refused with the tag's name, and is not changed")
 def _():
     for what, order, part in HOSTILE_COUNTERS:
         path = place()
@@ -106,7 +107,7 @@ def _():
         assert (got["from"], got["to"], got["step"]) == (1, 6, 0), got
 
 
-@claim("rows whose tag has no name of a tag are passed over, counted, and one is named")
+@claim("rows whose name is not a valid tag are skipped and counted, and one is named")
 def _():
     path = place()
     with Caller(CALL, "sqlite:" + path) as caller:
@@ -124,14 +125,14 @@ def _():
                 has(caller.ask(order, "REFUSED")["text"], "'spoilt' cannot be used", part)
 
 
-@claim("somebody who keeps the file locked: a counter's write is not done, at the deadline, and done later")
+@claim("a locked file: a counter's write is not done before the deadline, and succeeds later")
 def _():
     path = place()
     with Caller(CALL, "sqlite:" + path, call_ms=HASTY_MS) as caller:
         caller.ask("add orders 1 10", "OK")
         db = sqlite3.connect(path, isolation_level=None)
         db.execute("BEGIN")
-        db.execute("SELECT * FROM leaf_alloc").fetchall()  # a reader: only the commit meets it
+        db.execute("SELECT * FROM leaf_alloc").fetchall()  # a reader only blocks the commit
         for order in ("take orders 5", "untake orders 1 2", "add other 1 10", "step orders 5"):
             caller.ask(order, "DOWN", "CONFLICT")
         db.execute("ROLLBACK")
@@ -140,7 +141,7 @@ def _():
         assert (got["from"], got["to"]) == (1, 11), got
 
 
-@claim("the file is made for its owner alone, in a folder that is made too, and marked as ours")
+@claim("the file is created for its owner only, in a folder that is also created, and marked as vesta's")
 def _():
     path = place()
     fresh(path).__exit__()
@@ -150,7 +151,7 @@ def _():
     db.close()
 
 
-@claim("a database of another program, of a newer vesta, or no database at all is refused and left alone")
+@claim("a database of another program or of a newer vesta, or a file that is no database, is refused and not changed")
 def _():
     path = place()
     fresh(path).__exit__()
@@ -172,7 +173,7 @@ def _():
             assert file.read() == text
 
 
-@claim("somebody who keeps it locked: not done, at the deadline, and done later")
+@claim("a locked file: a call is not done before the deadline, and succeeds later")
 def _():
     path = place()
     with fresh(path, call_ms=HASTY_MS) as caller:
@@ -183,7 +184,7 @@ def _():
         db.execute("ROLLBACK")
         assert caller.ask("read 7", "OK")["until"] == 10
         db.execute("BEGIN")
-        db.execute("SELECT * FROM vesta_lease").fetchall()  # a reader: only the commit meets it
+        db.execute("SELECT * FROM vesta_lease").fetchall()  # a reader only blocks the commit
         caller.ask("swap 7 1 20", "DOWN")
         db.execute("ROLLBACK")
         db.close()
@@ -204,7 +205,7 @@ HOSTILE = [
 ]
 
 
-@claim("a row that is damaged, foreign or newer is refused and never overwritten")
+@claim("a damaged, foreign or newer row is refused and never overwritten")
 def _():
     for what, part in HOSTILE:
         path = place()
@@ -219,7 +220,7 @@ def _():
                 assert file.read() == before
 
 
-@claim("a namespace's row that is damaged")
+@claim("a damaged namespace row is refused")
 def _():
     for what in ("record = substr(record, 1, 40)", "ver = 3"):
         path = place()
@@ -229,7 +230,7 @@ def _():
                 caller.ask(order, "REFUSED")
 
 
-@claim("tables that are gone, or of another shape, are no silent new store")
+@claim("missing tables and tables of another shape are refused, and not created again")
 def _():
     for statement in ("DROP TABLE vesta_lease", "ALTER TABLE vesta_lease RENAME COLUMN ver TO v",
                       "ALTER TABLE vesta_namespace RENAME TO other"):
@@ -239,19 +240,19 @@ def _():
             caller.ask("swap 7 1 20", "REFUSED")
 
 
-@claim("a file that was removed is another store, for whoever knew it")
+@claim("a file that was removed is detected as another store")
 def _():
     path = place()
     with fresh(path) as caller:
         os.unlink(path)
-        caller.ask("swap 7 1 20", "REFUSED")  # it is opened, never made, by a call
+        caller.ask("swap 7 1 20", "REFUSED")  # a call opens the file but never creates it
         with Caller(CALL, "sqlite:" + path) as other:
             other.ask("make 5 78", "OK")
         caller.ask("swap 7 1 20", "MOVED")
         caller.ask("swap 7 0 20", "MOVED")
 
 
-@claim("paths that cannot be are said when it is opened")
+@claim("invalid paths are refused at open")
 def _():
     has(refused_to_open("sqlite:relative.db"), "absolute path")
     has(refused_to_open("sqlite:"), "absolute path")
@@ -266,7 +267,7 @@ def _():
     has(refused_to_open("sqlite:" + path + ".fifo"), "not a regular file")
 
 
-@claim("a disk that is full keeps the old record, and it goes on by itself")
+@claim("on a full disk the old record is kept, and the store recovers by itself")
 def _():
     disk = os.path.join(box.name, "disk")
     os.mkdir(disk)
@@ -290,7 +291,7 @@ def _():
         subprocess.run(["umount", disk], check=True)
 
 
-@claim("a file that may be read and not written is refused")
+@claim("a file that can be read but not written is refused")
 def _():
     if os.geteuid() != 0:
         print("# not shown: a file that may not be written (needs root)")
@@ -303,7 +304,7 @@ def _():
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CALL, "sqlite:" + path, "orders"],
                           input="ns\nswap 7 1 20\n", capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "Permission denied" in done.stderr, done
-    os.chmod(path, 0o666)  # the file, not its folder: no journal can be made
+    os.chmod(path, 0o666)  # the file is writable, but not its folder, so no journal can be created
     done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", CALL, "sqlite:" + path, "orders"],
                           input="ns\nswap 7 1 20\n", capture_output=True, text=True, timeout=60)
     assert "OK" not in done.stdout.splitlines()[1].split(), done

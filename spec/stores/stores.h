@@ -1,4 +1,4 @@
-/* stores.h -- a store in the hands of a program of these specs, which ends where it cannot be opened. */
+/* stores.h -- opens a store for the programs of these tests, and exits if that fails. */
 #ifndef SPEC_STORES_H
 #define SPEC_STORES_H
 
@@ -12,7 +12,7 @@ __attribute__((unused)) static const char *outcome_name(enum vs_outcome outcome)
     return names[outcome];
 }
 
-#define PATIENT_MS 20000 /* where no deadline is shown: a busy machine is no silent store */
+#define PATIENT_MS 20000 /* for calls without a visible deadline, because a busy machine is no silent store */
 
 __attribute__((unused)) static struct vs_store *open_store(const char *uri, const char *ns, int64_t call_ms_max) {
     struct vesta_error err = {.text = ""};

@@ -1,5 +1,5 @@
-/* tagged.h -- what the contracts of counters and of reservations share: PROGRAM URI [TABLE [PART OF A CLAIM]], where
- * TABLE "-" is the store's own, and a tag for each case. */
+/* tagged.h -- shared by the tests of counters and of reservations: PROGRAM URI [TABLE [PART OF A CLAIM]].  TABLE "-" is
+ * the store's default table.  Each case has its own tag. */
 #ifndef SPEC_TAGGED_H
 #define SPEC_TAGGED_H
 
@@ -7,7 +7,7 @@
 #include "stores.h"
 
 static const char *uri, *table;
-static char tag_name[64]; /* of the case */
+static char tag_name[64]; /* the current case's tag */
 
 #define IS(call, want)                                                                                                 \
     do {                                                                                                               \
@@ -19,7 +19,7 @@ static struct vs_store *opened(void) {
     return open_store(uri, "counters", PATIENT_MS);
 }
 
-/* A tag that nobody had, whose first number is `from`, with a step of 10. */
+/* Creates a new tag whose first number is `from`, with a step of 10. */
 static struct vs_store *fresh(uint64_t from) {
     static int turn;
     snprintf(tag_name, sizeof tag_name, "case.%d-%d", (int)getpid(), turn++);

@@ -1,5 +1,6 @@
-/* unsent.c -- LD_PRELOAD: ZooKeeper's client says that it could not send what it has noted, as it does where memory
- * ends in between.  The file $UNSENT names whose gets and multis: "get", "multi"; none, if it is not there. */
+/* unsent.c -- LD_PRELOAD: ZooKeeper's client library reports that it could not send a request that it has registered,
+ * as if memory ran out.  The file $UNSENT selects the requests: "get" or "multi".  Without the file, all requests are
+ * sent. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>

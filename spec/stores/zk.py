@@ -1,4 +1,5 @@
-"""zk.py -- the zk: store on a real ZooKeeper: the contract, and its hard days.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW STORE_COUNTERS"""
+"""zk.py -- tests the zk: store on a real ZooKeeper: the contract, and faults.  zk.py STORE_CONTRACT STORE_CALL ZK_RAW
+STORE_COUNTERS"""
 import http.server
 import os
 import signal
@@ -20,7 +21,8 @@ def uri(user="me:se%2Fcret@", port=None, root="/vesta", more=""):
 
 
 def is_write(data):
-    """Only a write names the incarnation's node; a request comes in one piece, its length before it."""
+    """Whether a request is a write: only a write contains the path of the incarnation's node.  A request comes in one
+    piece, after its length."""
     return b"/i-" in data
 
 
@@ -30,18 +32,18 @@ def raw(what, path, text="", auth="me:se/cret", ok=True):
     return done.stdout
 
 
-HASTY_MS = 800  # the deadline where one is shown
+HASTY_MS = 800  # short, because these cases wait for the deadline
 
 
 def fresh(ns, where=None, **kw):
-    """A namespace with number 7 at version 1; the caller that made it."""
+    """Creates a namespace with worker id 7 at version 1.  Returns the caller that made it."""
     caller = Caller(CALL, where or uri(), ns, **kw)
     caller.ask("make 5 77", "OK")
     caller.ask("swap 7 0 10", "OK")
     return caller
 
 
-@claim("without a root it is refused with a sentence that names the way out, and makes none")
+@claim("without a root, the store is refused with the command that creates it, and creates none")
 def _():
     with Caller(CALL, uri()) as caller:
         for order in ("ns", "read 7", "list", "make 5 77", "swap 7 0 10"):
@@ -49,13 +51,13 @@ def _():
     assert subprocess.run([RAW, "127.0.0.1:%d" % zk.port, "-", "get", "/vesta"], capture_output=True).returncode != 0
 
 
-@claim("init wants somebody to belong to, or the word that anyone may write")
+@claim("init needs a user for the ACL, or acl=open")
 def _():
     with Caller(CALL, uri("")) as caller:
         has(caller.ask("init", "REFUSED")["text"], "acl=open")
     with Caller(CALL, uri()) as caller:
         caller.ask("init", "OK")
-        caller.ask("init", "OK")  # again changes nothing
+        caller.ask("init", "OK")  # a second time, it changes nothing
     with Caller(CALL, uri(root="/deep/in/vesta")) as caller:
         caller.ask("init", "OK")
         caller.ask("ns", "OK")
@@ -66,12 +68,12 @@ def _():
     contract(CONTRACT, uri(), 17)
 
 
-@claim("the contract holds where anyone may write, if the URI says so")
+@claim("the contract holds with acl=open")
 def _():
     contract(CONTRACT, uri("", root="/open", more="?acl=open"), 17)
 
 
-@claim("the contract of counters holds, where anyone may write alike")
+@claim("the contract of counters holds, also with acl=open")
 def _():
     contract(COUNTERS, uri(), 16)
     contract(COUNTERS, uri("", root="/open", more="?acl=open"), 16)
@@ -81,12 +83,12 @@ def took(got):
     return got["from"], got["to"]
 
 
-@claim("a counter's answer that is lost: unknown, and done, and its numbers are nobody's; a request that is lost: not done")
+@claim("a counter's lost reply: unknown, done, and its numbers are lost; a lost request: not done")
 def _():
     proxy = Proxy(zk.port)
 
     def is_take(data):
-        return b"vesta counter" in data  # only a write brings a text
+        return b"vesta counter" in data  # only a write contains a text
 
     with Caller(CALL, uri(port=proxy.port)) as caller:
         caller.ask("add lost 1 10", "OK")
@@ -101,7 +103,7 @@ def _():
         assert took(caller.settle("take lost 5")) == (21, 26)
 
 
-@claim("a tag's node that is damaged, another's or open to anyone is refused and left as it is")
+@claim("a tag's node that is damaged, another tag's, or writable by anyone is refused and not changed")
 def _():
     with Caller(CALL, uri()) as caller:
         caller.ask("add hostile 1 10", "OK")
@@ -122,7 +124,7 @@ def _():
         has(caller.ask("take hostile 0", "REFUSED")["text"], "anyone may write")
 
 
-@claim("whoever is somebody else is not authorized, and no password is told")
+@claim("another user is not authorized, and the error does not show the password")
 def _():
     fresh("mine").__exit__()
     for user in ("me:wr0ng@", "other:se%2Fcret@", ""):
@@ -133,7 +135,7 @@ def _():
                 assert "wr0ng" not in text and "cret" not in text
 
 
-@claim("a node that anyone may write is refused, the root and the namespace's alike, unless the URI says so")
+@claim("a root or namespace node that anyone may write is refused, unless the URI has acl=open")
 def _():
     with Caller(CALL, uri(root="/opened")) as caller:
         caller.ask("init", "OK")
@@ -150,14 +152,14 @@ def _():
         caller.ask("ns", "OK")
 
 
-@claim("an answer that is lost: unknown, and it was done")
+@claim("a lost reply: the outcome is unknown, and the write was done")
 def _():
     proxy = Proxy(zk.port)
     fresh("lost").__exit__()
     with Caller(CALL, uri(port=proxy.port), "lost") as caller:
         caller.ask("ns", "OK")
         caller.ask("swap 7 1 20", "OK")
-        proxy.at, proxy.lose_answers = is_write, True  # it looks first: that answer comes
+        proxy.at, proxy.lose_answers = is_write, True  # the write reads first, and that reply arrives
         caller.ask("swap 7 2 30", "UNKNOWN")
         proxy.heal()
         got = caller.settle("read 7")
@@ -166,7 +168,7 @@ def _():
         caller.ask("swap 7 3 40", "OK")
 
 
-@claim("a request that is lost: unknown, and it was not done")
+@claim("a lost request: the outcome is unknown, and the write was not done")
 def _():
     proxy = Proxy(zk.port)
     fresh("lost2").__exit__()
@@ -181,7 +183,7 @@ def _():
         caller.ask("swap 7 2 30", "OK")
 
 
-@claim("a connection that breaks is made again, in the same session")
+@claim("a broken connection is opened again, in the same session")
 def _():
     proxy = Proxy(zk.port)
     fresh("broken").__exit__()
@@ -194,14 +196,14 @@ def _():
             caller.ask("swap 7 %d 20" % ver, "OK")
 
 
-@claim("a server that stands still: a call ends at its deadline, what it had heard may be done later, and a late answer hurts nobody")
+@claim("a server that stops: a call ends at its deadline, requests that it received may be done later, and a late reply does no harm")
 def _():
     with fresh("stopped", call_ms=HASTY_MS) as caller:
         zk.pause()
         try:
             for order in ("read 7", "swap 7 1 20", "ns", "list", "read 7"):
                 caller.ask(order, "DOWN")
-                # a write is not even sent where the look before it found no answer
+                # a write is not sent if the read before it got no reply
         finally:
             zk.go_on()
         got = caller.settle("read 7")
@@ -209,7 +211,7 @@ def _():
         caller.settle("swap 7 1 20")
 
 
-@claim("closed while its server stands still and a write is under way: it ends, and does not crash")
+@claim("a store that is closed while its server stops during a write ends without a crash")
 def _():
     proxy = Proxy(zk.port)
     fresh("closing").__exit__()
@@ -220,7 +222,7 @@ def _():
         caller.ask("swap 7 2 20", "UNKNOWN")
 
 
-@claim("a write that was given up may arrive later: it is then seen, and no late answer is taken for another's")
+@claim("an abandoned write may be done later: then it is detected, and no late reply is taken for another call's")
 def _():
     proxy = Proxy(zk.port)
     fresh("late").__exit__()
@@ -237,18 +239,18 @@ def _():
         caller.ask("swap 7 3 30", "OK")
 
 
-@claim("a session that has expired is opened again, and a swap goes on as if nothing were")
+@claim("an expired session is opened again, and the next swap succeeds")
 def _():
     with fresh("expired") as caller:
         caller.process.send_signal(signal.SIGSTOP)
-        time.sleep(7)  # the session lives 4 s
+        time.sleep(7)  # a session lives 4 s
         caller.process.send_signal(signal.SIGCONT)
         got = caller.settle("read 7")
         assert got["ver"] == 1, got
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("a server that is killed and started again: down meanwhile, nothing lost, and it goes on")
+@claim("a server that is killed and started again: calls are down in the meantime, nothing is lost, and the store recovers")
 def _():
     with fresh("restart", call_ms=HASTY_MS) as caller:
         zk.stop(signal.SIGKILL)
@@ -265,7 +267,7 @@ def changed(text, old, new):
     return text.replace(old, new)
 
 
-@claim("a record that is damaged, foreign or newer is refused and never overwritten")
+@claim("a damaged, foreign or newer record is refused and never overwritten")
 def _():
     with fresh("hostile") as caller:
         good = raw("get", "/vesta/hostile/w/0/7")
@@ -283,7 +285,7 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("the namespace's node: damaged, it is refused, and not overwritten")
+@claim("a damaged namespace node is refused and not overwritten")
 def _():
     with fresh("nsnode") as caller:
         good = raw("get", "/vesta/nsnode")
@@ -294,7 +296,7 @@ def _():
             assert raw("get", "/vesta/nsnode") == text
 
 
-@claim("nodes that are no records are not listed")
+@claim("nodes that are not records are not listed")
 def _():
     with fresh("others") as caller:
         for path in ("w/007", "w/abc", "w/-1", "w/99999999999999999999999", "w/0/007", "w/0/x", "w/0/999", "w/1", "x"):
@@ -302,7 +304,7 @@ def _():
         assert caller.ask("list", "OK")["count"] == 1
 
 
-@claim("a server without a majority, in read-only mode, and one that requires SASL are reported as that, with the remedy")
+@claim("a server without a majority, one in read-only mode, and one that requires SASL are reported with their remedy")
 def _():
     lone = ZooKeeper("initLimit=20\nsyncLimit=10\n" + "".join("server.%d=127.0.0.1:%d:%d\n" % (i, free_port(), free_port()) for i in (1, 2, 3)))
     sasl = ZooKeeper("sessionRequireClientSASLAuth=true\nauthProvider.sasl=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n")
@@ -320,7 +322,7 @@ def _():
         server.end()
 
 
-@claim("a store that was wiped and made again is another one, even where it looks the same")
+@claim("a store that was emptied and created again is detected as another one, even with the same content")
 def _():
     with fresh("wiped") as caller:
         was = caller.ask("ns", "OK")["incarnation"]
@@ -329,7 +331,7 @@ def _():
         raw("remove", "/vesta/wiped")
         caller.ask("swap 7 1 20", "MOVED")
         caller.ask("swap 8 0 20", "MOVED")
-        raw("put", "/vesta/wiped", text)  # by the book, from a copy
+        raw("put", "/vesta/wiped", text)  # restored from a copy
         for path, body in (("/" + tag, ""), ("/w", ""), ("/w/0", ""), ("/w/0/7", record)):
             raw("put", "/vesta/wiped" + path, body)
         caller.ask("swap 7 1 20", "MOVED")
@@ -337,14 +339,14 @@ def _():
         caller.ask("swap 7 1 20", "OK")
 
 
-@claim("what its client notes and then cannot send: the call ends, and what becomes of it later hurts nobody")
+@claim("a request that the client library registers but cannot send: the call ends, and a later completion does no harm")
 def _():
     told = zk.path("unsent")
     env = dict(LD_PRELOAD=os.path.join(os.path.dirname(os.path.abspath(CALL)), "..", "..", "unsent.so"), UNSENT=told,
                ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
     with fresh("unsent", **env) as caller:
         def is_written():
-            """What it was told of as not sent may still be done meanwhile."""
+            """A request that was reported as not sent may still be done."""
             return caller.ask("swap 7 %d 20" % caller.settle("read 7")["ver"], "OK", "CONFLICT")["outcome"] == "OK"
 
         for what, order, outcomes in (("get", "read 7", ("DOWN",)), ("get", "swap 7 1 20", ("DOWN",)), ("multi", "swap 7 %d 20", ("UNKNOWN", "DOWN"))) * 3:
@@ -357,7 +359,7 @@ def _():
             until(is_written, "a write")
 
 
-@claim("URIs that cannot be are said when it is opened")
+@claim("invalid URIs are refused at open")
 def _():
     for bad, part in (("zk:h/x", "no '//'"), ("zk://h", "does not name a node under /"), ("zk://h/", "does not name a node under /"),
                       ("zk://h/a//b", "does not name a node under /"), ("zk://h/a/../b", "does not name a node under /"),
@@ -369,7 +371,7 @@ def _():
         assert done.returncode == 2 and part in done.stderr, (bad, part, done.stderr)
 
 
-@claim("what is no ZooKeeper, or nothing at all, is said to be that, and not what its client makes of it")
+@claim("another program, or no server, is reported as such, not by the client library's error")
 def _():
     silent = socket.create_server(("127.0.0.1", 0))
     port = silent.getsockname()[1]
@@ -379,10 +381,10 @@ def _():
 
     def five(at):
         with Caller(CALL, uri(port=at), "nobody") as caller:
-            # the first calls and the later ones meet different states of the client
+            # the client library is in different states at the first and the later calls
             return [caller.ask("ns", "DOWN")["text"] for _ in range(5)]
 
-    with ThreadPoolExecutor() as pool:  # each waits for its deadline
+    with ThreadPoolExecutor() as pool:  # each call waits for its deadline
         for text in sum(pool.map(five, (port, web.server_port)), []):
             assert any(part in text for part in ("no server", "no reply", "was not open")), text
     web.shutdown()
@@ -390,7 +392,7 @@ def _():
         has(caller.ask("ns", "DOWN")["text"], "its host names cannot be resolved")
 
 
-@claim("a slash behind the path names the same node")
+@claim("a trailing slash in the path names the same node")
 def _():
     with Caller(CALL, uri(root="/vesta/"), "slash") as caller:
         caller.ask("make 5 77", "OK")
@@ -398,7 +400,7 @@ def _():
         assert caller.ask("ns", "OK")["ns_ver"] == 1
 
 
-@claim("the secret may stand in a file")
+@claim("the secret can be in a file")
 def _():
     path = zk.path("secret")
     with open(path, "w") as file:
@@ -409,18 +411,18 @@ def _():
         assert caller.ask("ns", "OK")["ns_ver"] == 1
 
 
-@claim("several servers: one that is not there is passed over")
+@claim("of several servers, an unreachable one is skipped")
 def _():
     with Caller(CALL, uri().replace("127.0.0.1:", "127.0.0.1:1,127.0.0.1:"), "several") as caller:
         caller.settle("ns")
         caller.ask("make 5 77", "OK")
-    many = ",".join(["0"] * 150 + ["127.0.0.1:%d" % zk.port])  # each gets the port that the URI does not say
+    many = ",".join(["0"] * 150 + ["127.0.0.1:%d" % zk.port])  # each gets the default port
     with Caller(CALL, "zk://me:se%2Fcret@" + many + "/vesta", "several") as caller:
         caller.settle("ns")
 
 
 part = sys.argv[5] if len(sys.argv) > 5 else ""
-if part:  # what the first claims leave behind
+if part:  # the state that the first claims leave
     with Caller(CALL, uri()) as first:
         first.ask("init", "OK")
 main(part)

@@ -1,4 +1,5 @@
-"""zk3.py -- the zk: store on three ZooKeepers: what a leader's end costs, and a majority's.  zk3.py STORE_CONTRACT STORE_CALL"""
+"""zk3.py -- tests the zk: store on three ZooKeeper servers: the loss of a leader and of the majority.  zk3.py
+STORE_CONTRACT STORE_CALL"""
 import signal
 import subprocess
 import sys
@@ -17,12 +18,12 @@ def leader():
 
 
 class Writer:
-    """Writes over what stands there, and holds every answer against what was acknowledged."""
+    """Writes new versions, and compares each reply with the acknowledged ones."""
 
     def __init__(self, caller):
         self.caller = caller
-        self.ver = caller.ask("read 7", "OK")["ver"]  # the last that was acknowledged
-        self.asked = self.ver  # the last that was sent
+        self.ver = caller.ask("read 7", "OK")["ver"]  # the last acknowledged version
+        self.asked = self.ver  # the last sent version
         self.counts = {}
         self.last = {}
 
@@ -40,7 +41,7 @@ class Writer:
         return got["outcome"]
 
     def steps_until_ok(self, count):
-        """So many steps, and then on until one goes through."""
+        """Makes `count` steps, and then more until one succeeds."""
         for _ in range(count):
             self.step()
         until(lambda: self.step() == "OK", lambda: "a swap goes through, last %r" % self.last)
@@ -54,13 +55,13 @@ def fresh(ns):
     return caller
 
 
-@claim("the race has one winner a version there too")
+@claim("on several servers, each version has one winner in a race")
 def _():
     done = subprocess.run([CONTRACT, URI, "race"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120 * SLOW)
     assert done.stdout.endswith("1 passed, 0 failed\n"), done.stdout + done.stderr
 
 
-@claim("leaders are killed under a writer: it goes on with the others, and nothing that was acknowledged is lost")
+@claim("leaders are killed during writes: the writer continues with the others, and no acknowledged write is lost")
 def _():
     with fresh("leader") as caller:
         writer = Writer(caller)
@@ -73,13 +74,13 @@ def _():
         print("# " + ", ".join("%s %d" % pair for pair in sorted(writer.counts.items())))
 
 
-@claim("without a majority nothing is acknowledged; with one it goes on")
+@claim("without a majority nothing is acknowledged, and with one the writer continues")
 def _():
     with fresh("majority") as caller:
         writer = Writer(caller)
         writer.steps_until_ok(5)
-        # not the leader: one of ZooKeeper 3.8 that stood still may lead on behind a proposal that nobody acknowledges any
-        # more, and then commits nothing of anyone's, its own client's neither, until it is restarted
+        # Does not stop the leader.  A ZooKeeper 3.8 leader that was stopped may continue to lead after a proposal that
+        # no follower acknowledges any more.  Then it commits no write of any client until it is restarted.
         led = leader()
         stopped = [server for server in servers if server is not led]
         for server in stopped:

@@ -1,8 +1,8 @@
-/* zk_raw.c -- nodes of a ZooKeeper by hand, for specs that damage a store.
+/* zk_raw.c -- reads and writes nodes of a ZooKeeper, for tests that damage a store.
  *
  *     zk_raw HOST:PORT USER:PASSWORD|- put PATH < text | get PATH | remove PATH | open PATH
  *
- * `put` makes or overwrites, `remove` takes the children along, `open` lets anyone write. */
+ * `put` creates or overwrites a node, `remove` removes it with its children, `open` lets anyone write it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

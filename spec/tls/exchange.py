@@ -1,4 +1,4 @@
-"""exchange.py VESTA CERTIFICATES -- the certificate of a server while it serves: exchanged, broken, about to run out."""
+"""exchange.py VESTA CERTIFICATES -- a serving server's certificate is replaced, broken, or about to expire."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from servers import until
 from serving import claim, command, get, main, same
 
 
-@claim("a certificate is exchanged under load without an error")
+@claim("a certificate is replaced under load without an error")
 def a_certificate_is_exchanged_under_load_without_an_error(world):
     with Secure(world, "--threads", "2") as server:
         ended, failed, counts = threading.Event(), [], [0, 0]
@@ -30,14 +30,14 @@ def a_certificate_is_exchanged_under_load_without_an_error(world):
         askers = [threading.Thread(target=ask, args=(which,), daemon=True) for which in (0, 1)]
         for asker in askers:
             asker.start()
-        with server.connect(server.resp) as kept:  # goes on by the certificate that it began with
+        with server.connect(server.resp) as kept:  # it continues with its original certificate
             for turn in range(2):
                 before = list(counts)
                 server.put(("next", "server")[turn])
-                if turn == 0: # the other time it is seen without
+                if turn == 0: # the second time, the change is detected without HUP
                     server.process.send_signal(signal.SIGHUP)
                 server.listen("name=%s.example.com" % ("next", "ids")[turn])
-                until(lambda: counts[0] > before[0] and counts[1] > before[1], "both are asked on")
+                until(lambda: counts[0] > before[0] and counts[1] > before[1], "both receive requests again")
                 kept.sendall(command("PING"))
                 same(whole(kept, True), b"+PONG\r\n")
         ended.set()
@@ -46,7 +46,7 @@ def a_certificate_is_exchanged_under_load_without_an_error(world):
         same(failed, [])
 
 
-@claim("links are followed as kubernetes and certbot turn them")
+@claim("symbolic links are followed as Kubernetes and certbot replace them")
 def links_are_followed_as_kubernetes_and_certbot_turn_them(world):
     server = Secure(world)
     for name in "server", "next":
@@ -62,7 +62,7 @@ def links_are_followed_as_kubernetes_and_certbot_turn_them(world):
         assert "next.example.com" in server.s_client()
 
 
-@claim("a broken pair leaves the old one and is named")
+@claim("after a broken pair, the old one stays in use and an error names the file")
 def a_broken_pair_leaves_the_old_one_and_is_named(world):
     with Secure(world, "--admin", "unix:" + world.path("admin")) as server:
         def state():
@@ -86,7 +86,7 @@ def a_broken_pair_leaves_the_old_one_and_is_named(world):
         assert "error" not in state()
 
 
-@claim("a key whose rights are corrected is read again without HUP")
+@claim("a key whose permissions are corrected is read again without HUP")
 def a_key_whose_rights_are_corrected_is_read_again_without_hup(world):
     is_root = os.geteuid() == 0
     os.chmod(world.folder, 0o755)
@@ -97,21 +97,21 @@ def a_key_whose_rights_are_corrected_is_read_again_without_hup(world):
         server.listen("the certificate was read again")
 
 
-@claim("a file of TLS that hangs while it is read again is no reason to report worker ids that were given back as lost")
+@claim("if a TLS file hangs while it is read again, released worker ids are not reported as lost")
 def a_file_that_hangs_does_not_spoil_the_end(world):
     with Secure(world) as server:
         os.remove(server.own + "/key")
-        os.mkfifo(server.own + "/key")  # to open it blocks
+        os.mkfifo(server.own + "/key")  # opening it blocks
         server.process.send_signal(signal.SIGHUP)
         time.sleep(1)
         server.process.send_signal(signal.SIGTERM)
         said = server.process.stderr.read()
         same(server.process.wait(), 0)
         assert "all worker numbers are given back" in said and "forced to exit" not in said, said
-        server.was_killed = True  # and has ended already
+        server.was_killed = True  # it has ended already
 
 
-@claim("a certificate that runs out is told of")
+@claim("a certificate that expires soon is logged")
 def a_certificate_that_runs_out_is_told_of(world):
     server = Secure(world)
     server.put("next")

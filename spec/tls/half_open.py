@@ -1,5 +1,5 @@
-"""half_open.py VESTA CERTIFICATES -- handshakes that are begun and never finished: the memory that they take is counted as it
-is, and a client that means it still gets in."""
+"""half_open.py VESTA CERTIFICATES -- handshakes that clients start and never finish.  Their memory is counted, and
+other clients can still connect."""
 import os
 import re
 import resource
@@ -18,7 +18,7 @@ HALVES = 2400
 
 
 def promise(length):
-    """A record of a ClientHello, the first of several, that promises so many bytes."""
+    """Returns a record with the start of a ClientHello that announces this many bytes."""
     return b"\x16\x03\x01\x0f\xa0\x01" + length.to_bytes(3, "big") + b"\x03\x03" + b"x" * 3994 + b"\x16\x03\x01\x3f\x00" + b"x" * 12000
 
 
@@ -32,7 +32,7 @@ def hello(server):
 
 
 def peak(server):
-    """In MiB, since the start."""
+    """Returns the peak memory since the start, in MiB."""
     with open("/proc/%d/status" % server.process.pid) as status:
         return int(re.search(r"VmHWM:\s+(\d+)", status.read())[1]) / 1024
 
@@ -44,7 +44,7 @@ def begin(server, first, from_address):
 
 
 def takes(server):
-    """One request over a connection of its own; whether it was answered."""
+    """Makes one request over a new connection.  Returns whether it was answered."""
     try:
         return server.say(server.http, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
     except OSError:
@@ -69,18 +69,18 @@ def half_open(world, first_of):
             half.close()
 
 
-@claim("2,400 half-open handshakes stay within 160 MiB where clients may have 128, and refuse nobody else")
+@claim("2,400 half-open handshakes stay within 160 MiB if clients may use 128 MiB, and no other client is rejected")
 def half_open_handshakes_have_their_bound(world):
     half_open(world, hello)
 
 
-@claim("so do those that promise a message as long as TLS lets them")
+@claim("the same holds for handshakes that announce the longest possible message")
 def handshakes_with_a_vast_message_have_it(world):
     half_open(world, lambda server: promise(131000))
 
 
 class Greedy(threading.Thread):
-    """A named client that begins handshakes and finishes none, and keeps large transactions open, all over TLS."""
+    """A named client that starts handshakes without finishing them and keeps large transactions open, all over TLS."""
 
     def __init__(self, server, token):
         super().__init__()
@@ -106,7 +106,7 @@ class Greedy(threading.Thread):
             sock.close()
 
 
-@claim("a named client beside one that takes all the memory it can over TLS: none of its requests is refused or reported as wrong")
+@claim("next to a client that takes as much memory as it can over TLS, no request of a named client is rejected or reported as wrong")
 def a_named_client_beside_a_greedy_one(world):
     tokens = {name: world.run("client", "add", name, "--file", world.path("clients")).out.strip() for name in ("greedy", "modest")}
     with Secure(world, "--clients", world.path("clients"), "--memory-mib", "32") as server:
@@ -135,7 +135,7 @@ def a_named_client_beside_a_greedy_one(world):
 
 
 def hold_memory(server, name, token, transactions):
-    """Connections that keep transactions of 300 KB open, and have been answered."""
+    """Opens connections that keep transactions of 300 KB open, and have received replies."""
     for _ in range(transactions):
         sock = server.connect(server.resp)
         sock.sendall(command("AUTH", name, token) + command("MULTI") + command("ECHO", "x" * 60000) * 5)
@@ -147,7 +147,7 @@ def hold_memory(server, name, token, transactions):
         yield sock
 
 
-@claim("each thread has room for a handshake, even if handshakes of the other threads take all that clients leave")
+@claim("each thread has memory for a handshake, even if handshakes of other threads use all that clients leave")
 def each_thread_has_room(world):
     tokens = {name: world.run("client", "add", name, "--file", world.path("clients")).out.strip() for name in ("a", "b", "c")}
     with Secure(world, "--clients", world.path("clients"), "--memory-mib", "8", "--threads", "8") as server:
@@ -171,7 +171,7 @@ def each_thread_has_room(world):
             sock.close()
 
 
-@claim("a slow client finishes its handshake while an address floods and other clients begin theirs")
+@claim("a slow client finishes its handshake while an address floods and other clients start theirs")
 def a_slow_client_beside_a_flood(world):
     with Secure(world, "--memory-mib", "8", "--threads", "1") as server:  # room for 21 handshakes
         first, into, out = hello(server), ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -199,23 +199,23 @@ POOL, FLOOD = 40, 1500
 
 
 def flood(server):
-    """Connections of another address, all of which the server has let in; their handshakes have not begun."""
+    """Opens connections from another address, which the server accepts.  Their handshakes have not started."""
     halves = []
     for _ in range(FLOOD):
         halves.append(socket.create_connection(("127.0.0.1", server.http), source_address=("127.0.0.9", 0)))
-    until(lambda: server.metric('vesta_connections{proto="http"}') >= FLOOD, "all are let in")
+    until(lambda: server.metric('vesta_connections{proto="http"}') >= FLOOD, "all are accepted")
     return halves
 
 
 def are_served(halves):
-    """How many of them the server has answered or closed."""
+    """Returns how many of them the server has answered or closed."""
     poll = select.poll()
     for half in halves:
         poll.register(half, select.POLLIN)
     return len(poll.poll(0))
 
 
-@claim("a client that has many connections opens another one while another address floods with handshakes")
+@claim("a client with many connections can open another one while another address floods with handshakes")
 def a_large_pool_beside_a_flood(world):
     resource.setrlimit(resource.RLIMIT_NOFILE, (8000, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     with Secure(world, "--threads", "1") as server:
@@ -242,13 +242,13 @@ def a_large_pool_beside_a_flood(world):
             other.close()
 
 
-@claim("records that are sent in part are counted, and have their bound")
+@claim("partly sent records are counted, and their memory is limited")
 def parts_of_records_are_counted(world):
     with Secure(world, "--memory-mib", "8") as server:
         halves, part = [], b"\x17\x03\x03\x40\x00" + b"x" * 12000
         for _ in range(10):
             sock = server.connect(server.http)
-            os.write(sock.fileno(), part)  # past the encryption
+            os.write(sock.fileno(), part)  # bypasses the encryption
             halves.append(sock)
         until(lambda: server.metric("vesta_client_memory_bytes") >= 10 * 16384, "they are counted")
         for _ in range(500):
@@ -263,7 +263,7 @@ def parts_of_records_are_counted(world):
         same(takes(server), True)
         for half in halves:
             half.close()
-        until(lambda: server.metric("vesta_client_memory_bytes") == 0, "all of it is given back")
+        until(lambda: server.metric("vesta_client_memory_bytes") == 0, "all memory is released")
 
 
 main()

@@ -1,5 +1,5 @@
-"""secure.py VESTA CERTIFICATES -- TLS on the listeners of `vesta serve`, as others' clients meet it: openssl, curl, redis-cli;
-certificates of clients, what cannot work, and those who never finish a handshake."""
+"""secure.py VESTA CERTIFICATES -- TLS on the listeners of `vesta serve` with third-party clients: openssl, curl,
+redis-cli.  Also client certificates, invalid configurations, and clients that never finish a handshake."""
 import json
 import os
 import resource
@@ -16,9 +16,9 @@ from secured import Secure, whole
 from servers import until
 from serving import SLOW, Server, claim, command, get, main, same, until_closed
 
-# ------------------------------------------------------------------ what is spoken
+# ------------------------------------------------------------------ protocols
 
-@claim("clients of all kinds shake hands")
+@claim("clients of all kinds can connect")
 def clients_of_all_kinds_shake_hands(world):
     with Secure(world) as server:
         first = int(server.curl("/genid").stdout)
@@ -30,10 +30,10 @@ def clients_of_all_kinds_shake_hands(world):
         same(server.metric('vesta_tls_handshakes_total{proto="resp",result="ok"}'), 2)
 
 
-@claim("nothing old or weak is spoken")
+@claim("old protocol versions and weak ciphers are rejected")
 def nothing_old_or_weak_is_spoken(world):
     with Secure(world) as server:
-        for version in "-tls1", "-tls1_1":  # the client's own rules are lowered, or it would not even ask
+        for version in "-tls1", "-tls1_1":  # with the client's own rules lowered, because otherwise it would not try
             assert "alert protocol version" in server.s_client(version, "-cipher", "ALL:@SECLEVEL=0"), version
         for cipher in "AES128-SHA", "ECDHE-ECDSA-AES128-SHA", "ALL:!ECDHE":
             assert "handshake failure" in server.s_client("-tls1_2", "-cipher", cipher + ":@SECLEVEL=0"), cipher
@@ -42,7 +42,7 @@ def nothing_old_or_weak_is_spoken(world):
         assert "no renegotiation" in server.s_client("-tls1_2", stdin=b"R\n")
 
 
-@claim("only 1.3 is spoken where that is said")
+@claim("with version_min 1.3, only TLS 1.3 is accepted")
 def only_1_3_is_spoken_where_that_is_said(world):
     world.own_maps()
     server = Secure(world)
@@ -55,7 +55,7 @@ def only_1_3_is_spoken_where_that_is_said(world):
         assert "TLSv1.3" in server.s_client("-tls1_3")
 
 
-@claim("http is what is agreed on and nothing else")
+@claim("only HTTP is agreed on by ALPN")
 def http_is_what_is_agreed_on_and_nothing_else(world):
     with Secure(world) as server:
         assert "ALPN protocol: http/1.1" in server.s_client("-alpn", "h2,http/1.1")
@@ -63,7 +63,7 @@ def http_is_what_is_agreed_on_and_nothing_else(world):
         assert "No ALPN negotiated" in server.s_client("-alpn", "redis", port=server.resp)
 
 
-@claim("a session is resumed in any thread and over a reload")
+@claim("a session is resumed in any thread and after a reload")
 def a_session_is_resumed_in_any_thread_and_over_a_reload(world):
     with Secure(world, "--threads", "3") as server:
         for version in ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3:
@@ -73,7 +73,7 @@ def a_session_is_resumed_in_any_thread_and_over_a_reload(world):
                 sock.sendall(command("PING"))
                 same(whole(sock, True), b"+PONG\r\n")
                 session = sock.session
-            held = [server.connect(server.resp, context, session=session) for _ in range(6)]  # one for each thread at least
+            held = [server.connect(server.resp, context, session=session) for _ in range(6)]  # at least one per thread
             assert all(sock.session_reused for sock in held)
             os.utime(server.own + "/pem")
             server.process.send_signal(signal.SIGHUP)
@@ -86,19 +86,19 @@ def a_session_is_resumed_in_any_thread_and_over_a_reload(world):
         server.process.send_signal(signal.SIGHUP)
         server.listen("name=next.example.com")
         with server.connect(server.resp, context, session=session) as sock:
-            assert not sock.session_reused  # what was known of the other certificate says nothing of this one
+            assert not sock.session_reused  # sessions of the other certificate are not resumed
 
 
 # ------------------------------------------------------------------ bytes
 
-@claim("much and little come whole")
+@claim("small and large amounts of data arrive complete")
 def much_and_little_come_whole(world):
     with Secure(world) as server, server.connect(server.resp) as sock:
         request = command("GET", "default")
         data = exchange(sock, request * 40000, lambda got: got.count(b"\r\n") == 80000)  # more than any buffer holds
         ids = [int(line) for line in data.split(b"\r\n")[1::2]]
         same([b - a for a, b in zip(ids, ids[1:])], [1 << 10] * 39999)
-        for byte in request:  # a record each
+        for byte in request:  # one record each
             sock.sendall(bytes([byte]))
         same(int(whole(sock, True).split(b"\r\n")[1]), ids[-1] + (1 << 10))
         batch = server.say(server.http, get("/v1/ids?n=1000"))
@@ -106,7 +106,7 @@ def much_and_little_come_whole(world):
 
 
 def exchange(sock, left, is_whole):
-    """Sends and reads as either goes, on one thread: Python's TLS has no lock of its own."""
+    """Sends and receives on one thread, because Python's TLS has no lock."""
     data, end = b"", time.monotonic() + 60 * SLOW
     sock.setblocking(False)
     while not is_whole(data):
@@ -119,7 +119,7 @@ def exchange(sock, left, is_whole):
             pass
         try:
             part = sock.recv(1 << 20)
-            assert part, "the server ended it"
+            assert part, "the server closed the connection"
             data += part
         except (ssl.SSLWantWriteError, ssl.SSLWantReadError):
             pass
@@ -127,7 +127,7 @@ def exchange(sock, left, is_whole):
     return data
 
 
-@claim("a client that does not read holds up nobody")
+@claim("a client that does not read delays no other client")
 def a_client_that_does_not_read_holds_up_nobody(world):
     with Secure(world, "--memory-mib", "8") as server:
         lazy = server.connect(server.resp)
@@ -142,7 +142,7 @@ def a_client_that_does_not_read_holds_up_nobody(world):
         lazy.close()
 
 
-@claim("who is at the wrong door is told")
+@claim("a client with the wrong protocol gets an explanation")
 def who_is_at_the_wrong_door_is_told(world):
     with Secure(world) as server:
         with server.plain(server.http) as sock:
@@ -167,7 +167,7 @@ def who_is_at_the_wrong_door_is_told(world):
         assert "write tls: before that address" in server.listen("spoke TLS")
 
 
-@claim("a header of a balancer inside of tls is refused inside of it")
+@claim("a balancer's header inside TLS is rejected")
 def a_header_of_a_balancer_inside_of_tls_is_refused_inside_of_it(world):
     with Secure(world) as server:
         header = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0"
@@ -175,7 +175,7 @@ def a_header_of_a_balancer_inside_of_tls_is_refused_inside_of_it(world):
         assert server.say(server.http, header).startswith(b"HTTP/1.1 400")
 
 
-@claim("truncated and torn records end their connection alone")
+@claim("truncated and damaged records only end their own connection")
 def truncated_and_torn_records_end_their_connection_alone(world):
     with Secure(world) as server, server.connect(server.resp) as other:
         for cut in range(1, 60, 7):
@@ -208,7 +208,7 @@ def shake(tls, reading, writing, raw):
             reading.write(raw.recv(65536))
 
 
-# ------------------------------------------------------------------ who asks
+# ------------------------------------------------------------------ client certificates
 
 def named(world, asks, *flags):
     for words in (["add", "orders", "--names", "default", "--calls", "give,block", "--n", "10"], ["add", "ops", "--calls", "operate,read"]):
@@ -222,7 +222,7 @@ def shows(server, name):
     return ["--cert", server.file(name + ".pem"), "--key", server.file(name + ".key")]
 
 
-@claim("a certificate is its clients name and right")
+@claim("a certificate determines its client's name and rights")
 def a_certificate_is_its_clients_name_and_right(world):
     with named(world, "optional") as server:
         same(server.cli("ACL", "WHOAMI", flags=shows(server, "orders")), "orders")
@@ -230,19 +230,19 @@ def a_certificate_is_its_clients_name_and_right(world):
         assert '"not_allowed"' in server.curl("/v1/ids/5", *shows(server, "orders")).stdout
         int(server.curl("/genid", *shows(server, "orders")).stdout)
         assert '"bad_count"' in server.curl("/v1/ids?n=11", *shows(server, "orders")).stdout
-        same(server.cli("ACL", "WHOAMI"), "default")  # who shows none
-        assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, "nameless"))  # invoices: no client is called so
+        same(server.cli("ACL", "WHOAMI"), "default")  # without a certificate
+        assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, "nameless"))  # invoices: no client has that name
         same(server.curl("/genid", "-o", "/dev/null", "-w", "%{http_code}", *shows(server, "nameless")).stdout, "401")
         assert "name=invoices" in server.listen("a client's certificate names no account")
-        for other in "anonymous", "alphabet":  # neither name nor SAN; two bytes a letter, which spell "orders" where they are read as one
+        for other in "anonymous", "alphabet":  # neither a name nor a SAN; two bytes per letter that read as one byte each spell "orders"
             assert "NOAUTH" in server.cli("GET", "default", flags=shows(server, other)), other
         assert server.curl("/genid", *shows(server, "expired")).returncode != 0
-        assert "certificate has expired" in server.listen("TLS handshakes failed")  # the first at once, others ten seconds later
+        assert "certificate has expired" in server.listen("TLS handshakes failed")  # the first failure is logged at once, others ten seconds later
         assert server.curl("/genid", *shows(server, "stranger")).returncode != 0
         same(server.metric('vesta_tls_handshakes_total{proto="http",result="failed"}'), 2)
 
 
-@claim("a client without a token is proved by its certificate alone")
+@claim("a client without a token authenticates by its certificate only")
 def a_client_without_a_token_is_proved_by_its_certificate_alone(world):
     done = world.run("client", "add", "invoices", "--certificate", "--calls", "give,block", "--file", world.path("clients"))
     same((done.code, done.out), (0, ""))
@@ -260,7 +260,7 @@ def a_client_without_a_token_is_proved_by_its_certificate_alone(world):
         same(server.cli("AUTH", "invoices", token), "OK")
 
 
-@claim("who has its name by a certificate has the share of that name, and not its address's")
+@claim("a client with a certificate gets the share of its name, not of its address")
 def who_has_its_name_by_a_certificate_has_the_share_of_that_name(world):
     with named(world, "optional", "--layout", "time:37 seq:16 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", "--pacing", "clock") as server:
         def takes(name):
@@ -270,12 +270,12 @@ def who_has_its_name_by_a_certificate_has_the_share_of_that_name(world):
                     data = b""
                     while data.count(b"*10\r\n") < 1000:
                         data += sock.recv(1 << 20)
-        with ThreadPoolExecutor(2) as pool:  # at once, and more than three seconds have
+        with ThreadPoolExecutor(2) as pool:  # at the same time, and more connections than three seconds allow
             list(pool.map(takes, ("orders", None)))
     assert "who=\"client 'orders'\" share=unit" in server.said, server.said
 
 
-@claim("a certificate may be required and its client taken away")
+@claim("a certificate may be required, and its client may be removed")
 def a_certificate_may_be_required_and_its_client_taken_away(world):
     with named(world, "required") as server:
         assert server.curl("/genid").returncode != 0 and "rror" in server.cli("PING")
@@ -289,7 +289,7 @@ def a_certificate_may_be_required_and_its_client_taken_away(world):
             same(whole(sock, True), b"-NOAUTH Authentication required.\r\n")
 
 
-@claim("an admin may be one by its certificate")
+@claim("an admin can authenticate by certificate")
 def an_admin_may_be_one_by_its_certificate(world):
     server = named(world, "optional")
     subprocess.run(["bash", "-c", "cd %s && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=ops -keyout ops.key "
@@ -302,7 +302,7 @@ def an_admin_may_be_one_by_its_certificate(world):
         assert '"tls":{"certificate":' in server.curl("/admin/status", *shows(server, "ops")).stdout
         assert "may not operate" in server.curl("/admin/status", *shows(server, "orders")).stdout
         assert '"code":"no_token"' in server.curl("/admin/status").stdout
-        with server.connect(server.http, server.context("orders")) as sock:  # as behind a proxy: of several people
+        with server.connect(server.http, server.context("orders")) as sock:  # as behind a proxy, for several people
             sock.sendall(get("/admin/status", "Authorization: Bearer " + secret))
             assert whole(sock, False).startswith(b"HTTP/1.1 200 ")
             sock.sendall(get("/admin/status"))
@@ -316,7 +316,7 @@ def an_admin_may_be_one_by_its_certificate(world):
             until_closed(sock)
 
 
-@claim("what cannot work is said at the start")
+@claim("invalid configurations are reported at the start")
 def what_cannot_work_is_said_at_the_start(world):
     server = Secure(world)
     pem, key = server.own + "/pem", server.own + "/key"
@@ -351,7 +351,7 @@ def what_cannot_work_is_said_at_the_start(world):
 HALVES = 10000 if SLOW == 1 else 1000
 
 
-@claim("half open handshakes cost others nothing and end")
+@claim("half-open handshakes do not affect other clients, and end")
 def half_open_handshakes_cost_others_nothing_and_end(world):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     count = min(HALVES, hard - 500)
@@ -364,8 +364,8 @@ def half_open_handshakes_cost_others_nothing_and_end(world):
             assert server.say(server.resp, command("PING")) == b"+PONG\r\n"
             assert server.say(server.http, get("/genid")).startswith(b"HTTP/1.1 200")
         server.listen("TLS handshakes were not finished in time")
-        until(lambda: server.metric('vesta_connections{proto="resp"}') == 0, "all of them are ended")
-        until(lambda: server.metric('vesta_connections{proto="http"}') == 1, "all of them are ended")
+        until(lambda: server.metric('vesta_connections{proto="resp"}') == 0, "all of them are closed")
+        until(lambda: server.metric('vesta_connections{proto="http"}') == 1, "all of them are closed")
         for half in halves:
             half.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,4 +1,4 @@
-"""secured.py -- a `vesta serve` that speaks TLS, with certificates made by the program in the second argument of a spec."""
+"""secured.py -- a `vesta serve` with TLS.  The second argument of a spec makes its certificates."""
 import atexit
 import functools
 import os
@@ -16,7 +16,7 @@ CERTIFICATES = os.path.abspath(sys.argv.pop(2))
 
 @functools.lru_cache(maxsize=None)
 def certificates():
-    """Made once: each server has a copy."""
+    """Makes the certificates once.  Each server has a copy."""
     folder = tempfile.mkdtemp(prefix="vesta-certificates-")
     atexit.register(shutil.rmtree, folder)
     subprocess.run([CERTIFICATES, folder + "/made"], check=True, timeout=60 * SLOW)
@@ -24,7 +24,7 @@ def certificates():
 
 
 class Secure(Server):
-    """A server that speaks TLS on both faces, with a pair of files of its own."""
+    """A server with TLS on both listeners, and its own pair of files."""
 
     def __init__(self, world, *flags, **kw):
         self.own, self.made = world.path("own"), world.path("made")
@@ -37,7 +37,7 @@ class Secure(Server):
             self.args[at] = "tls:" + self.args[at]
 
     def put(self, certificate, key=None):
-        """Each by a rename, as people exchange files."""
+        """Replaces each file by a rename, as people do."""
         for kind, name in ("pem", certificate), ("key", key or certificate):
             with open("%s/%s.%s" % (self.made, name, kind), "rb") as file, open("%s/new" % self.own, "wb") as new:
                 new.write(file.read())
@@ -88,7 +88,7 @@ class Secure(Server):
 
 
 def whole(sock, resp):
-    """One reply; Python's TLS cannot end one way alone."""
+    """Returns one reply, because Python's TLS cannot close one direction only."""
     data = b""
     while not (data.endswith(b"\r\n") if resp else data.count(b"\r\n\r\n") and
                len(data.split(b"\r\n\r\n", 1)[1]) >= int(re.search(rb"(?i)content-length: (\d+)", data)[1])):

@@ -1,5 +1,4 @@
-/* sides.c -- the module's two sides, over a socket of this process: who believes whom, bytes, files that are exchanged.
- */
+/* sides.c -- tests both sides of the TLS module over a socket pair: verification, data, and files that are replaced. */
 #include "check.h"
 #include "os/clock.h"
 #include "tls/tls.h"
@@ -51,7 +50,7 @@ struct end {
 struct pair {
     struct vs_tls_server *server;
     struct vs_tls_client *client;
-    struct end at[2]; /* server's, client's */
+    struct end at[2]; /* server, client */
 };
 
 static struct vs_tls_server *opened(struct vs_tls_server_opts opts) {
@@ -63,7 +62,7 @@ static struct vs_tls_server *opened(struct vs_tls_server_opts opts) {
     return server;
 }
 
-/* Shakes both ends until neither goes on. */
+/* Continues both handshakes until neither makes progress. */
 static void shake(struct end at[2]) {
     for (int i = 0; i < 200; i++) {
         bool more = false;
@@ -121,7 +120,7 @@ static void names_are_verified(void) {
     }
 }
 
-/* Who verifies nobody is not told that a certificate was refused where something else is wrong. */
+/* A side that verifies no peer must not report a rejected certificate if something else is wrong. */
 static void what_is_not_verified_is_not_refused(void) {
     struct pair p = made((struct vs_tls_server_opts){.client_certificates = VS_TLS_REQUIRED},
                          (struct vs_tls_client_opts){.ca = path("other.pem"), .is_unverified = true}, "elsewhere");
@@ -180,7 +179,7 @@ static void a_socket_that_is_full_goes_on_where_it_stopped(void) {
     for (int i = 0; i < LOT; i++)
         bytes[i] = (char)(i * 7 + i / 251);
     for (int round = 0; read < LOT && round < 100000; round++) {
-        memcpy(moved, bytes + sent, LOT - sent); /* from another place each time */
+        memcpy(moved, bytes + sent, LOT - sent); /* from another address each time */
         ssize_t n = sent < LOT ? tls->write(p.at[0].conn, moved, LOT - sent) : 0;
         CHECK(n >= 0 || errno == EAGAIN);
         was_full |= n < 0;
@@ -203,13 +202,13 @@ static void records_that_came_together_are_read_together(void) {
     for (int i = 0; i < 50; i++)
         CHECK_EQ_I64(tls->write(p.at[1].conn, "PING\r\n", 6), 6);
     CHECK_EQ_I64(tls->read(p.at[0].conn, got, sizeof got, &more), 300);
-    CHECK(!more); /* no second look at the socket is needed to know it */
+    CHECK(!more); /* no second read of the socket is needed to know it */
     CHECK(tls->read(p.at[0].conn, got, sizeof got, &more) == -1 && errno == EAGAIN);
     CHECK(!tls->is_reversed(p.at[0].conn));
     part(&p);
 }
 
-/* What came meanwhile had its edge before, and no other will tell of it. */
+/* Data that arrived in the meantime had its edge before, and there will be no other event. */
 static void what_is_read_of_memory_says_nothing_of_the_socket(void) {
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
     char got[4096];
@@ -226,7 +225,7 @@ static void what_is_read_of_memory_says_nothing_of_the_socket(void) {
     part(&p);
 }
 
-/* Who sends without end is read in parts, and it is said that there is more. */
+/* Data from a peer that sends continuously is read in parts, and each call reports that there is more. */
 static void a_call_reads_the_socket_once(void) {
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
     static char bytes[60000], got[65536];
@@ -239,7 +238,7 @@ static void a_call_reads_the_socket_once(void) {
         if (n > 0) total += (size_t)n;
     }
     CHECK_EQ_U64(total, sizeof bytes);
-    CHECK(calls >= 4); /* of some 16 KiB each */
+    CHECK(calls >= 4); /* about 16 KiB each */
     part(&p);
 }
 
@@ -262,7 +261,7 @@ static void an_end_is_an_end_and_a_cut_record_is_none(void) {
     part(&p);
 }
 
-/* Both came by one edge: no other tells of the end. */
+/* Data and end arrived with one edge: no other event reports the end. */
 static void an_end_behind_a_part_of_a_record_is_seen(void) {
     char got[64];
     bool more = true;
@@ -284,7 +283,7 @@ static void a_greeting_has_a_deadline(void) {
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0);
     CHECK(tls->client_open(&(struct vs_tls_client_opts){.ca = path("ca.pem")}, &client, &err) == VESTA_OK);
     struct vs_tls_conn *conn = tls->connect(client, fd[1], "localhost");
-    struct vs_tls_wait wait = {fd[1], clock->boot_us(clock->self) + 60000, NULL}; /* nobody answers */
+    struct vs_tls_wait wait = {fd[1], clock->boot_us(clock->self) + 60000, NULL}; /* no reply comes */
     CHECK_EQ_I64(vs_tls_greet(tls, conn, &wait, &err), VESTA_EIO);
     CHECK_HAS(err.text, "no handshake in time");
     wait = (struct vs_tls_wait){fd[1], clock->boot_us(clock->self) + 60000000, &cut};
@@ -357,7 +356,7 @@ static void a_certificate_is_exchanged_while_others_connect(void) {
     for (int i = 0; i < 2; i++)
         pthread_create(&thread[i], NULL, come_and_go, server);
     run("cd %s && cp next.pem own.pem", folder);
-    CHECK_EQ_I64(tls->server_renew(server, &err), VESTA_EOPTION); /* its key comes in a moment */
+    CHECK_EQ_I64(tls->server_renew(server, &err), VESTA_EOPTION); /* its key follows in a moment */
     CHECK_HAS(err.text, "own.key");
     tls->server_facts(server, &facts);
     CHECK_STR(facts.name, "ids.example.com");
@@ -374,22 +373,22 @@ static void a_certificate_is_exchanged_while_others_connect(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a server's name and its CA are verified", names_are_verified},
-    {"a certificate that is not verified is not refused", what_is_not_verified_is_not_refused},
-    {"a client's certificate is its name", a_certificate_is_its_clients_name},
-    {"a socket that is full goes on where it stopped", a_socket_that_is_full_goes_on_where_it_stopped},
-    {"records that came together are read together", records_that_came_together_are_read_together},
-    {"what is read of memory says nothing of the socket", what_is_read_of_memory_says_nothing_of_the_socket},
+    {"a server's name and CA are verified", names_are_verified},
+    {"without verification, any certificate is accepted", what_is_not_verified_is_not_refused},
+    {"a client's certificate determines its name", a_certificate_is_its_clients_name},
+    {"a write to a full socket continues where it stopped", a_socket_that_is_full_goes_on_where_it_stopped},
+    {"records that arrive together are read together", records_that_came_together_are_read_together},
+    {"data in memory does not tell the state of the socket", what_is_read_of_memory_says_nothing_of_the_socket},
     {"a call reads the socket once", a_call_reads_the_socket_once},
-    {"an end is an end, and a cut record is none", an_end_is_an_end_and_a_cut_record_is_none},
-    {"an end behind a part of a record is seen", an_end_behind_a_part_of_a_record_is_seen},
-    {"a greeting has a deadline", a_greeting_has_a_deadline},
-    {"files that cannot be used are named", files_that_cannot_be_used_are_named},
-    {"a certificate is exchanged while others connect", a_certificate_is_exchanged_while_others_connect},
+    {"a TLS end is reported as an end, and a truncated record is not", an_end_is_an_end_and_a_cut_record_is_none},
+    {"an end after a part of a record is detected", an_end_behind_a_part_of_a_record_is_seen},
+    {"a handshake has a deadline", a_greeting_has_a_deadline},
+    {"errors name unusable files", files_that_cannot_be_used_are_named},
+    {"a certificate is replaced while others connect", a_certificate_is_exchanged_while_others_connect},
 };
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_DFL); /* which no call may raise */
+    signal(SIGPIPE, SIG_DFL); /* no call may raise it */
     make_folder();
     int rc = check_main(cases, sizeof cases / sizeof *cases, argc > 1 ? argv[1] : NULL);
     *strrchr(folder, '/') = '\0';

@@ -1,5 +1,5 @@
-/* database.c -- counters as a refiller meets them: what becomes of a row is decided by the stores' own code, when, and
- * whether anybody hears of it, by a die. */
+/* database.c -- the counters that refillers use.  The stores' own code decides what a write does to a row.  Chance
+ * decides when it happens, and whether its reply arrives. */
 #include "world.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static void work_on(struct message *m) {
     world.row[m->database] = next;
 }
 
-/* What is answered without a range names what a rash caller would believe: what stands in the row. */
+/* A reply without a range contains values that a careless caller might use: those of the row. */
 static void believe(struct message *m) {
     uint64_t max = (uint64_t)world.row[m->database].max;
     m->reply.grant = (struct vs_grant){.from = max, .until = max + (m->change.step ? m->change.step : 20)};
@@ -56,7 +56,7 @@ struct message *database_ask(int database, const struct vs_counter_change *chang
     believe(m);
     if (world.now_us < world.down_us[database]) luck = luck % 12;
     if (luck < 4) m->outcome = VS_STORE_DOWN, m->is_lost = true;
-    if (luck >= 4 && luck < 12) { /* done in time, late, or never; nothing is heard of it */
+    if (luck >= 4 && luck < 12) { /* done in time, late, or never; the reply is lost */
         world.counts.unknowns++;
         m->outcome = VS_STORE_UNKNOWN;
         m->answer_us = world.now_us + CALL_US;
@@ -73,7 +73,7 @@ void database_work(void) {
         if (m->is_used && !m->is_done && !m->is_lost && m->done_us <= world.now_us) work_on(m);
 }
 
-/* A server of Leaf's: its own UPDATE, and all that it is granted is given at once. */
+/* A Leaf server: runs its own UPDATE and issues all granted numbers at once. */
 void database_foreign(void) {
     int database = (int)roll((uint64_t)world.databases);
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
@@ -84,13 +84,13 @@ void database_foreign(void) {
     world.counts.foreign++;
     for (uint64_t n = reply.grant.from; n < reply.grant.until && n < NUMBERS; n++) {
         if (n % (uint64_t)world.databases != (uint64_t)database) continue;
-        if (world.is_given[n]) found("number %llu was given before another server gave it", (unsigned long long)n);
+        if (world.is_given[n]) found("number %llu was issued before another server issued it", (unsigned long long)n);
         world.is_given[n] = true;
         world.granted_to[n] = 0;
     }
 }
 
-/* A backup, and later its restore: the server is down meanwhile, and what was on its way is lost. */
+/* A backup and its later restore.  The server is down in the meantime, and requests in transit are lost. */
 void database_save_or_restore(int database) {
     if (world.now_us < world.down_us[database]) return;
     if (chance(50)) {
@@ -107,7 +107,7 @@ void database_save_or_restore(int database) {
     world.down_us[database] = world.now_us + 2 * SEC;
 }
 
-/* What a person does who was told: above all that anybody was granted. */
+/* The operator's repair: raises the counter above everything that was granted. */
 void database_put_right(int database) {
     if (world.row[database].max < world.most[database]) world.row[database].max = world.most[database];
     world.saved[database] = world.row[database];

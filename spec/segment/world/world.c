@@ -1,9 +1,8 @@
-/* world.c -- one seed after another: hostile events at random for a while, then calm, in which everybody must get
+/* world.c -- runs one seed after another: random faults for a while, then a calm phase in which every process must get
  * numbers again.
  *
- *     segment_world --seeds FROM..TO           1 and a sentence where a number came twice, or from nowhere
- *     segment_world --seeds FROM..TO --kill    of a mutant: 1 where no seed finds anything
- */
+ *     segment_world --seeds FROM..TO           1 and a message if a number was issued twice or was never granted
+ *     segment_world --seeds FROM..TO --kill    for a mutant: 1 if no seed finds anything */
 #include "world.h"
 
 #include <inttypes.h>
@@ -38,10 +37,10 @@ void found(const char *format, ...) {
 static void give(uint64_t n, unsigned life, int holder) {
     if (n >= NUMBERS) return;
     world.counts.numbers++;
-    if (world.is_given[n]) found("number %" PRIu64 " was given twice", n);
+    if (world.is_given[n]) found("number %" PRIu64 " was issued twice", n);
     bool was_granted = world.granted_to[n] == life || (world.restores && world.granted_before[n] == life);
-    if (!was_granted) found("number %" PRIu64 " was given by whom it was not granted to", n);
-    if (world.held_by[n] != holder) found("number %" PRIu64 " is not of the block that it was given from", n);
+    if (!was_granted) found("number %" PRIu64 " was issued by a holder that it was not granted to", n);
+    if (world.held_by[n] != holder) found("number %" PRIu64 " does not belong to the block that it was issued from", n);
     world.is_given[n] = true;
 }
 
@@ -72,7 +71,7 @@ static bool gives_nothing(const struct map *map) {
     return atomic_load(&map->words.cursor) & VS_CLOSED;
 }
 
-/* The map that who opens the path gets; NULL: there were enough of them. */
+/* Returns the map that a process finds at the path.  NULL: too many maps already. */
 static struct map *opened(int path) {
     struct vs_file_identity now;
     struct map *map = world.at[path];
@@ -98,18 +97,19 @@ static void start_refiller(struct refiller *r, struct map *map, int database) {
                                                          .entropy = roll(1 << 30)});
 }
 
-/* What is left is given back by the process that took it out, of each database by its own refiller. */
+/* The process that took the rest out gives it back, each database's part by its own refiller. */
 static void claim(const struct proc *p, struct map *map, int database, bool ends, struct vs_refill_event *ev) {
     struct vs_unclaimed *rest = map->rest[p - world.proc];
     struct vs_unused unused[2];
     int count;
-    bool is_ours = ends ? vs_segment_close(&map->words, unused, &count) : vs_segment_take_rest(&map->words, unused, &count);
+    bool is_ours =
+        ends ? vs_segment_close(&map->words, unused, &count) : vs_segment_take_rest(&map->words, unused, &count);
     for (int i = 0; is_ours && i < count; i++)
         if (!vs_rest_keep(rest, p->token, &unused[i])) (void)vs_segment_put_back(&map->words, &unused[i]);
     ev->unused_count = vs_rest_claim(rest, p->token, (uint32_t)database, ev->unused);
 }
 
-/* What is known of the last action by now; false: nothing. */
+/* Delivers the reply to the last action, if there is one.  False: not yet. */
 static bool hear(const struct proc *p, struct refiller *r, int database, struct vs_refill_event *ev) {
     struct vs_segment *words = &r->map->words;
     const struct vs_refill_action *did = &r->did;
@@ -124,13 +124,14 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
         ev->from = r->asked->reply.grant.from;
         ev->until = r->asked->reply.grant.until;
         ev->step = r->asked->reply.grant.step;
-        if (did->kind == VS_REFILL_TAKE && ev->outcome == VS_STORE_OK) vs_raise_u64(&words->answered[database], ev->until);
-        r->asked->is_heard = true; /* it may be done later all the same */
+        if (did->kind == VS_REFILL_TAKE && ev->outcome == VS_STORE_OK)
+            vs_raise_u64(&words->answered[database], ev->until);
+        r->asked->is_heard = true; /* the database may still do it later */
         r->asked = NULL;
         return true;
     case VS_REFILL_PUBLISH:
         ev->kind = VS_REFILL_PUBLISHED;
-        if (world.maps_count < MAPS_MAX / 2 && roll(500) == 0) { /* so few generations are never used up here */
+        if (world.maps_count < MAPS_MAX / 2 && roll(500) == 0) { /* so that few generations are enough */
             world.counts.spent++;
             ev->published = VS_SEGMENT_SPENT;
         } else
@@ -148,7 +149,7 @@ static bool hear(const struct proc *p, struct refiller *r, int database, struct 
         return true;
     case VS_REFILL_HALT:
         world.counts.noticed++;
-        if (!world.restores) found("a counter was said to have gone back, and did not");
+        if (!world.restores) found("a counter was reported to have gone back, and had not");
         atomic_fetch_or(&words->stopped, UINT32_C(1) << database);
         return true;
     default: return world.now_us >= did->until_boot_us || (did->on_want && vs_segment_is_due(words)) || chance(5);
@@ -197,7 +198,7 @@ static void start_refillers(struct proc *p) {
         start_refiller(&p->refiller[i], p->map, i);
 }
 
-/* `parent`: whose memory it begins with, or NULL. */
+/* `parent`: the process whose memory it inherits, or NULL. */
 static struct proc *start_proc(int path, const struct proc *parent) {
     for (struct proc *p = world.proc; p < world.proc + PROCS; p++) {
         if (p->is_alive) continue;
@@ -216,7 +217,7 @@ static struct proc *start_proc(int path, const struct proc *parent) {
     return NULL;
 }
 
-/* Its questions are on their way all the same. */
+/* Its requests in transit remain. */
 static void kill_proc(struct proc *p) {
     p->is_alive = false;
     for (int i = 0; i < world.databases; i++)
@@ -246,7 +247,7 @@ static void take_some(void) {
     p->taken += taken.count;
 }
 
-/* A release, which a close may follow, or another release; or it goes on. */
+/* A release, which may be followed by a close or another release, or it continues. */
 static void end_proc(struct proc *p) {
     bool is_over = true;
     for (int i = 0; i < world.databases; i++)
@@ -257,7 +258,7 @@ static void end_proc(struct proc *p) {
     if (p->is_alive && !gives_nothing(p->map)) start_refillers(p);
 }
 
-/* Beside a process that gives back, which a child does soon, too. */
+/* Runs next to a process that gives back, and soon also in a child. */
 static void fork_an_ending(struct proc *p) {
     struct proc *child = start_proc(p->path, p);
     world.counts.forks++;
@@ -287,14 +288,14 @@ static void fetch_block(struct client *c, int index) {
     for (uint64_t i = 0; i < taken.count && taken.first + i * taken.stride < NUMBERS; i++)
         world.held_by[taken.first + i * taken.stride] = (unsigned char)(index + 1);
     if (vs_block_reject(&block, asks)) {
-        found("a block that a server gave was refused");
+        found("a server's valid block was rejected");
         return;
     }
     c->block = block;
     c->life = map->life;
 }
 
-/* Each is alive, or another begins: what it held is lost.  A child begins with nothing. */
+/* Each lives, or is replaced by a new one that does not have its numbers.  A child starts without numbers. */
 static void run_client(void) {
     int index = (int)roll(CLIENTS);
     struct client *c = &world.client[index];
@@ -317,7 +318,7 @@ static void reboot(int path) {
         if (world.proc[i].is_alive && world.proc[i].path == path) kill_proc(&world.proc[i]);
 }
 
-/* A map's bytes, as they were a while ago for all that anybody knows, under another path. */
+/* Copies a map's bytes to another path, as a copy of some time ago. */
 static void copy_map(int from, int to) {
     if (from == to || !world.at[from] || world.maps_count == MAPS_MAX) return;
     struct map *copy = new_map();
@@ -337,7 +338,7 @@ static void strike(void) {
         if (p) kill_proc(p), world.counts.kills++;
         break;
     case 2:
-        if (p) start_proc(p->path, p), world.counts.forks++; /* a child's refillers are its own */
+        if (p) start_proc(p->path, p), world.counts.forks++; /* a child starts its own refillers */
         break;
     case 3: world.down_us[roll((uint64_t)world.databases)] = world.now_us + (int64_t)roll(6 * SEC); break;
     case 4:
@@ -364,7 +365,8 @@ static void turn(void) {
     if (chance(world.seed % 2 ? 60 : 15)) run_client();
     if (!world.is_calm && !world.restores && chance(world.seed % 4)) database_foreign();
     if (!world.is_calm && chance(1)) strike();
-    if (world.is_calm && world.restores && roll(300) == 0) /* what was noticed only now is put right, too */
+    if (world.is_calm && world.restores && roll(300) == 0) /* also repairs databases whose restore was detected only
+                                                              now */
         database_put_right((int)roll((uint64_t)world.databases));
 }
 

@@ -1,6 +1,6 @@
-/* world.h -- a world for segments, in virtual time: databases that are slow, lose answers, do things late, go back;
- * maps on hosts that reboot and are copied; processes that are killed, stopped, forked and end; clients that hold
- * blocks. In the middle the real cursor, refiller and ranges, what a store's row becomes, when a map is trusted, what a
+/* world.h -- simulates segments in virtual time.  Databases are slow, lose replies, execute late, and go back.  Maps
+ * are on hosts that reboot and are copied.  Processes are killed, stopped, forked and ended.  Clients hold blocks.  The
+ * tested code is real: the cursor, the refiller, ranges, what a write does to a row, when a map is trusted, and what a
  * client takes from a block.  Everything follows from one seed. */
 #ifndef WORLD_H
 #define WORLD_H
@@ -12,7 +12,7 @@
 
 #define DATABASES_MAX 3
 #define PATHS 3      /* places where processes look for a map */
-#define MAPS_MAX 200 /* in the life of a seed */
+#define MAPS_MAX 200 /* in one seed */
 #define PROCS 10
 #define CLIENTS 5
 #define MESSAGES 64
@@ -22,8 +22,9 @@
 
 #define COUNTS(X)                                                                                                      \
     X(numbers)                                                                                                         \
-    X(grants) X(unknowns) X(late) X(untaken) X(kept) X(raised) X(spent) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies) X(restored)       \
-        X(noticed) X(blocks) X(foreign)
+    X(grants)                                                                                                          \
+    X(unknowns) X(late) X(untaken) X(kept) X(raised) X(spent) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies)  \
+        X(restored) X(noticed) X(blocks) X(foreign)
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
     COUNTS(COUNT_FIELD)
@@ -31,20 +32,21 @@ struct counts {
 };
 
 struct message {
-    bool is_used, is_done, is_lost, is_heard; /* is_heard: nobody waits for its answer any more */
-    int64_t done_us, answer_us;               /* when the database does it, and when its asker hears, or gives up */
-    enum vs_outcome outcome;                  /* that the asker hears */
+    bool is_used, is_done, is_lost, is_heard; /* is_heard: the caller does not wait for its reply any more */
+    int64_t done_us, answer_us;               /* when the database does it, and when the caller gets the reply or gives
+                                                 up */
+    enum vs_outcome outcome;                  /* that the caller gets */
     int database;
     struct vs_counter_change change;
-    unsigned life; /* of the map for which it asks */
+    unsigned life; /* of the map that the request is for */
     struct vs_reply reply;
 };
 
 struct map {
     struct vs_header header;
     struct vs_segment words;
-    struct vs_unclaimed rest[PROCS][VS_RESTS_MAX]; /* in the memory of each process: what it took out */
-    unsigned life; /* of its words: whoever makes them anew has another; 0: the place is free */
+    struct vs_unclaimed rest[PROCS][VS_RESTS_MAX]; /* each process's own memory: rests that it took out */
+    unsigned life;                                 /* of its words: new words have another life; 0: unused */
 };
 
 struct refiller {
@@ -57,12 +59,12 @@ struct refiller {
 struct proc {
     bool is_alive, ends;
     uint64_t token;
-    int ended; /* how often it gave back what was left, so far */
+    int ended; /* how often it has given back the rest */
     int path;
     struct map *map;
     int64_t stopped_us;
     struct refiller refiller[DATABASES_MAX];
-    uint64_t taken; /* since the faults are over */
+    uint64_t taken; /* since the end of the faults */
 };
 
 struct client {
@@ -75,9 +77,9 @@ struct world {
     uint64_t dice, seed;
     int64_t now_us;
     int databases;
-    bool is_calm, restores; /* restores: this seed is one of a single host whose database goes back */
+    bool is_calm, restores; /* restores: in this seed, a single host's database goes back */
     struct vs_tag row[DATABASES_MAX], saved[DATABASES_MAX];
-    int64_t down_us[DATABASES_MAX], most[DATABASES_MAX]; /* most: the highest end that was granted */
+    int64_t down_us[DATABASES_MAX], most[DATABASES_MAX]; /* most: the highest granted end */
     struct map *at[PATHS];
     unsigned boot[PATHS], lives, tokens;
     struct map maps[MAPS_MAX];
@@ -85,9 +87,9 @@ struct world {
     struct proc proc[PROCS];
     struct client client[CLIENTS];
     struct message message[MESSAGES];
-    unsigned granted_to[NUMBERS]; /* the life of the map that it was granted to last, */
-    unsigned granted_before[NUMBERS]; /* and before: a database that went back grants it again, and a client may still
-                                         have it from the first */
+    unsigned granted_to[NUMBERS];     /* life of the map that it was granted to last */
+    unsigned granted_before[NUMBERS]; /* life of the map before: a database that went back grants it again, and a client
+                                         may still hold it from the first grant */
     unsigned char held_by[NUMBERS];
     bool is_given[NUMBERS];
     struct counts counts;
@@ -99,9 +101,8 @@ uint64_t roll(uint64_t below);
 bool chance(uint64_t percent);
 __attribute__((format(printf, 1, 2))) void found(const char *format, ...);
 
-/* database.c */
 void database_reset(void);
-/* NULL: no room for a message. */
+/* NULL: too many messages */
 struct message *database_ask(int database, const struct vs_counter_change *change, unsigned life);
 void database_work(void); /* does what is due */
 void database_foreign(void);
