@@ -1,8 +1,11 @@
 /* vesta.h -- 64-bit ids that never repeat and sort by time.
  *
- * This header is the manual of the library.  A store leases a worker id and a range of its ticks to a process.  The
- * generator takes the next tick of that range for each id.  No two leases overlap, so ids stay unique even if clocks
- * are wrong.
+ * This header is the manual of the library.  The library issues ids, reads their fields back (vesta_explain), and makes
+ * ids by hand from given fields (vesta_make), for example for tests and for queries by time.
+ *
+ * A store leases a worker id and a range of its ticks to a process.  The generator takes the next tick of that range for
+ * each id.  No two leases overlap, so ids stay unique even if clocks are wrong.  Ids made by hand are not checked
+ * against issued ones.
  *
  *     #include <inttypes.h>
  *     #include <stdio.h>

@@ -40,7 +40,7 @@ static struct vs_file *file_of(struct vesta_gen *gen) {
 
 static int not_the_keeper(struct vesta_error *err) {
     return vs_fail(err, VESTA_EOPTION,
-                   "another process keeps this file's lease: stop that process, for example vesta serve");
+                   "another process keeps this file's lease, for example vesta serve: stop that process first");
 }
 
 int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {

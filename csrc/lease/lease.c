@@ -183,9 +183,10 @@ void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct 
         vs_act(lease, out, next, next == VS_PH_NS_READ ? VS_DO_NS_READ : VS_DO_READ);
         return;
     }
-    const char *what = !is_known                       ? "the store did not confirm the write"
-                       : ev->outcome == VS_STORE_MOVED ? "the namespace was changed at the same time"
-                                                       : "an earlier write of this generator came in between";
+    const char *what = !is_known ? "the store did not confirm the write"
+                       : ev->outcome == VS_STORE_MOVED
+                           ? "the namespace's record changed during the write: reading it again"
+                           : "an earlier write of this generator came in between";
     vs_lease_say(lease, "%s", ev->text[0] ? ev->text : what);
     vs_act_sleep(lease, ev, out, rest_ms(lease), next);
 }

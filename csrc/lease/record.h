@@ -7,9 +7,9 @@
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048
 #define VS_RECORD_FORMAT 1
-#define VS_VER_MAX                                                                                                     \
-    (UINT64_MAX / 2) /* limit when reading: no writer counts so far, and higher values could overflow                  \
-                        to 0 */
+/* A record with a higher version is rejected as damaged.  Each write adds 1, so a real version never gets there.  Later
+ * writes to a higher version could overflow it to 0, which means that there is no record. */
+#define VS_VER_MAX (UINT64_MAX / 2)
 
 /* One per namespace and worker id.  ver 0: it does not exist yet. */
 struct vs_record {

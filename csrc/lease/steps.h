@@ -50,8 +50,9 @@ bool vs_lease_is_hasty(const struct vs_lease *lease, const struct vs_event *ev);
 /* Handles a write with unknown outcome, or a reply that does not settle it: reads the record in the phase `next`.  The
  * first time at once, later after a pause with a message. */
 void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next);
-/* Handles a reply that is neither a success nor a conflict.  Returns whether it was one.  Then *out retries in the
- * phase `again` later, or reads the namespace. */
+/* Handles a store call that failed.  Returns false if the reply is OK or CONFLICT, which the caller handles.  Otherwise
+ * returns true and sets *out: after MOVED it reads the namespace, else it waits and repeats the call in the phase
+ * `again`. */
 bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase again);
 
 /* ---- claim.c */

@@ -1,5 +1,6 @@
 /* file_system.c -- the file systems on which leases and cursors may be stored.  They must be local to this machine,
- * with reliable locks, renames and fsync.  An unknown file system is rejected, because these are unknown. */
+ * with reliable locks, renames and fsync.  An unknown file system is rejected, because these may be unreliable there.
+ */
 #include "base/error.h"
 #include "os/files.h"
 #include "os/host.h"
@@ -61,8 +62,9 @@ int vs_file_system_check(int fd, const char *path, const char *what, struct vest
     if (refused)
         return vs_fail(err, VESTA_EIO, "%.150s is on %s: %s must be on a local file system", path, refused->name, what);
     if (fs_find(good, sizeof good / sizeof *good, type) || is_accepted(type)) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO,
-                   "%.100s is on a file system of type 0x%lx, whose locks and fsync are unknown: use ext4, "
-                   "XFS or Btrfs, or accept it with VESTA_FILE_SYSTEMS=0x%lx",
-                   path, type, type);
+    return vs_fail(
+        err, VESTA_EIO,
+        "%.100s is on a file system of the unknown type 0x%lx, so its locks and fsync may be unreliable: use ext4, "
+        "XFS or Btrfs, or accept it with VESTA_FILE_SYSTEMS=0x%lx",
+        path, type, type);
 }

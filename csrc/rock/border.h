@@ -69,11 +69,14 @@ int vs_lua_time(lua_State *L, int arg, int64_t *unix_ms, struct vesta_error *err
  * number from 1 to VESTA_BATCH_MAX. */
 size_t vs_lua_count(lua_State *L);
 
-/* Reads a table of named values for vesta_make.  Values that explain adds (iso and unix_ms in addition to time, both
- * names of the leased field) are ignored, so that a caller can change a result of explain and make an id of it. Without
- * `time`, unix_ms or iso selects the time unit.  `time` itself may be an RFC 3339 text. Shape: out[0..*count), room for
- * VS_LUA_VALUES_MAX; names are valid as long as the table. Errors: VESTA_EFIELD; raises if it is not a table of names
- * and integers. */
+/* Reads a Lua table of named values for vesta_make into out[0..*count), with room for VS_LUA_VALUES_MAX.  The names point
+ * into the table.  `time` may be an RFC 3339 text.
+ *
+ * A caller can change a field in a result of explain and pass it here.  So members that explain derives from others are
+ * ignored: iso and unix_ms next to `time`, and the second name of the leased field.  If there is no `time`, unix_ms or
+ * iso sets it.
+ *
+ * Errors: VESTA_EFIELD.  Raises if the argument is not a table of names and integers. */
 int vs_lua_values(lua_State *L, int arg, const struct vesta_layout *layout, struct vesta_value *out, size_t *count,
                   struct vesta_error *err);
 

@@ -259,7 +259,7 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
     }
     if (ev->outcome == VS_STORE_UNKNOWN) {
         refill_say(refill,
-                   "no reply from the store to returning the numbers from %" PRIu64 " on: the rest stays unused",
+                   "the store did not reply when the numbers from %" PRIu64 " on were put back: they stay unused",
                    refill->sent.from);
         refill_give_back(refill, out, false);
         return;

@@ -75,10 +75,13 @@ struct vs_tls {
     struct vs_tls_conn *(*connect)(struct vs_tls_client *client, int fd, const char *name);
 
     /* Continues the handshake until it must wait.
-     * *more, here and in read.  In: true if the end of the stream may follow a short read, so that the socket must be
-     * read again; false if the caller's edge-triggered poll reports the end.  Out: true if there may be more bytes in
-     * the socket.  They are left for the next call, so that one connection does not hold the thread. poll does not
-     * report bytes that are in OpenSSL's buffer, so call until EAGAIN before you wait. */
+     *
+     * *more, here and in read, is set before the call and by it.
+     * Before: set it to true if poll has already reported the end of the stream, and will not report it again.  Then a
+     * short read is followed by another one, which finds the end.
+     * After: true if the socket may have more bytes.  They are left for the next call, so that one connection does not
+     * keep the thread busy.
+     * poll does not report bytes in OpenSSL's own buffer.  So call until EAGAIN before you wait. */
     enum vs_tls_step (*shake)(struct vs_tls_conn *conn, bool *more);
     /* Returns the number of bytes.  0: the other side has closed.  -1 with errno: EAGAIN, or EPROTO with `why`. */
     ssize_t (*read)(struct vs_tls_conn *conn, char *to, size_t room, bool *more);

@@ -52,7 +52,7 @@ static void one_that_nobody_knows(void) {
     for (size_t p = 0; p < VS_COUNT(places); p++) {
         const char *path = in_folder(places[p].path);
         CHECK(opens(places[p].scheme, path, 0x12345678) == VESTA_EIO);
-        CHECK_HAS(err.text, "is on a file system of type 0x12345678");
+        CHECK_HAS(err.text, "is on a file system of the unknown type 0x12345678");
         CHECK_HAS(err.text, "VESTA_FILE_SYSTEMS=0x12345678");
         setenv("VESTA_FILE_SYSTEMS", "0x7,0x12345678", 1);
         CHECK(opens(places[p].scheme, path, 0x12345678) == VESTA_OK);

@@ -198,8 +198,9 @@ void vs_part_said(const struct vs_segment_part *part, char out[VS_SAID_MAX]);
 /* share.c: true if the segment's only database issues all numbers of the counter.  Asked before the first range, and
  * again after a while.  False: `reply` has the reason, and no number may be taken. */
 bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, struct vs_reply *reply);
-/* share.c: true if ranges may be taken, because all hosts name the databases in the same order.  False: the part's next
- * run is scheduled.  `store`, `why`: as in vs_part_run. */
+/* share.c: true if ranges may be taken: each database of the segment has confirmed its share, so all hosts list the
+ * databases in the same order.  Asks the part's own database if it has not confirmed yet.  False: a share is missing or
+ * rejected, and the part's next run is scheduled.  `store`, `why`: as in vs_part_run. */
 bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, const char *why);
 
 /* database.c */
