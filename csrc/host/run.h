@@ -24,11 +24,11 @@ enum vs_call_result {
  * instructions ends a call at the same point on a fast and on a slow machine.  The time limit is for work that the
  * instructions do not count. */
 struct vs_vm_limits {
-    int64_t call_ms;                 /* processor time; default VS_CALL_MS, at most VS_CALL_MS_MAX */
-    uint64_t instructions;           /* default 10 million; a call counts as ten, work in C by its size (vm.c) */
-    size_t memory_bytes;             /* of everything that a policy holds; default 16 MiB, at least 64 KiB */
-    const atomic_bool *cancel;       /* when it becomes true, the run ends as if its time were up; NULL: never */
-    const struct vesta_clock *clock; /* measures call_ms by its boot_us; NULL: vs_clock_thread() */
+    int64_t call_ms;                 /* processor time.  Default VS_CALL_MS, at most VS_CALL_MS_MAX */
+    uint64_t instructions;           /* default 10 million.  A call counts as ten, work in C by its size (vm.c) */
+    size_t memory_bytes;             /* of everything that a policy holds.  Default 16 MiB, at least 64 KiB */
+    const atomic_bool *cancel;       /* when it becomes true, the run ends as if its time were up.  NULL: never */
+    const struct vesta_clock *clock; /* measures call_ms by its boot_us.  NULL: vs_clock_thread() */
 };
 
 #endif

@@ -1,10 +1,13 @@
 /* sandbox.c -- Lua's libraries for a state in which policies run, and copies of data from one state to another.
  *
  * lua/vesta/engine.lua runs with these globals.  It lists the functions that a policy can use, which are the guarded
- * ones here.  The policy sees nothing else.  Left out are: xpcall, because its handler runs while the hook is off;
- * setmetatable, because of __gc, which runs there too, and of __mode, __close and a __len of 2^53; coroutines, load and
- * require; patterns and table.move, because they run long inside C; random numbers, because ctx contains one; debug,
- * io, os. */
+ * ones here.  The policy sees nothing else.  Left out are:
+ *
+ *     xpcall                         its handler runs while the hook is off
+ *     setmetatable                   __gc also runs then, and __mode, __close and a __len of 2^53 are harmful
+ *     patterns, table.move           they run long inside C
+ *     random numbers                 ctx contains one
+ *     coroutines, load, require, debug, io, os */
 #include "host/vm.h"
 
 #include "base/array.h"

@@ -18,7 +18,7 @@
 
 struct vs_lua;
 
-/* Errors: VESTA_EOPTION: impossible limits; VESTA_ENOMEM. */
+/* Errors: VESTA_EOPTION: impossible limits.  VESTA_ENOMEM. */
 int vs_lua_open(const struct vs_vm_limits *limits, struct vs_lua **out, struct vesta_error *err);
 void vs_lua_close(struct vs_lua *lua);
 
@@ -26,7 +26,7 @@ void vs_lua_close(struct vs_lua *lua);
 lua_State *vs_lua_state(const struct vs_lua *lua);
 
 /* Runs the program's own Lua without limits, before any other code: body(L) with `arg` as light userdata.  Memory that
- * it keeps does not count.  Errors: VESTA_ENOMEM; VESTA_EOPTION: it raised an error. */
+ * it keeps does not count.  Errors: VESTA_ENOMEM.  VESTA_EOPTION: it raised an error. */
 int vs_lua_boot(struct vs_lua *lua, lua_CFunction body, void *arg, struct vesta_error *err);
 
 /* Chunk name of the program's own Lua.  Messages about a spent limit never name its lines. */

@@ -22,7 +22,7 @@ struct vs_engine_call {
     bool is_question;                       /* the results are those of engine.ask: the call fails unless they are a
                                                verdict */
     bool is_garbage;                        /* set by the call: the result was not a verdict */
-    void (*take)(lua_State *L, void *self); /* reads the results, at stack index 1, 2, ...; may raise */
+    void (*take)(lua_State *L, void *self); /* reads the results, at stack index 1, 2 and so on.  May raise */
     void *self;
 };
 enum vs_call_result vs_engine_call(const struct vs_policy *policy, struct vs_engine_call *call,

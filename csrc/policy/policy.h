@@ -21,26 +21,26 @@
 struct vs_policy_text {
     const char *chunk, *text;
     size_t length;
-    const char *options, *name; /* name: as in the config or on the command line; may be NULL */
+    const char *options, *name; /* name: as in the config or on the command line.  May be NULL */
     const char *env; /* the variables that it may read, as Lua text of a table: {REGION="eu",ROLE=false}, with false for
                         an unset variable.  NULL: it may read none */
 };
 /* Reads a policy: a shipped one by its name ("wait"), else a file by its path (which contains a '/' or ends in ".lua").
  * `options` is Lua text of a table ("{first=0,last=923}") or NULL.  The policy gets it as ctx.options.  Own: free with
- * vs_policy_text_free.  Errors: VESTA_ENAME: no such policy, with the known names; VESTA_EIO; VESTA_ENOMEM. */
+ * vs_policy_text_free.  Errors: VESTA_ENAME: no such policy, with the known names.  VESTA_EIO.  VESTA_ENOMEM. */
 int vs_policy_read(const char *name, const char *options, struct vs_policy_text *text, struct vesta_error *err);
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *text, struct vesta_error *err);
 void vs_policy_text_free(struct vs_policy_text *text);
 /* Sets `env`, which may be NULL. */
 int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_error *err);
 /* Makes `env` from the process's environment.  Own: free.  Shape: each name as a program may set one.  Errors:
- * VESTA_EOPTION: an invalid name; VESTA_ENOMEM. */
+ * VESTA_EOPTION: an invalid name.  VESTA_ENOMEM. */
 #define VS_POLICY_ENV_MAX 32
 int vs_policy_env(const char *const *name, int count, char **env, struct vesta_error *err);
 /* Receives a line that a policy wrote with log(), during a call of the policy and on its thread.  `said` is safe for a
  * log.  A policy cannot write many lines, because each costs SAY_WORK instructions (world.c). */
 typedef void vs_heard_fn(void *self, const char *said);
-#define VS_HEARD_MAX 512 /* bytes of one line, with its NUL; a longer one is cut and ends in "..." */
+#define VS_HEARD_MAX 512 /* bytes of one line, with its NUL.  A longer one is cut and ends in "..." */
 
 struct lua_State;
 struct vs_policy_opts {
@@ -54,7 +54,7 @@ struct vs_policy_opts {
 };
 
 /* Loads a policy.  Own: end with vs_policy_close.  opts may be NULL.  Errors: VESTA_EOPTION: it is not a valid policy,
- * with file and line, or the limits are impossible; VESTA_ENOMEM. */
+ * with file and line, or the limits are impossible.  VESTA_ENOMEM. */
 struct vs_policy;
 int vs_policy_open(const struct vs_policy_text *text, const struct vs_policy_opts *opts, struct vs_policy **policy,
                    struct vesta_error *err);
@@ -70,7 +70,6 @@ const char *vs_policy_shipped(int i);
  * ids are as reliable as those assigned by hand. */
 bool vs_policy_is_fixed(const struct vs_policy *policy, bool has_ordinal);
 
-/* Whether the policy has that function. */
 bool vs_policy_has(const struct vs_policy *policy, enum vs_hook hook);
 
 const char *vs_hook_name(enum vs_hook hook);                 /* "on_clock_back" */
@@ -102,7 +101,7 @@ static inline struct vs_ctx vs_ctx_text(const char *name, const char *text) {
     return (struct vs_ctx){.name = name, .kind = VS_CTX_TEXT, .text = text};
 }
 
-#define VS_CTX_MAX 16 /* fields of one ctx */
+#define VS_CTX_MAX 16
 
 const char *vs_verdict_name(enum vs_verdict_kind kind);
 const char *vs_verdict_name_of(enum vs_hook hook, enum vs_verdict_kind kind); /* NULL: this function must not return
@@ -113,8 +112,8 @@ const char *vs_verdict_name_of(enum vs_hook hook, enum vs_verdict_kind kind); /*
 struct vs_verdict {
     enum vs_verdict_kind kind;
     uint64_t worker;   /* VS_VERDICT_WORKER */
-    int64_t amount_ms; /* milliseconds after "wait" (how long) or "borrow" (how far ahead of the clock); -1: none */
-    char reason[256];  /* the text after that, "" if none; valid UTF-8 without control characters */
+    int64_t amount_ms; /* milliseconds after "wait" (how long) or "borrow" (how far ahead of the clock).  -1: none */
+    char reason[256];  /* the text after that, or "".  Valid UTF-8 without control characters */
 };
 
 /* The function to call, and the fields of ctx that the caller sets. */

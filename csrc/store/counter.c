@@ -95,7 +95,6 @@ void vs_counter_check_untake(uint64_t from, uint64_t until) {
     assert(until <= VS_NUMBER_MAX);
 }
 
-/* Checks the row's step and the requested one. */
 static bool check_step(const struct vs_tag *row, uint64_t step, struct vs_reply *reply) {
     assert(step <= VS_RANGE_MAX); /* 0: the row's own */
     if (row->step < 0 || row->step > (int64_t)VS_RANGE_MAX)

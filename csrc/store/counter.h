@@ -11,7 +11,7 @@
 
 #define VS_SHARES "vesta_segment_share" /* table of shares: one row per table name and tag */
 
-/* Returns the table's name, which is safe inside quotes in a statement.  NULL: the reply is filled. */
+/* Returns the table's name, which is safe inside quotes in a statement. */
 const char *vs_counter_table(const char *table, struct vs_reply *reply);
 /* Whether the tag's name is valid.  False: REFUSED. */
 bool vs_counter_check(const struct vs_counter *counter, struct vs_reply *reply);
@@ -36,7 +36,7 @@ bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *
 /* A write, for a store that reads a row and replaces the version that it read. */
 struct vs_counter_change {
     enum vs_counter_write { VS_TAKE, VS_UNTAKE, VS_TAG_ADD, VS_TAG_STEP, VS_LIFT } what;
-    uint64_t step, from, until; /* used as the operation needs them; `from` is the floor of a lift */
+    uint64_t step, from, until; /* as the operation needs them.  For a lift, `from` is the floor */
 };
 /* Computes the row that the write stores, from the stored row (NULL: none).  False: nothing to write, and the reply is
  * filled. */
@@ -53,11 +53,11 @@ const char *vs_counter_parse(const char *tag, struct vs_slice text, struct vs_ta
 bool vs_counter_unknown(const char *tag, struct vs_reply *reply);
 bool vs_counter_is_spoilt(const char *tag, const char *why, struct vs_reply *reply);
 
-/* Add a row, or the reason why it cannot be used.  A row whose name is not a valid tag is only counted, in `passed`.
- * Shape: `name` may be any bytes and replaces row->tag.  False: too many rows or no memory, and the reply is filled. */
+/* Add a row, or the reason why it cannot be used.  A row with an invalid name is only counted, in `passed`.  Shape:
+ * `name` may be any bytes and replaces row->tag.  False: too many rows or no memory. */
 bool vs_tags_add(struct vs_tag_list *list, struct vs_slice name, const struct vs_tag *row, struct vs_reply *reply);
 bool vs_tags_add_unusable(struct vs_tag_list *list, struct vs_slice name, const char *why, struct vs_reply *reply);
-/* Counts a row whose name is not a valid tag. */
+/* Counts a row with an invalid name. */
 void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name);
 
 #endif

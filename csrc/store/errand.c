@@ -11,7 +11,7 @@
 struct vs_errand {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    bool is_done, is_left; /* guarded by the mutex; the side that sets the second one frees the errand */
+    bool is_done, is_left; /* guarded by the mutex.  The side that sets the second one frees the errand */
     void (*run)(void *work);
     void (*drop)(void *work);
     void *work;

@@ -1,5 +1,5 @@
-/* fault.h -- why a store did not do what it was asked, sorted by the operator's remedy.  A backend maps its own error
- * numbers to these faults.  One table has the remedy of each fault: the log, /readyz and all commands print it. */
+/* fault.h -- the causes of failed store calls, sorted by the operator's remedy.  A backend maps its own error numbers
+ * to these faults.  One table has the remedy of each fault: the log, /readyz and all commands print it. */
 #ifndef VS_STORE_FAULT_H
 #define VS_STORE_FAULT_H
 

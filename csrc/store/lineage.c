@@ -61,7 +61,7 @@ static bool has_layout(const struct vs_ns_record *ns, const struct vesta_layout 
     return vesta_layout_parse(ns->layout, &has, NULL) == VESTA_OK && vs_layout_is_same(&has, layout);
 }
 
-/* Proves that no id of `layout` can be an id of generation n, whose record is ns. */
+/* Proves that no id of `layout` can be an id of generation n with the record ns. */
 static int prove_against(const struct vs_lineage *lineage, unsigned n, const struct vs_ns_record *ns,
                          const struct vesta_layout *layout, struct vesta_error *err) {
     char name[VESTA_NAMESPACE_MAX];
@@ -123,7 +123,6 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
 
 /* ------------------------------------------------------------------ the next generation */
 
-/* The newest generation that the store lists. */
 struct newest {
     const char *name;
     unsigned n;
@@ -184,7 +183,7 @@ static int find_last(const struct vs_lineage *lineage, unsigned *count, struct v
         lineage->name);
 }
 
-/* Static worker ids stay static under the next layout, as far as it has them. */
+/* Copies the static worker ids that the next layout also has. */
 static void carry_static(const struct vs_ns_record *last, uint64_t max, struct vs_ns_record *fresh) {
     if (last->static_count == 0 || last->static_first > max) return;
     fresh->static_first = last->static_first;
@@ -192,7 +191,6 @@ static void carry_static(const struct vs_ns_record *last, uint64_t max, struct v
     if (last->static_count < fresh->static_count) fresh->static_count = last->static_count;
 }
 
-/* Makes the record of the generation after `last`. */
 static int next_record(const struct vs_ns_record *last, const struct vesta_layout *layout, struct vs_ns_record *fresh,
                        struct vesta_error *err) {
     *fresh = (struct vs_ns_record){.ver = 1, .fingerprint = layout->fingerprint};

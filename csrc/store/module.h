@@ -15,8 +15,8 @@ struct vs_module {
 
 /* A file in this program's folders.  It is loaded on first use, because it needs a third party's library. */
 struct vs_module_file {
-    const char *name;   /* "store/mysql" */
-    const char *symbol; /* the exported symbol */
+    const char *name; /* "store/mysql" */
+    const char *symbol;
     const char *what;   /* its name in messages: "mysql: store" */
     const char *remedy; /* printed if the file is missing */
 };

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VS_POOL_MAX 16 /* idle connections; a further one is closed */
+#define VS_POOL_MAX 16 /* idle connections.  A further one is closed */
 
 struct vs_pool_kind {
     int64_t idle_us;             /* an idle connection is closed after this time */
-    bool (*is_lost)(void *link); /* whether the peer has closed it; must not send anything */
+    bool (*is_lost)(void *link); /* whether the peer has closed it.  Must not send anything */
     void (*end)(void *link);
 };
 

@@ -1,4 +1,7 @@
-/* reply.h -- helpers for the backends: filling in replies, checking records, deadlines, and URIs. */
+/* reply.h -- helpers for the backends: filling in replies, checking records, deadlines, and URIs.
+ *
+ * A function of a backend that returns a bool returns false after it has filled the reply with the reason.  A function
+ * that returns a pointer returns NULL then.  Other meanings are stated at the function. */
 #ifndef VS_STORE_REPLY_H
 #define VS_STORE_REPLY_H
 
@@ -31,8 +34,8 @@ void vs_not_first(struct vs_reply *reply);
 __attribute__((format(printf, 3, 4))) bool vs_answer(struct vs_reply *reply, enum vs_outcome outcome,
                                                      const char *format, ...);
 
-/* Like vs_answer, for a fault whose remedy is printed after the sentence.  If the format starts with a conversion and a
- * colon ("%.60s: %s"), that part is the store's address. */
+/* Like vs_answer, for a fault.  The fault's remedy is printed after the sentence.  If the format starts with a
+ * conversion and a colon ("%.60s: %s"), that part is the store's address. */
 __attribute__((format(printf, 4, 5))) bool vs_answer_fault(struct vs_reply *reply, enum vs_outcome outcome,
                                                            enum vs_fault fault, const char *format, ...);
 /* Like vs_answer, with the text and the fault of another reply. */
@@ -51,8 +54,8 @@ void vs_meet(struct vs_met *met, const struct vs_reply *reply);
 /* Whether reply->ns, which was just read, is the remembered record, or the first one.  Otherwise the reply is MOVED. */
 bool vs_is_met(struct vs_met *met, struct vs_reply *reply);
 
-/* Whether `next` may replace the stored record.  The stored version must be the one that the write was decided on, and
- * `next` must continue that version's claim or be the next claim.  If a store lost writes, another claim may have
+/* Whether `next` may replace the stored record.  The stored version must be the version on which the write is based,
+ * and `next` must continue that version's claim or be the next claim.  If a store lost writes, another claim may have
  * reached the same version.  This check then prevents that a renewal overwrites it. */
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver);
 
@@ -89,8 +92,8 @@ int64_t vs_call_slice_ms(const struct vs_store *store);
 struct vs_uri {
     char user[128], password[256];    /* percent-decoded */
     char hosts[512];                  /* "h1:p,h2:p" */
-    char path[256];                   /* with its slash; "" if there is none */
-    char value[VS_URI_KEYS_MAX][256]; /* values of `keys`, in that order; "" if absent */
+    char path[256];                   /* with its slash, or "" */
+    char value[VS_URI_KEYS_MAX][256]; /* values of `keys`, in that order.  "": absent */
 };
 
 /* Parses a URI strictly.  Shape: keys end with NULL. Errors: VESTA_EOPTION. */

@@ -18,8 +18,8 @@ struct vs_reserved {
 
 bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]);
 
-/* For a reserve whose token already has a row: an earlier attempt of the same reserve made it.  False: REFUSED, because
- * the number was settled since. */
+/* For a reserve with a token that already has a row: an earlier attempt of the same reserve made it.  False: REFUSED,
+ * because the number was settled since. */
 bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply);
 
 /* Decides what settling does to the number's row.  WRITE: set free_ms.  DONE: the row already has that state.  TOLD:

@@ -52,7 +52,7 @@ static void store_put(char *buf, const char *between, const char *one) {
 }
 
 const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf) {
-    const char *one = NULL; /* the last one found; " or " comes before it if it is the end of the list */
+    const char *one = NULL; /* the last one found.  At the end of the list, " or " comes before it */
     const struct vs_backend *backend = &vs_store_file;
     buf[0] = '\0';
     for (size_t i = 0; backend; backend = vs_module_here(i++)) {
@@ -268,7 +268,7 @@ static bool may_forget(const struct vs_floor *floor, const struct vs_reply *kept
     return floor->is_kept && kept->outcome == VS_STORE_REFUSED && kept->by == VS_BY_RIGHTS;
 }
 
-/* Whether the counter's stored form is this one, or none yet (*is_new).  False: the reply is filled. */
+/* Whether the counter's stored form is this one, or none yet (*is_new). */
 static bool may_write(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       bool *is_new, struct vs_reply *reply) {
     uint64_t form = vs_form_fingerprint(floor->form);

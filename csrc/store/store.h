@@ -31,7 +31,7 @@ struct vs_counter {
  * belong to this store. */
 struct vs_grant {
     uint64_t from, until;
-    uint64_t step;             /* the row's own step; 0: it has none */
+    uint64_t step;             /* the row's own step.  0: it has none */
     uint64_t delta, remainder; /* 1 and 0: all numbers of the range */
     int64_t held_until_ms;     /* reserve: after this instant of the store's clock, `from` may be reserved again */
 };
@@ -47,7 +47,7 @@ struct vs_reservation {
     uint64_t number;   /* settle only */
     uint64_t token[2]; /* random, unique to this reservation */
     int64_t hold_ms;   /* reserve only */
-    uint64_t granted;  /* all numbers of the counter below this one were granted to this host; 0: unknown */
+    uint64_t granted;  /* all numbers of the counter below this one were granted to this host.  0: unknown */
 };
 
 /* A row with integer values.  They may be out of range: a take reports that. */
@@ -55,7 +55,7 @@ struct vs_tag {
     char tag[VESTA_NAMESPACE_MAX];
     int64_t max; /* start of the next range */
     int64_t step, delta, remainder;
-    int64_t updated_ms; /* by the store's clock; 0: unknown */
+    int64_t updated_ms; /* by the store's clock.  0: unknown */
 };
 /* A row of a list.  Its values may be unusable: a text, NULL, a number beyond 2^63, or a damaged record.  Such a row is
  * still listed.  If a caller believed the tag to be absent, it would add it again and repeat its numbers. */
@@ -77,9 +77,9 @@ struct vs_tag_list {
     size_t passed;              /* rows left out of the list because their names are not valid tags */
     char strange[VS_QUOTE_MAX]; /* the first of these names, quoted for messages */
 };
-#define VS_TAGS_MAX 100000 /* limit of one table; above it the list is REFUSED */
+#define VS_TAGS_MAX 100000 /* limit of one table.  Above it the list is REFUSED */
 
-/* Whether a tag's name is valid.  The rule is that of a namespace: [A-Za-z0-9_.:-]{1,64}, without a dot in front. */
+/* Whether a tag's name is valid, by the same rule as for a namespace: [A-Za-z0-9_.:-]{1,64}, without a dot in front. */
 bool vs_tag_is_named(const char *tag);
 
 /* ------------------------------------------------------------------ calls */
@@ -97,7 +97,7 @@ enum vs_refused_by {
 /* The reply to a call.  `outcome` decides which other members are set. */
 struct vs_reply {
     enum vs_outcome outcome;
-    enum vs_fault fault;          /* if not OK; selects the remedy */
+    enum vs_fault fault;          /* if not OK.  It selects the remedy */
     size_t words;                 /* offset in `text` of the store's own words, after its address */
     enum vs_refused_by by;        /* REFUSED, of reserve, settle and keep_form */
     bool forgets_form;            /* OK of vs_store_take: this user may not record the form of the numbers */
@@ -106,7 +106,7 @@ struct vs_reply {
     struct vs_record record;      /* read, swap */
     struct vs_ns_record ns;       /* ns_read, ns_swap */
     struct vs_grant grant;        /* take */
-    char text[VS_REPLY_TEXT_MAX]; /* the reason of a failure, in the store's own words if it has any; see
+    char text[VS_REPLY_TEXT_MAX]; /* the reason of a failure, in the store's own words if it has any.  See
                                      vs_reply_say */
 };
 
@@ -132,10 +132,10 @@ enum vs_foreign_kind { VS_BUTTERFLY_DB, VS_BUTTERFLY_ZK, VS_LEAF, VS_UID, VS_VES
 
 struct vs_foreign {
     uint64_t worker;
-    int64_t until_ms; /* when its holder must stop unless it renews, in the other generator's terms; or one of: */
+    int64_t until_ms; /* when its holder must stop unless it renews, in the other generator's terms, or one of: */
 #define VS_FOREIGN_EVER INT64_MAX
 #define VS_FOREIGN_FREE (-1)
-    int64_t wall_ms; /* until_ms as the date and time written there, read as UTC; 0: there is no date */
+    int64_t wall_ms; /* until_ms as the date and time written there, read as UTC.  0: there is no date */
     char who[VS_HOLDER_MAX];
 };
 /* Selects the rows to read. */
@@ -154,10 +154,10 @@ struct vs_foreign_list {
     /* Every number from issued_first to below issued_until was issued, with or without a row.  issued_until 0: the
      * generator keeps no count. */
     uint64_t issued_first, issued_until;
-    const char *doubt; /* why issued_until may be too low, as the end of a sentence; NULL: it is exact */
+    const char *doubt; /* why issued_until may be too low, as the end of a sentence.  NULL: it is exact */
 };
-#define VS_FOREIGN_MAX 100000    /* usable rows in one reply; more are REFUSED */
-#define VS_FOREIGN_BEYOND_MAX 10 /* listed rows beyond worker_max; further ones are only counted */
+#define VS_FOREIGN_MAX 100000    /* usable rows in one reply.  More are REFUSED */
+#define VS_FOREIGN_BEYOND_MAX 10 /* listed rows beyond worker_max.  Further ones are only counted */
 #define VS_FOREIGN_TABLE_MAX 64  /* bytes of a table's name, without a backquote */
 #define VS_FOREIGN_NAME_MAX 250
 
@@ -165,7 +165,7 @@ struct vs_store_opts {
     const char *namespace_;
     int group;                       /* gid that owns the created files, or -1 */
     const struct vesta_clock *clock; /* replaces the store's clock if it has none */
-    const char *secret;              /* password or digest (user:password); NULL: see the URI */
+    const char *secret;              /* password or digest (user:password).  NULL: see the URI */
     int64_t call_ms_max;             /* 0: VS_STORE_CALL_MS */
     const _Atomic int64_t *cut_us;   /* if not 0: boot time at which every call ends.  May be NULL */
 };
@@ -214,7 +214,7 @@ struct vs_store_leases {
 /* Counters belong to no namespace.  Each write is one atomic, durable step, with the outcomes listed above.  If the tag
  * does not exist, or its row has unusable values, the outcome is REFUSED and the text names the tag. */
 struct vs_store_counters {
-    /* Raises the counter by `step` (1 to VS_RANGE_MAX; 0: the row's own step).  reply->grant is the range that it
+    /* Raises the counter by `step` (1 to VS_RANGE_MAX, or 0: the row's own step).  reply->grant is the range that it
      * passed over.  CONFLICT: another writer changed the row, so try again.  UNKNOWN: the range is lost, because no
      * caller may use it. */
     void (*take)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
@@ -223,12 +223,11 @@ struct vs_store_counters {
     void (*untake)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                    struct vs_reply *reply);
     /* Lists the counters of a table (NULL: leaf_alloc), in no order.  The list must be empty.  The caller frees its
-     * rows.  If the table is missing, a store whose tables are created by an administrator replies REFUSED, and other
-     * stores return an empty list.  A ticket server's table appears as one tag with the table's name.  It can be
-     * imported, but not taken from: `max` is its next number or a higher one, and delta and remainder are its server's
-     * auto-increment settings. */
+     * rows.  A missing table is REFUSED if administrators create this store's tables, else the list is empty.  A ticket
+     * server's table appears as one tag with the table's name.  It can be imported, but not taken from: `max` is its
+     * next number or a higher one, and delta and remainder are its server's auto-increment settings. */
     void (*tags)(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
-    /* Creates a counter whose first range starts at `from`.  CONFLICT: it exists. */
+    /* Creates a counter with its first range at `from`.  CONFLICT: it exists. */
     void (*tag_add)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                     struct vs_reply *reply);
     /* Sets the row's own step. */
@@ -278,12 +277,13 @@ struct vs_store_admin {
 /* One backend: its names and texts, how it is opened, and its operations in three tables. */
 struct vs_backend {
     const char *scheme;        /* for example "file" of file:/var/lib/vesta */
-    const char *form;          /* the form of its URI for people; parts in capitals are placeholders: "file:/DIR" */
+    const char *form;          /* the form of its URI for people, for example "file:/DIR".  Parts in capitals are
+                                  placeholders */
     bool is_local;             /* on this machine only: a call takes no longer than a disk access */
     bool is_folder;            /* its URI names a folder of this machine, and it needs no client library */
     const char *made, *rights; /* texts: what `vesta store init` created, and the rights that a process needs to
                                   lease */
-    const char *secret;        /* the config key of its secret: "password", "auth"; NULL: it has no secret */
+    const char *secret;        /* the config key of its secret: "password", "auth".  NULL: it has no secret */
     const char *tls;           /* "": its URI accepts tls=verify and tls=off.  Else the reason why not.  NULL: it has no
                                   connection */
     /* Returns VESTA_OK if the backend can parse the URI, else VESTA_EOPTION.  Does no I/O. */
@@ -303,7 +303,7 @@ extern const struct vs_backend vs_store_file;
 const struct vs_backend *vs_store_of(const char *uri, struct vesta_error *err);
 /* Whether a store of that scheme exists, in this build or not. */
 bool vs_store_is_known(const char *uri);
-/* The URI forms of all stores, including those that are not installed.  A constant, because every help text has it and
+/* The URI forms of all stores, also of stores that are not installed.  A constant, because every help text has it and
  * must not load modules. */
 #define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"
 /* Lists the installed stores for which `is` returns true, as "mysql: or zk:".  Loads all of them.  Returns buf. */
@@ -312,7 +312,7 @@ const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const cha
 /* Whether a URI starts with the fixed part of its store's form and continues after it. */
 bool vs_store_is_formed(const char *uri);
 
-/* Opens the store of a URI.  Errors: VESTA_EOPTION: this build lacks its scheme, or the URI is wrong; VESTA_EIO. */
+/* Opens the store of a URI.  Errors: VESTA_EOPTION: this build lacks its scheme, or the URI is wrong.  VESTA_EIO. */
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
 
 /* Whether the store of a URI is on this machine.  Returns false if this build lacks its scheme. */
@@ -353,8 +353,8 @@ void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 struct vs_floor {
     uint64_t (*at)(void *self, int64_t unix_ms); /* 0: no number may be issued at that time.  NULL: there is no floor */
     void *self;
-    int (*fits)(void *self, uint64_t number); /* whether the number may be issued in this form; NULL: each may */
-    const char *form;                         /* in which callers write the numbers; NULL: decimal digits */
+    int (*fits)(void *self, uint64_t number); /* whether the number may be issued in this form.  NULL: each may */
+    const char *form;                         /* in which callers write the numbers.  NULL: decimal digits */
     bool is_kept; /* the caller also records the form, so it gets numbers even if the store's user may not record it */
 };
 uint64_t vs_form_fingerprint(const char *form); /* never 0 */

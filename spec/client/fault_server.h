@@ -1,5 +1,5 @@
 /* fault_server.h -- a server of blocks that behaves as a test requests: correctly, or with one of the faults of
- * servers and networks.  Ids in a faulty reply are in a range that no good reply uses, so a client that uses one is
+ * servers and networks.  Ids in a faulty reply are in a range that no good reply uses, so a client that uses it is
  * detected. */
 #ifndef FAULT_SERVER_H
 #define FAULT_SERVER_H
@@ -62,11 +62,11 @@ struct fault_server {
     _Atomic uint64_t most;                          /* highest number of ids requested at once */
     _Atomic uint64_t unasked;                       /* unsolicited replies */
     uint64_t base;                                  /* distinguishes servers */
-    const char *_Atomic layout;                     /* in its replies; NULL: none */
+    const char *_Atomic layout;                     /* in its replies.  NULL: none */
     atomic_bool is_ended;
     _Atomic uint64_t live;                   /* open connections */
     _Atomic uint64_t last_first, last_count; /* of the last good reply */
-    _Atomic uint64_t *ticks;                 /* start of the next grant; shared by servers of one name */
+    _Atomic uint64_t *ticks;                 /* start of the next grant.  Servers of one name share it */
 };
 
 struct fault_link {

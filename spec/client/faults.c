@@ -21,7 +21,7 @@ static bool is_poisoned(uint64_t id) {
     return (id >> TIME_SHIFT << SEQ_BITS) & POISON;
 }
 
-/* Takes an id, which must be of a good reply and above the last one of its server. */
+/* Takes an id.  It must be from a good reply, and above the last id of its server. */
 static void take_good(struct vesta_client *client, uint64_t *last) {
     struct vesta_pause pause;
     uint64_t id = 0;
@@ -339,7 +339,7 @@ static void waited_for(void) {
     fault_server_end(&s);
 }
 
-/* ------------------------------------------------------------------ several threads; ends */
+/* ------------------------------------------------------------------ several threads, and ends */
 
 #define THREADS 4
 #define EACH 40000

@@ -1,4 +1,4 @@
-/* forks.c -- a client whose process forks during its use.  Every process takes ids without duplicates, and no process
+/* forks.c -- a process that forks while it uses a client.  Every process takes ids without duplicates, and no process
  * uses another one's connections.  All ids are counted in shared memory. */
 #include "check.h"
 #include "fault_server.h"
@@ -11,7 +11,7 @@
 
 #define ALL 2000000
 #define EACH 3000
-#define TURNS 4000 /* of a hundred ids per thread; the tally has room for all */
+#define TURNS 4000 /* of a hundred ids per thread.  The tally has room for all */
 #define PATIENCE_US INT64_C(60000000)
 
 struct tally {

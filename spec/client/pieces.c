@@ -281,7 +281,7 @@ static int take(struct vs_layouts *known, const char *text) {
 static void layouts_of_blocks(void) {
     struct vs_layouts known = {.count = 0};
     char many[120];
-    for (int i = 0; i < 100; i++) { /* one namespace, whose hosts may set constants in its free fields */
+    for (int i = 0; i < 100; i++) { /* one namespace: its hosts may set constants in its free fields */
         CHECK_EQ_I64(take(&known, "version:1 kind:1=0" REST), VESTA_OK);
         CHECK_EQ_I64(take(&known, "version:1=0 kind:1=0" REST), VESTA_OK);
         CHECK_EQ_I64(take(&known, ""), VESTA_OK);
@@ -310,7 +310,7 @@ static void layouts_of_blocks(void) {
     CHECK_EQ_I64(take(&known, huge), VESTA_ELAYOUT);
 }
 
-/* of the namespace's first, second and third layout; the third has the fields of the first */
+/* of the namespace's first, second and third layout.  The third has the fields of the first */
 static int take_host(struct vs_layouts *known, int generation, int dc) {
     char text[120];
     snprintf(text, sizeof text, "version:2=%d dc:6=%d time:30 seq:21 worker:4 unit=1s epoch=20%02d-01-01T00:00:00Z",

@@ -2,8 +2,8 @@
  *
  *     ending URI TAG COUNT HOW DICE
  *
- * HOW: release, then close; close; release twice, then close; two handles, one of which is closed before the release; a
- * child that closes while its parent releases; or kill -9 at a random instant of the release. */
+ * HOW is one of: release then close, close, release twice then close, two handles with a close before the release, a
+ * child that closes while its parent releases, or kill -9 at a random instant of the release. */
 #include "vesta_segment.h"
 
 #include <inttypes.h>

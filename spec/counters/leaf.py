@@ -20,7 +20,7 @@ LEAFS = ("BEGIN; UPDATE leaf.leaf_alloc SET max_id = max_id + step WHERE biz_tag
 
 
 class Writer:
-    """Takes a range as Leaf does: update and select in one transaction; the range is the step below max_id."""
+    """Takes a range as Leaf does: update and select in one transaction.  The range is the step below max_id."""
 
     def __init__(self, db, tally):
         self.session, self.tally, self.given = db.session(), tally, 0

@@ -1,5 +1,5 @@
-"""outage.py VESTA [SECONDS] -- a database is unreachable for SECONDS (1; the claim is about ten minutes), in real time,
-with two tags whose steps have settled: 500 ids a second by default, and 10,000 with a step_max of 20,000,000.
+"""outage.py VESTA [SECONDS] -- a database is unreachable for SECONDS in real time (default 1, but the claim is about ten
+minutes), with two tags whose steps have settled: 500 ids a second by default, and 10,000 with a step_max of 20,000,000.
 
 A step has settled when a range lasts for fifteen minutes.  It is reached by doubling as usual, but sooner, because the
 first ranges are taken in blocks.  Requests do not wait here: if no number is there, the request fails.

@@ -170,7 +170,7 @@ def _():
     assert os.access(os.path.join(BUILD, "lua", "5.1", "vesta", "store", "zk.so"), os.R_OK)
     with Schedule(place) as s:
         host = Host(s).ready()
-        assert links_to(host.process.pid, (s.place.proxy.port,)) == 1  # this check would also detect one of nginx's
+        assert links_to(host.process.pid, (s.place.proxy.port,)) == 1  # this check would also detect a connection of nginx
         nginx = Nginx(s)
         asker = Asker(nginx.port, s.path("asked"))
         s.out_files.append(asker.out)

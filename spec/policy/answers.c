@@ -340,7 +340,7 @@ static void refused_memory_looks_at_the_clock(void) {
     /* one read at the start, fifty until the time is over, and none after that: the call has ended */
     CHECK_EQ_I64(told_us - begun_us, 51 * 1000);
     CHECK_EQ_I64(call(vm, policy, VS_ON_EXHAUSTED, &verdict, &err), VS_CALL_OK);
-    CHECK(verdict.amount_ms > 1 && verdict.amount_ms <= 50); /* one read per round; the hook alone would read it
+    CHECK(verdict.amount_ms > 1 && verdict.amount_ms <= 50); /* one read per round.  The hook alone would read it
                                                                 hundreds of times later */
     close_vm(vm);
 }

@@ -48,7 +48,7 @@ static size_t draw_listing(uint64_t *state, uint64_t worker_max) {
     return count;
 }
 
-/* -1: none; -2: the policy failed. */
+/* Returns -1 for none, -2 if the policy failed. */
 static int64_t ask(size_t count, uint64_t worker_max, uint64_t random) {
     const struct vs_ctx ctx[] = {
         {.name = "records", .kind = VS_CTX_RECORDS, .records = rows, .count = count},

@@ -143,7 +143,7 @@ static void borrows(void) {
     clear_desk();
 }
 
-/* 12,000 ids are borrowed, and the clock goes back by ten more minutes after one of them was issued. */
+/* 12,000 ids are borrowed.  After the first of them, the clock goes back by ten more minutes. */
 static void is_asked_again_when_a_loan_expires(void) {
     struct vesta_pause pause;
     uint64_t id;

@@ -56,7 +56,7 @@ describe("leaf", function()
 
   it("starts only if the clock is near the mean of its peers' clocks", function()
     local world = leaf()
-    assert.equal("go", (world:verdict "on_start")) -- there are none
+    assert.equal("go", (world:verdict "on_start")) -- there are no peers
     world:claim { worker = 1, seen_ms = world.now_ms - 5000 }
     world:claim { worker = 2, seen_ms = world.now_ms - 15000 }
     assert.equal("go", (world:verdict "on_start"))

@@ -123,7 +123,7 @@ static void inherit(void) {
     vs_segment_inherit(&fresh, &seg);
 }
 
-/* Otherwise, the new words would take a counter after a give-back for one that went back. */
+/* Otherwise, after a give-back, the new words would wrongly report a counter that went back. */
 static void new_words_never_expect_more_than_the_counter_has(void) {
     static const char *const points[] = {"closed", "none"};
     for (size_t i = 0; i < 2; i++) {

@@ -29,7 +29,7 @@ __attribute__((unused)) static struct vs_store *open_counters(const char *uri) {
     return store;
 }
 
-/* Creates a counter whose first range starts at `from`. */
+/* Creates a counter with its first range at `from`. */
 __attribute__((unused)) static void add_tag(const char *uri, const char *tag, uint64_t from, uint64_t step) {
     struct vs_store *store = open_counters(uri);
     struct vs_reply reply;

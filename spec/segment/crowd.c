@@ -232,7 +232,7 @@ static void another_order_of_databases_is_refused(void) {
     uint64_t one = counter_at(uri_of("one.db"), "orders"), two = counter_at(uri_of("two.db"), "orders");
     as_another_host("b", (const char *const[3]){"two.db", "one.db"}, text, sizeof text);
     CHECK_HAS(text, " of 2 stores, and is now number ");
-    as_another_host("c", (const char *const[3]){"two.db", "three.db"}, text, sizeof text); /* one of them refuses */
+    as_another_host("c", (const char *const[3]){"two.db", "three.db"}, text, sizeof text); /* two.db refuses */
     CHECK_HAS(text, "this store was number 1 of 2 stores, and is now number 0 of 2");
     as_another_host("d", (const char *const[3]){"one.db", "two.db", "three.db"}, text, sizeof text);
     CHECK_HAS(text, " of 2 stores, and is now number ");
@@ -360,7 +360,7 @@ static int by_beginning(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Each call's number must be above those of all calls that ended before it began. */
+/* Each call's number must be above the numbers of all calls that ended before it began. */
 static void check_order(size_t count) {
     static struct call ended[CALLS_MAX];
     size_t past = 0, wrong = 0;

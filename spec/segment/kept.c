@@ -151,7 +151,7 @@ static void a_rest_is_given_back_once(bool by_close) {
         struct vesta_segment *seg = must_open_segment(orders());
         for (uint64_t want = 1; want <= 5; want++)
             CHECK_EQ_U64(number_of(seg), want);
-        if (by_close) { /* of one of two handles: the other handle's close is the last */
+        if (by_close) { /* closes the first of two handles */
             struct vesta_segment *same = must_open_segment(orders());
             CHECK(same == seg);
             vesta_segment_close(same);
@@ -217,7 +217,7 @@ static void a_clean_stop_remembers_what_was_granted(void) {
     seg = must_open_segment(orders());
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, LONG_US, &pause), VESTA_EPAUSE);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
-    AWAIT(counter_at(uri_of("one.db"), "orders") >= 1501); /* above what it was granted, including what it put back */
+    AWAIT(counter_at(uri_of("one.db"), "orders") >= 1501); /* above all granted numbers, including those put back */
     vesta_segment_close(seg);
     mkdir(in_folder("others"), 0700);
     setenv("VESTA_MAPS", in_folder("others"), 1);
@@ -425,7 +425,7 @@ static void a_person_may_lower_a_counter_all_the_same(void) {
     while (vesta_segment_next_wait(seg, &number, LONG_US, &pause) == VESTA_OK)
         CHECK(number > 1000 && number < 1100);
     CHECK_EQ_U64(pause.why, VESTA_FAILSTOP);
-    AWAIT(counter_at(uri_of("one.db"), "orders") > 1000); /* it was raised to what this host was granted */
+    AWAIT(counter_at(uri_of("one.db"), "orders") > 1000); /* raised above the numbers that this host was granted */
     vesta_segment_close(seg);
     resume_beside(orders(), 1);
     set_counter(1);

@@ -70,13 +70,13 @@ static void raise_counter(uint64_t step, struct vs_refill_event *ev) {
 }
 
 static void lower_counter(struct vs_unused unused, struct vs_refill_event *ev) {
-    uint64_t luck = roll(6); /* 0: not done, 1: done; the refiller gets no reply in both cases */
+    uint64_t luck = roll(6); /* 0: not done, 1: done.  The refiller gets no reply in both cases */
     bool fits = counter == unused.until;
     if (fits && luck > 0) counter = unused.from;
     ev->outcome = luck < 2 ? VS_STORE_UNKNOWN : fits ? VS_STORE_OK : VS_STORE_CONFLICT;
 }
 
-/* ------------------------------------------------------------------ who does what */
+/* ------------------------------------------------------------------ the two servers */
 
 static void take(void) {
     struct vs_taken taken;
@@ -158,7 +158,7 @@ static void refill_and_end(void) {
         refill_until(now_us + roll(1000) * STEP_US);
 }
 
-/* Uses all granted numbers, also those that were put back. */
+/* Uses all granted numbers, including numbers that were put back. */
 static void other_server(void) {
     while (!is_over) {
         for (uint64_t step = 1 + roll(4); step > 0; step--)

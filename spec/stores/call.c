@@ -1,8 +1,8 @@
 /* call.c -- runs a script's orders on one store object: one line in, one line out.
  *
  *     store_call URI NAMESPACE [MS] < orders       MS: the deadline of a call
- *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS |
- * clock add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags | counter TAG | segments
+ *     init | ns | make FINGERPRINT INCARNATION | read W | swap W VER UNTIL | list | advance INCARNATION AHEAD_MS
+ *     clock | add TAG FROM STEP | step TAG STEP | take TAG STEP | untake TAG FROM UNTIL | tags | counter TAG | segments
  *     reserve TAG TOKEN HOLD_MS [GRANTED] | commit TAG TOKEN NUMBER [GRANTED] | cancel TAG TOKEN NUMBER [GRANTED]
  *
  * Counters are in the table $STORE_TABLE, which `segments` creates.  A reply has the outcome, the milliseconds taken,

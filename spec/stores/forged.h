@@ -5,7 +5,7 @@
 
 #include "lease/record.h"
 
-static uint64_t forged_ver; /* version of all written records; 0: unchanged */
+static uint64_t forged_ver; /* version of all written records.  0: unchanged */
 
 size_t __real_vs_record_write(const struct vs_record *record, char *buf);
 size_t __wrap_vs_record_write(const struct vs_record *record, char *buf);

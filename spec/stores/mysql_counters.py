@@ -1,5 +1,5 @@
-"""mysql_counters.py -- tests counters in MariaDB: the contract on Leaf's table, on tinyid's, and on ours; next to
-programs that run Leaf's and tinyid's own SQL; and faults.  mysql_counters.py STORE_CALL STORE_COUNTERS
+"""mysql_counters.py -- tests counters in MariaDB: the contract on Leaf's table, on tinyid's, and on ours, next to
+programs that run Leaf's and tinyid's own SQL, and faults.  mysql_counters.py STORE_CALL STORE_COUNTERS
 STORE_RESERVATIONS"""
 import sys
 import threading

@@ -175,7 +175,7 @@ static struct crowd {
     _Atomic size_t used;
     struct attempt {
         struct vs_reservation one;
-        _Atomic int how; /* 0: being reserved; else one of: */
+        _Atomic int how; /* 0: being reserved, else one of: */
 #define HELD 1
 #define COMMITTING 2
 #define COMMITTED 3

@@ -19,7 +19,7 @@ static struct vs_store *opened(void) {
     return open_store(uri, "counters", PATIENT_MS);
 }
 
-/* Creates a new tag whose first number is `from`, with a step of 10. */
+/* Creates a new tag with the first number `from` and a step of 10. */
 static struct vs_store *fresh(uint64_t from) {
     static int turn;
     snprintf(tag_name, sizeof tag_name, "case.%d-%d", (int)getpid(), turn++);

@@ -98,7 +98,7 @@ static struct pair made(struct vs_tls_server_opts server, struct vs_tls_client_o
     return p;
 }
 
-/* ------------------------------------------------------------------ who believes whom */
+/* ------------------------------------------------------------------ verified and unverified peers */
 
 static void names_are_verified(void) {
     static const struct {

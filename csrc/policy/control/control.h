@@ -2,17 +2,18 @@
  * elsewhere, and replaces them at a reload.  Knows no socket and no config file.
  *
  *     control.c  the thread, its requests, and the status of the policies
- *     judge.c    verdicts about pauses: asked for, carried out, in force; pauses after functions that failed
- *     leases.c   worker ids: whether to start, which one to claim, what to do if the store is silent or a worker id is
- * lost reload.c   loads a set of policies, and puts it in the place of the old one say.c      lines that policies write
- * with log() shadow.c   policies that are tried without being obeyed, on their own thread (shadow.h) */
+ *     judge.c    verdicts about pauses, and the pauses between calls of a function that fails
+ *     leases.c   worker ids: start, choice, a silent store, a lost worker id
+ *     reload.c   loads a set of policies, and replaces the old one
+ *     say.c      lines that policies write with log()
+ *     shadow.c   policies that are tried without being obeyed, on their own thread (shadow.h) */
 #ifndef VS_CONTROL_H
 #define VS_CONTROL_H
 
 #include "policy/policy.h"
 
 struct vs_control_opts {
-    const char *const *name; /* the namespaces' names, in the order of struct vs_server; they must outlive the
+    const char *const *name; /* the namespaces' names, in the order of struct vs_server.  They must outlive the
                                 control */
     int ns_count;            /* at least 1 */
     /* The handle of each namespace, opened with VESTA_CHOOSES.  It must outlive the control.  NULL until
@@ -22,14 +23,14 @@ struct vs_control_opts {
      * that are tried without being obeyed.  The control frees them, also after an error.  Called at the start, and by
      * the control thread at each reload.  Errors: what is wrong with the sources. */
     int (*sources)(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err);
-    void (*changed)(void *self); /* there is a new verdict: wake waiting requests; may be NULL */
+    void (*changed)(void *self); /* there is a new verdict: wake waiting requests.  May be NULL */
     void *self;
     const struct vesta_clock *clock; /* NULL: the machine's clock */
     struct vs_vm_limits limits;
 };
 
 /* Loads the policies and starts the thread.  Own: end with vs_control_close.  Errors: those of the sources and of
- * vs_policy_open; VESTA_ENOMEM. */
+ * vs_policy_open.  VESTA_ENOMEM. */
 struct vs_control;
 int vs_control_open(const struct vs_control_opts *opts, struct vs_control **control, struct vesta_error *err);
 

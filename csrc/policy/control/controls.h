@@ -25,7 +25,7 @@ struct vs_pause_question {
     enum vs_verdict_kind kind;
     uint32_t slot;                     /* the slot that it is about */
     int64_t amount_ms, at_us, told_us; /* told_us: when such a verdict was logged */
-    char *refusal; /* for example "policy night.lua refused: it is day"; NULL: the last verdict was not to refuse */
+    char *refusal; /* for example "policy night.lua refused: it is day".  NULL: the last verdict was not to refuse */
     struct vs_back_off back_off;
 };
 
@@ -34,9 +34,9 @@ struct vs_leasing {
     bool started;       /* on_start was called */
     bool told_fixed;    /* it was logged that choose_worker is not called, because the worker id was assigned by hand */
     bool lost;          /* on_lease_lost was called for the loss that the keeper reports */
-    int64_t suspect_us; /* since when the store is silent; 0: it is not */
+    int64_t suspect_us; /* since when the store is silent.  0: it is not */
     int64_t asked_us;   /* when on_store_down was called */
-    uint64_t choice_told;   /* hash of the last logged choice; 0: none */
+    uint64_t choice_told;   /* hash of the last logged choice.  0: none */
     int64_t choice_told_us; /* when it was logged */
     struct vs_back_off back_off[VS_HOOKS];
     bool over; /* guarded by the lock, like `why` */
@@ -56,14 +56,14 @@ struct vs_saying {
 struct vs_policy_set {
     const struct vs_control *control;
     bool is_shadow;
-    struct vs_policy_set *shadow; /* the policies that are tried next to it; NULL: none, or taken over by their
+    struct vs_policy_set *shadow; /* the policies that are tried next to it.  NULL: none, or taken over by their
                                      thread */
-    bool has_dropped;             /* some lines were dropped and not reported yet; used by the set's thread only */
+    bool has_dropped;             /* some lines were dropped and not reported yet.  Used by the set's thread only */
     /* Arrays with one element per namespace: */
     struct vs_saying *saying; /* used by the set's thread only */
     struct vs_policy_text *text;
     struct vs_policy **policy; /* NULL: none */
-    uint64_t *mark;            /* hash of the texts of the policy and of its shadow; only in the set in force */
+    uint64_t *mark;            /* hash of the texts of the policy and of its shadow.  Only in the set in force */
 };
 
 struct vs_shadow;
@@ -72,7 +72,7 @@ struct vs_control {
     struct vs_control_opts opts;
     const struct vesta_clock *clock;
     pthread_t thread;
-    struct vs_policy_set *set; /* the control thread changes it with the lock held; other threads read names with the
+    struct vs_policy_set *set; /* the control thread changes it with the lock held.  Other threads read names with the
                                   lock held */
     bool switch_told;          /* control thread only */
     int64_t looked_us;         /* control thread only: when it last checked the leases */
@@ -83,9 +83,9 @@ struct vs_control {
     _Atomic unsigned *hooks;            /* 1 << enum vs_hook for each function of its policy */
     _Atomic unsigned char *wants;       /* its keeper asked for a worker id, and was not served since */
     int looked_at;                      /* control thread only: the next namespace to check */
-    _Atomic int64_t busy_since_us;      /* start of the current call, in its thread's time; 0: no call */
+    _Atomic int64_t busy_since_us;      /* start of the current call, in its thread's time.  0: no call */
     atomic_bool stuck;                  /* as last logged */
-    _Atomic(struct vs_shadow *) shadow; /* owned by shadow.c; NULL: there was no shadow policy yet */
+    _Atomic(struct vs_shadow *) shadow; /* owned by shadow.c.  NULL: there was no shadow policy yet */
     pthread_mutex_t shadow_lock;        /* owned by shadow.c */
     atomic_bool ending_now;             /* ends a running call of a shadow policy */
     pthread_mutex_t lock;               /* guards all members below */
@@ -95,7 +95,7 @@ struct vs_control {
     int turn;                           /* the question to check first */
     struct vs_pause_question *question; /* VS_CAUSES per namespace */
     bool *asked;                        /* ... the thread was asked, and has not answered yet */
-    _Atomic uint32_t *lent;             /* ... slot + 1 for which the last verdict allowed ids; 0: it allowed none */
+    _Atomic uint32_t *lent;             /* ... slot + 1 for which the last verdict allowed ids.  0: it allowed none */
     struct vs_policies_status status;
     /* A copy of the status for event loops.  They wait neither for `lock` nor for shadow_lock, because a holder of
      * these has a lower priority.  Only loops hold told_lock, while they copy and try for VS_LOOK_STEPS. */

@@ -21,7 +21,7 @@
 static const enum vs_hook hooks[VS_CAUSES] = {
     [VS_CAUSE_BACK] = VS_ON_CLOCK_BACK, [VS_CAUSE_EXHAUSTED] = VS_ON_EXHAUSTED};
 
-/* ------------------------------------------------------------------ asking; on any thread, never blocks */
+/* ------------------------------------------------------------------ asking, on any thread, never blocking */
 
 /* Returns which function decides, or -1. */
 static int judge_cause_of(enum vesta_why why) {
@@ -179,7 +179,7 @@ enum vs_call_result vs_control_call(struct vs_control *c, int ns, const struct v
     return result;
 }
 
-/* ------------------------------------------------------------------ what is done about the verdict */
+/* ------------------------------------------------------------------ carrying out verdicts */
 
 static enum vs_next_step judge_switch_number(struct vs_control *c, int ns, struct vesta_gen *gen,
                                              const struct vesta_pause *pause) {

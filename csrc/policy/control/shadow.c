@@ -177,7 +177,7 @@ void vs_shadow_take(struct vs_shadow *s, struct vs_policy_set *set) {
     vs_policy_set_free(passed);
 }
 
-/* ------------------------------------------------------------------ what it says, compared */
+/* ------------------------------------------------------------------ comparing its verdicts */
 
 static bool shadow_agree(const struct vs_verdict *said, const struct vs_done *done) {
     return said->kind == done->kind && (said->kind != VS_VERDICT_WORKER || said->worker == done->worker);

@@ -249,7 +249,7 @@ void vs_file_share(struct vs_store *store, const struct vs_counter *counter, con
     vs_folder_leave(&call.self->counters);
 }
 
-/* Reads the stored fingerprint, 0 if there is none.  False: the reply is filled. */
+/* Reads the stored fingerprint, 0 if it is missing. */
 static bool load_form(const struct file_counter_call *call, uint64_t *fingerprint) {
     struct vs_tag row = {.max = 0};
     uint64_t ver = 0;

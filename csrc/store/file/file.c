@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define NAMESPACE "namespace"
-#define PLACE_NAMESPACE 0             /* place in the turns; worker N has place N + 1 */
+#define PLACE_NAMESPACE 0             /* its place in the turns.  Worker N has place N + 1 */
 #define DIR_BYTES_MAX (PATH_MAX - 64) /* leaves room for a record's file name */
 #define FENCED_US_MAX 2000000
 #define FENCED_NAP_US 2000
@@ -90,7 +90,6 @@ static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ swaps */
 
-/* The arguments of swap or ns_swap. */
 struct change {
     char name[VS_FOLDER_NAME_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length;
@@ -99,8 +98,7 @@ struct change {
     const struct vs_record *record; /* NULL: the namespace's record */
 };
 
-/* Whether the stored record is still the one that the change was decided on.  False: the reply is filled, for example
- * with CONFLICT. */
+/* Whether the stored record is still the record on which the change is based.  False: for example CONFLICT. */
 static bool file_is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     /* a record's turn has one place, the namespace's turn excludes all writers */
     assert((change->place == PLACE_NAMESPACE) == !change->record);
@@ -245,7 +243,7 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
     struct file_store *self = file_self_of(store);
     char place[PATH_MAX];
     struct dirent *entry;
-    (void)of; /* all names are read anyway; for one name there is file_has */
+    (void)of; /* all names are read anyway.  file_has answers for one name */
     vs_reply_clear(reply);
     assert(self->dir[self->place_length] == '/'); /* followed by the namespace */
     snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);

@@ -208,7 +208,7 @@ static bool is_rival(const struct vs_folder *folder, const char *entry, const ch
     return folder_is_of(entry, name) && ends_with(entry, ".next") && strcmp(entry, folder->next) != 0;
 }
 
-/* Removes every rival that was announced before this call.  False: the reply is filled. */
+/* Removes every rival that was announced before this call. */
 static bool take_rivals_away(const struct vs_folder *folder, const char *name, struct vs_reply *reply) {
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;

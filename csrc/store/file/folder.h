@@ -6,7 +6,7 @@
  *     1. Write the new text to <name>.<pid>-<token>.new and sync it.
  *     2. Announce it: rename it to .next.
  *     3. Remove every other .next of that name.
- *     4. Compare: is the stored text still the one that the change was decided on?
+ *     4. Compare: the stored text must still be the text on which the change is based.
  *     5. Rename .next over the stored text.
  *
  * If another writer removed the change in its step 3, the rename in step 5 fails with ENOENT.  Of two announced
@@ -29,14 +29,14 @@
 struct vs_folder {
     const char *path;
     int group;
-    struct stat st; /* when its owner was last checked; ino 0: never */
+    struct stat st; /* when its owner was last checked.  ino 0: never */
     int fd;         /* open during a call, like the next three */
     int turn_fd;    /* -1: none */
     char fresh[VS_FOLDER_NAME_MAX + 40], next[VS_FOLDER_NAME_MAX + 40];
     bool is_held_up; /* the last wait for a turn timed out, so the next one does not wait */
 };
 
-/* Opens the folder for a call, and checks its owner if the folder has changed.  False: the reply is filled. */
+/* Opens the folder for a call, and checks its owner if the folder has changed. */
 bool vs_folder_enter(struct vs_folder *folder, struct vs_reply *reply);
 void vs_folder_leave(struct vs_folder *folder);
 

@@ -92,7 +92,7 @@ static bool find_shape(struct vs_mysql_call *call) {
     return true;
 }
 
-/* Checks the table's name, connects, and finds the kind.  False: the reply is filled. */
+/* Checks the table's name, connects, and finds the kind. */
 static bool begin_table(struct vs_mysql_call *call, struct vs_store *store, const char *table, int64_t ms_max,
                         struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
@@ -206,7 +206,7 @@ static void mysql_counter_look_at(const struct vs_mysql_call *call, const struct
     snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
 }
 
-/* Reads the counter's row.  The SELECT always returns a row.  False: the reply is filled. */
+/* Reads the counter's row.  The SELECT always returns a row. */
 static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look) {
     struct mysql_store *self = call->self;
     struct vs_sql sql = {.length = 0};
@@ -245,8 +245,7 @@ static enum mysql_found mysql_counter_find_row(const struct vs_mysql_call *call,
     return FOUND_TOLD;
 }
 
-/* Finds another tag that the column's collation treats as equal to the call's.  "": there is none.  False: the reply is
- * filled. */
+/* Finds another tag that the column's collation treats as equal to the call's.  "": there is none. */
 static bool find_alike(const struct vs_mysql_call *call, char alike[VS_QUOTE_MAX]) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
@@ -312,8 +311,8 @@ uint64_t vs_mysql_call_mark(const struct vs_mysql_call *call) {
     return MARK_BIT | (vs_mysql_nonce(call->self) & (MARK_BIT - 1));
 }
 
-/* Raises the row by `step` from its present value.  The value must not be lower than the one that was read, and not so
- * high that the distance or the end of the range overflows. */
+/* Raises the row by `step` from its present value.  The value must not be below the value read before, and not so high
+ * that the distance or the end of the range overflows. */
 static void raise_row(const struct vs_mysql_call *call, const struct vs_tag *row, uint64_t step) {
     struct vs_sql sql = {.length = 0};
     uint64_t mark = vs_mysql_call_mark(call), far = 0;
@@ -361,7 +360,7 @@ void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, u
 
 /* ------------------------------------------------------------------ for people */
 
-/* Adds the fetched row to the list, if it is one of the table.  False: the reply is filled. */
+/* Adds the fetched row to the list, unless it only marks an empty table. */
 static bool mysql_counter_list_row(const struct vs_mysql_call *call, const struct vs_rows *rows,
                                    struct vs_tag_list *list) {
     struct vs_tag row;
@@ -395,7 +394,7 @@ static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *
 
 /* The state of a ticket server's table: its highest id, and AUTO_INCREMENT, which also counts deleted rows. */
 struct tickets {
-    uint64_t highest, next; /* 0: no row; no AUTO_INCREMENT */
+    uint64_t highest, next; /* 0: no row, or no AUTO_INCREMENT */
     struct vs_tag row;
 };
 

@@ -20,7 +20,7 @@ struct vs_mysql_call {
     struct vs_reply *reply;
 };
 
-/* Checks the names, then connects and finds the table's kind.  False: the reply is filled. */
+/* Checks the names, then connects and finds the table's kind. */
 bool vs_mysql_call_begin(struct vs_mysql_call *call, struct vs_store *store, const struct vs_counter *counter,
                          struct vs_reply *reply);
 /* Reads the counter's row.  False: the reply is filled, also if there is no row. */

@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of each query: the number; when its holder stops (NULL: never, -1: it stopped); the holder; nothing; the
- * same time as the server displays it, because clients write dates of their own time zone.  The arguments of each
- * query: the table, the escaped name, the first and last number to skip, the maximal number of rows. */
+/* The columns of each query: the number, the time when its holder stops (NULL: never, -1: it stopped), the holder,
+ * nothing, and the same time as the server displays it, because clients write dates of their own time zone.  The
+ * arguments of each query: the table, the escaped name, the first and last number to skip, the maximal number of
+ * rows. */
 static const struct table {
     const char *name, *query;
     bool counts; /* numbers come from AUTO_INCREMENT, which still counts rows that operators deleted */
@@ -53,7 +54,7 @@ static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask,
     return vs_foreign_add(list, ask, &found, reply);
 }
 
-/* Evaluates the AUTO_INCREMENT; NULL: no column has it. */
+/* Evaluates the AUTO_INCREMENT.  NULL: no column has it. */
 static void take_counter(struct mysql_store *self, const char *next, struct vs_foreign_list *list) {
     list->issued_first = 1;
     if (!next || !vs_is_number(next, &list->issued_until))
@@ -78,7 +79,7 @@ static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask
     return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, self->place.where);
 }
 
-/* A missing table is not one of ours, so the usual remedy does not apply. */
+/* The usual remedy does not apply to a missing table, because it is not a table of vesta. */
 static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)

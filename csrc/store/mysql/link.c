@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define LATE_US 1500000 /* longer than innodb_lock_wait_timeout */
-#define CONNECT_S 10    /* limit for opening a connection; each call waits only until its own deadline */
+#define CONNECT_S 10    /* limit for opening a connection.  Each call waits only until its own deadline */
 
 /* Session settings that results depend on, so that the server's defaults and init_connect cannot change them. */
 static const char *const session[] = {
@@ -168,7 +168,7 @@ bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value
            vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_READ_ONLY, "%.60s: the server is read-only", place->where);
 }
 
-/* Runs a query and returns the complete result.  NULL: the reply is filled. */
+/* Runs a query and returns the complete result. */
 static MYSQL_RES *mysql_query_text(const struct mysql_place *place, MYSQL *my, const char *text, unsigned columns,
                                    struct vs_reply *reply) {
     MYSQL_RES *result = mysql_query(my, text) == 0 ? mysql_store_result(my) : NULL;
@@ -210,7 +210,7 @@ static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_r
     return is_well;
 }
 
-/* Variables of the server; version "": not read. */
+/* Variables of the server.  `version` is "" if they were not read. */
 struct self_portrait {
     char version[64], read_only[16], wsrep_on[16];
 };
@@ -388,7 +388,7 @@ static bool is_stale(MYSQL *my) {
     return poll(&fd, 1, 0) != 0;
 }
 
-/* A pooled connection, or one that is being opened. */
+/* A pooled connection, or a connection that is being opened. */
 struct mysql_parked {
     MYSQL *my;
     bool has_tables;
@@ -484,7 +484,7 @@ static void keep_late(struct mysql_store *self) {
     self->my = NULL;
 }
 
-/* Waits for that statement before another connection is opened.  False: the reply is filled. */
+/* Waits for that statement before another connection is opened. */
 static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
     while (self->late && !is_stale(self->late) && mysql_clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};

@@ -39,7 +39,7 @@ struct mysql_place {
 struct vs_mysql_shape {
     char table[65];
     const struct counter_shape *is;   /* NULL: no table was checked yet */
-    char unsafe[VS_MYSQL_UNSAFE_MAX]; /* see VS_SQL_UNSAFE; "": no other engine */
+    char unsafe[VS_MYSQL_UNSAFE_MAX]; /* see VS_SQL_UNSAFE.  "": no other engine */
 };
 
 struct mysql_store {
@@ -53,15 +53,15 @@ struct mysql_store {
     uint64_t process;         /* vs_process_token of the process that opened the connection */
     MYSQL *my;                /* NULL: not connected */
     bool has_tables;          /* checked when it was connected: the tables of leases are complete */
-    struct vs_errand *making; /* the connection that is being opened; NULL: none */
-    MYSQL *late;              /* a connection whose server has not answered within the call; NULL: none */
+    struct vs_errand *making; /* the connection that is being opened.  NULL: none */
+    MYSQL *late;              /* a connection with a statement that the server has not answered.  NULL: none */
     int64_t late_until_us;    /* until then the server has ended that statement, or is unreachable */
     struct vs_mysql_shape shape;
     uint64_t nonce; /* of the last statement.  Its reply contains it, so a late reply to another statement is
                        detected */
 };
 
-/* Starts a call: connects to a usable server and sets the deadline.  False: the reply is filled. */
+/* Starts a call: connects to a usable server and sets the deadline. */
 bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables, struct vs_reply *reply);
 
 /* Fills the reply from an error.  `otherwise` is the outcome if the error does not decide it: UNKNOWN for a write that
@@ -80,7 +80,6 @@ bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us);
 
 /* Closes the connection.  A forked child only forgets its parent's. */
 void vs_mysql_drop(struct mysql_store *self);
-/* Puts the connection into the pool. */
 void vs_mysql_park(struct mysql_store *self, int64_t now_us);
 /* Register and unregister this store with the pool of self->place.  False: no memory. */
 bool vs_mysql_enter(struct mysql_store *self);
@@ -106,7 +105,7 @@ void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length);
  * reply is filled, and keeps its outcome if the error does not decide it. */
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply);
 
-/* The rows of a SELECT whose first column is the nonce.  fetch returns 1 with a row, 0 after the last, -1 with the
+/* The rows of a SELECT with the nonce in its first column.  fetch returns 1 with a row, 0 after the last, -1 with the
  * reply filled.  Call `done` after 1 or 0.  After -1 the result is already freed. */
 struct vs_rows {
     MYSQL_RES *result;
@@ -125,8 +124,7 @@ int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_rep
 void vs_mysql_rows_done(struct vs_rows *rows);
 
 /* Reads the LAST_INSERT_ID of the write that the server has just answered.  It is the write's own if its bits in `mask`
- * are `mark`.  If the table has a trigger, the reply does not contain it, so the session is queried.  False: the reply
- * is filled. */
+ * are `mark`.  If the table has a trigger, the reply does not contain it, so the session is queried. */
 bool vs_mysql_stamp(struct mysql_store *self, uint64_t mask, uint64_t mark, uint64_t *stamp, struct vs_reply *reply);
 
 /* Parse a cell that must be a whole number, without other characters. */

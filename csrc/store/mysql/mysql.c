@@ -56,7 +56,6 @@ static struct mysql_store *mysql_self_of(struct vs_store *store) {
 
 /* ------------------------------------------------------------------ rows */
 
-/* One row of these columns. */
 struct mysql_row {
     char record[VS_RECORD_TEXT_MAX];
     size_t length; /* of the record, cut to the buffer */
@@ -102,7 +101,7 @@ static void add_name(const struct mysql_store *self, struct vs_sql *sql) {
     vs_sql_bytes(sql, self->namespace_, strlen(self->namespace_));
 }
 
-/* Runs a SELECT that returns one row.  False: the reply is filled. */
+/* Runs a SELECT that returns one row. */
 static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struct mysql_row *row,
                        struct vs_reply *reply) {
     struct vs_rows rows;
@@ -118,7 +117,7 @@ static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struc
     return vs_mysql_check_read_only(&self->place, row->read_only, reply);
 }
 
-/* Reads a lease's record into reply->record, with ver 0 if there is none.  False: the reply is filled. */
+/* Reads a lease's record into reply->record, with ver 0 if it is missing. */
 static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
     struct mysql_row row;
@@ -224,7 +223,7 @@ static void add_record(struct vs_sql *sql, const struct vs_record *record) {
     vs_sql_bytes(sql, text, vs_record_write(record, text));
 }
 
-/* Adds the condition that the namespace's record is still the one that was read, and locks it. */
+/* Adds the condition that the namespace's record was not changed since it was read, and locks it. */
 static void add_met(const struct mysql_store *self, struct vs_sql *sql) {
     assert(self->met.ver); /* knows_namespace was called */
     vs_sql_add(sql,
@@ -331,7 +330,6 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
 
 /* ------------------------------------------------------------------ listing */
 
-/* Adds the fetched row to the list.  False: the reply is filled. */
 static bool mysql_list_row(struct mysql_store *self, const struct vs_rows *rows, struct vs_growing_list *list,
                            struct vs_reply *reply) {
     struct mysql_row row;

@@ -95,12 +95,12 @@ static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *loo
 /* Fills the reply if the table is missing.  Returns false. */
 static bool no_table(const struct vs_mysql_call *call) {
     if (call->self->my && mysql_errno(call->self->my) == ER_NO_SUCH_TABLE)
-        vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS,
-                        "%.50s has no table " VS_RESERVATIONS, call->self->place.where);
+        vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table " VS_RESERVATIONS,
+                        call->self->place.where);
     return false;
 }
 
-/* Looks at the row.  The SELECT always returns one row.  False: the reply is filled. */
+/* Looks at the row.  The SELECT always returns one row. */
 static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
                       struct mysql_reserve_look *look) {
     struct vs_sql sql = {.length = 0};
@@ -208,7 +208,7 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
 
 /* ------------------------------------------------------------------ settling */
 
-/* The number has no row: it was never reserved, or the database lost the row.  False: the reply is filled. */
+/* The number has no row: it was never reserved, or the database lost the row. */
 static bool still_stands(const struct vs_mysql_call *call, uint64_t granted) {
     struct vs_tag row;
     vs_not_done(call->reply); /* no row has this token */

@@ -27,7 +27,7 @@ static bool lacks_table(const struct vs_mysql_call *call) {
     return error == ER_NO_SUCH_TABLE || error == ER_TABLEACCESS_DENIED_ERROR;
 }
 
-/* Reads the share.  The SELECT always returns one row.  False: the reply is filled. */
+/* Reads the share.  The SELECT always returns one row. */
 static bool mysql_look_at_share(const struct vs_mysql_call *call, const char *key, struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
@@ -45,7 +45,6 @@ static bool mysql_look_at_share(const struct vs_mysql_call *call, const char *ke
     return is_whole || vs_mysql_no_answer(call->self, "the reply has a damaged row", call->reply);
 }
 
-/* Inserts the share.  False: the reply is filled. */
 static bool mysql_insert_share(const struct vs_mysql_call *call, const char *key, const struct vs_share *share) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql,
@@ -63,7 +62,7 @@ static bool may_do_without(const struct vs_mysql_call *call, const struct vs_sha
     return share->delta == 1 && call->reply->outcome == VS_STORE_REFUSED;
 }
 
-/* Reads the share, and inserts it if there is none.  False: the reply is filled. */
+/* Reads the share, and inserts it if it is missing. */
 static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key, const struct vs_share *share,
                                struct vs_share *stands) {
     if (!mysql_look_at_share(call, key, stands)) {

@@ -40,7 +40,6 @@ static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, c
     return NULL;
 }
 
-/* Runs a statement that returns no rows.  False: the reply is filled. */
 static bool sqlite_counter_run(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
     assert(!sqlite3_get_autocommit(call->self->db)); /* else SQLite commits it at once, before it is checked */
     sqlite3_stmt *stmt = sqlite_counter_prepare(call, format, row);
@@ -181,7 +180,6 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
     sqlite_counter_change(store, counter, &(struct vs_counter_change){.what = VS_LIFT, .from = floor}, reply);
 }
 
-/* Adds the current row to the list.  False: the reply is filled. */
 static bool sqlite_counter_list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];

@@ -34,7 +34,7 @@ extern const struct vs_backend vs_store_sqlite;
 /* Fills the reply from an SQLite error of anything except a commit: nothing was done.  Returns false. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply);
 
-/* Runs statements that return no rows.  False: the reply is filled. */
+/* Runs statements that return no rows. */
 bool vs_sqlite_run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply);
 
 /* Starts a call and sets reply->store_ms.  False: the reply is filled, and there is nothing to undo.  Otherwise call
@@ -43,11 +43,10 @@ bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply);
 void vs_sqlite_end(struct sqlite_store *self);
 
 /* Commits.  If a lock or a full disk prevents it, the transaction is rolled back.  After any other failure the outcome
- * is UNKNOWN.  False: the reply is filled. */
+ * is UNKNOWN. */
 bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply);
 
-/* After a commit: reopens the database, because this connection's page cache does not prove what others will read.
- * False: the reply is filled. */
+/* After a commit: reopens the database, because this connection's page cache does not prove what others will read. */
 bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply);
 /* The committed row was not found: fills the reply with UNKNOWN and returns false. */
 bool vs_sqlite_does_not_stand(const struct sqlite_store *self, struct vs_reply *reply);

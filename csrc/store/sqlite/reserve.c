@@ -52,7 +52,7 @@ static bool sqlite_reserve_read_row(sqlite3_stmt *stmt, struct vs_reserved *row)
     return true;
 }
 
-/* Reads the row of a SELECT, if there is one.  False: the reply is filled. */
+/* Reads the row of a SELECT, if there is one. */
 static bool sqlite_reserve_load(const struct vs_sqlite_call *call, const char *sql, int64_t third,
                                 const uint64_t *token, struct vs_reserved *row) {
     *row = (struct vs_reserved){.is_there = false};
@@ -95,7 +95,7 @@ static void sqlite_reserve_write_row(struct vs_sqlite_call *call, const struct v
         vs_sqlite_does_not_stand(call->self, call->reply);
 }
 
-/* Finds the lowest free number, or takes the counter's next one.  False: the reply is filled. */
+/* Finds the lowest free number, or takes the counter's next one. */
 static bool find_number(const struct vs_sqlite_call *call, uint64_t granted, uint64_t *number) {
     struct vs_reserved row;
     struct vs_tag counter;

@@ -33,7 +33,7 @@ static sqlite3_stmt *sqlite_share_prepare(const struct vs_sqlite_call *call, con
     return NULL;
 }
 
-/* Reads the share; delta 0: there is none.  False: the reply is filled. */
+/* Reads the share, with delta 0 if it is missing. */
 static bool sqlite_share_load(const struct vs_sqlite_call *call, const char *key, struct vs_share *share) {
     sqlite3_stmt *stmt = sqlite_share_prepare(call, key, SELECT, NULL);
     if (!stmt) return false;
@@ -48,7 +48,7 @@ static bool sqlite_share_load(const struct vs_sqlite_call *call, const char *key
     return well;
 }
 
-/* Inserts the share, commits, and reads it back.  False: the reply is filled. */
+/* Inserts the share, commits, and reads it back. */
 static bool sqlite_share_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
                               struct vs_share *stands) {
     assert(!sqlite3_get_autocommit(call->self->db));
@@ -61,7 +61,7 @@ static bool sqlite_share_keep(const struct vs_sqlite_call *call, const char *key
            vs_sqlite_look_anew(call->self, call->reply) && sqlite_share_load(call, key, stands);
 }
 
-/* Reads the share, and inserts it if there is none.  False: the reply is filled. */
+/* Reads the share, and inserts it if it is missing. */
 static bool sqlite_find_or_keep(const struct vs_sqlite_call *call, const char *key, const struct vs_share *share,
                                 struct vs_share *stands) {
     struct vs_tag row;

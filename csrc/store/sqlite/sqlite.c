@@ -51,7 +51,7 @@ static bool sqlite_take_record(const struct sqlite_store *self, sqlite3_stmt *st
            check_ver(reply, stmt, 1, reply->record.ver);
 }
 
-/* Reads a lease's record into reply->record, with ver 0 if there is none.  False: the reply is filled. */
+/* Reads a lease's record into reply->record, with ver 0 if it is missing. */
 static bool sqlite_load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     sqlite3_stmt *stmt =
         sqlite_prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
@@ -159,7 +159,7 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
     if (sqlite_load_ns(self, reply)) {
-        struct vs_reply made = *reply; /* the first call creates the tables; the record was read even if their commit
+        struct vs_reply made = *reply; /* the first call creates the tables.  The record was read even if their commit
                                           fails */
         vs_meet(&self->met, reply);
         if (vs_sqlite_commit(self, &made))
@@ -217,7 +217,6 @@ static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(vo
     vs_sqlite_end(self);
 }
 
-/* Adds the current row to the list.  False: the reply is filled. */
 static bool sqlite_list_row(const struct sqlite_store *self, sqlite3_stmt *stmt, struct vs_growing_list *list,
                             struct vs_reply *reply) {
     uint64_t worker = (uint64_t)sqlite3_column_int64(stmt, 2);

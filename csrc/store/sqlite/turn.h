@@ -10,7 +10,7 @@
 #include "store/reply.h"
 
 struct vs_sqlite_turn {
-    const char *path; /* the database's path */
+    const char *path;
     int group;
     int fd; /* open during the turn */
 };

@@ -23,7 +23,6 @@ struct zk_counter_call {
     struct vs_reply *reply;
 };
 
-/* The node as it was read. */
 struct view {
     bool found;
     struct vs_tag row;
@@ -40,7 +39,7 @@ static void turn_to(struct zk_counter_call *call, const char *folder) {
     vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
-/* Takes the next answer, of a get: the tag's node, with its content in *text.  False: the reply is filled. */
+/* Takes the next answer, of a get: the tag's node, with its content in *text. */
 static bool next_node(const struct zk_counter_call *call, struct view *view, struct vs_slice *text,
                       struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(call->self, reply);
@@ -82,8 +81,8 @@ static void zk_counter_put_row(const struct zk_counter_call *call, const struct 
     vs_zk_ask(call->self, ZK_GET, call->path);
 }
 
-/* Checks by the get after the write that the write was done: the node has the write's own transaction, or later writes
- * have replaced it and the answer is that of the node's next change. */
+/* Checks by the get after the write that the write was done.  The node has the write's own transaction, or later writes
+ * have replaced it and the answer shows the node's next change. */
 static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs_tag *row, uint64_t ver,
                              const struct zk_writing *writing) {
     struct vs_reply seen = {.outcome = call->reply->outcome};
@@ -240,7 +239,7 @@ struct zk_counter_names {
     size_t length;
 };
 
-/* Takes the next answer, of a list of children.  A missing node has none.  False: the reply is filled. */
+/* Takes the next answer, of a list of children.  A missing node has none. */
 static bool next_names(struct zk_store *self, struct zk_counter_names *names, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;

@@ -17,7 +17,7 @@
 
 #define SESSION_MS 4000 /* the client leaves a silent server after two thirds of it */
 #define DIAL_MS 8000    /* for all servers together */
-#define EARLY_MS 150    /* a server nearby has answered by then; otherwise one is asked for the reason */
+#define EARLY_MS 150    /* a server nearby has answered by then.  Otherwise one is asked for the reason */
 #define REACH_US 3000000
 #define PROBE_US 1000000
 #define ADDRESSES_MAX 32

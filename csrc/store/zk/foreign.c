@@ -24,7 +24,7 @@ struct zk_foreign_names {
     struct Stat parent;
 };
 
-/* Lists the children of a node under the root.  False: the reply is filled. */
+/* Lists the children of a node under the root. */
 static bool children_of(struct zk_store *self, const char *node, struct zk_foreign_names *names,
                         struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
@@ -46,7 +46,7 @@ static bool children_of(struct zk_store *self, const char *node, struct zk_forei
     return true;
 }
 
-/* Reads a node's content as a text.  *found: whether the node exists.  False: the reply is filled. */
+/* Reads a node's content as a text.  *found: whether the node exists. */
 static bool zk_foreign_text_of(struct zk_store *self, const char *node, char text[static VS_RECORD_TEXT_MAX],
                                bool *found, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
@@ -62,8 +62,8 @@ static bool zk_foreign_text_of(struct zk_store *self, const char *node, char tex
     return true;
 }
 
-/* Adds the number of one of Butterfly's nodes.  The node is empty if the number is free, else it has the time at which
- * its holder stops. */
+/* Adds the number of a Butterfly node.  The node is empty if the number is free, else it has the time at which its
+ * holder stops. */
 static bool take_butterfly(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent,
                            const char *child, struct vs_foreign_list *list, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "";
@@ -84,7 +84,7 @@ static bool take_butterfly(struct zk_store *self, const struct vs_foreign_ask *a
     return vs_foreign_add(list, ask, &row, reply);
 }
 
-/* Adds the number of one of Leaf's nodes.  It follows the last '-' of the name, and Leaf never frees it. */
+/* Adds the number of a Leaf node.  It follows the last '-' of the name, and Leaf never frees it. */
 static bool take_leaf(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent, const char *child,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
     const char *dash = strrchr(child, '-'), *digits = dash ? dash + 1 : child;

@@ -81,7 +81,7 @@ static void zk_leave_to_parent(struct zk_store *self) {
     self->is_short = false;
 }
 
-/* A pooled session, or one that is being opened. */
+/* A pooled session, or a session that is being opened. */
 struct zk_parked {
     struct zk_session *session;
     struct vs_errand *making;
@@ -97,7 +97,6 @@ static struct vs_errand *send_away(struct zk_parked parked) {
     return ending;
 }
 
-/* Takes the session out of the store. */
 static struct zk_parked take_out(struct zk_store *self) {
     zk_leave_to_parent(self);
     leave_read(self);
@@ -323,7 +322,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
 /* ------------------------------------------------------------------ time */
 
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
-    assert(stat->mtime > 0); /* checked by the caller; 0 means an unknown time */
+    assert(stat->mtime > 0); /* checked by the caller.  0 means an unknown time */
     self->clock_ms = stat->mtime;
     self->clock_boot_us = self->base.clock->boot_us(self->base.clock->self);
 }

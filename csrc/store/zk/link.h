@@ -33,26 +33,23 @@ struct zk_store {
     unsigned losses;                 /* vs_pool_losses at the start of the last call */
     uint64_t process;                /* vs_process_token of the process that opened the session */
     struct zk_session *session;      /* NULL: not connected */
-    struct vs_errand *making;        /* the session that is being opened; NULL: none */
+    struct vs_errand *making;        /* the session that is being opened.  NULL: none */
     struct zk_call *first, *end;     /* requests whose answers the caller has not taken yet */
     struct zk_call *read;            /* the answer that the caller took last */
     bool is_short;                   /* no memory for a request */
     bool asks_time;                  /* the first answer of this call is the leader's time */
-    int64_t clock_ms, clock_boot_us; /* the leader's time, and the boot time when it arrived; 0: unknown */
+    int64_t clock_ms, clock_boot_us; /* the leader's time, and the boot time when it arrived.  0: unknown */
 };
 
-/* Starts a call: connects, sets the deadline, and requests the leader's time if it is unknown.  False: the reply is
- * filled. */
+/* Starts a call: connects, sets the deadline, and requests the leader's time if it is unknown. */
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
 /* The same without the time, because the root may not exist yet. */
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
-/* Sets reply->store_ms.  Call it after the requests were sent and before the first vs_zk_next.  False: the reply is
- * filled. */
+/* Sets reply->store_ms.  Call it after the requests were sent and before the first vs_zk_next. */
 bool vs_zk_time(struct zk_store *self, struct vs_reply *reply);
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
 /* Closes the session in another thread.  A forked child only forgets its parent's. */
 void vs_zk_drop(struct zk_store *self);
-/* Puts the session into the pool. */
 void vs_zk_park(struct zk_store *self, int64_t now_us);
 /* Register and unregister this store with the pool of self->place.  enter: false if there is no memory.  The last leave
  * closes the sessions and waits a moment for that. */

@@ -26,8 +26,8 @@ static bool zk_list_keep(struct numbers *numbers, uint64_t number) {
     return true;
 }
 
-/* Takes the next answer, of a list of children.  Adds those that are numbers, and belong to the group unless it is
- * NULL.  A missing node has none. */
+/* Takes the next answer, of a list of children.  Adds the children with a number as their name, if they belong to the
+ * group (NULL: any).  A missing node has none. */
 static bool next_children(struct zk_store *self, const uint64_t *group, struct numbers *numbers,
                           struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);

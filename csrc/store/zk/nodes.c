@@ -40,7 +40,7 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     return mixed;
 }
 
-/* Takes the next answer, of a get.  *found: whether the node exists.  NULL: the reply is filled. */
+/* Takes the next answer, of a get.  *found: whether the node exists. */
 static const struct zk_answer *next_data(struct zk_store *self, struct Stat *stat, bool *found,
                                          struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);

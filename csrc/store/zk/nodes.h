@@ -10,7 +10,7 @@ void vs_zk_workers_path(const struct zk_store *self, char path[static VS_ZK_PATH
 void vs_zk_group_path(const struct zk_store *self, uint64_t worker, char path[static VS_ZK_PATH_MAX]);
 void vs_zk_worker_path(const struct zk_store *self, uint64_t worker, char path[static VS_ZK_PATH_MAX]);
 
-/* Converts the stored incarnation into the one that callers see, and back. */
+/* Converts the stored incarnation into the incarnation that callers see, and back. */
 uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid);
 
 /* The nodes of a call as they were read. */
@@ -20,13 +20,12 @@ struct zk_view {
     struct Stat ns_stat, stat;
 };
 
-/* Take the next answer, of that kind.  False: the reply is filled. */
+/* Take the next answer, of that kind. */
 bool vs_zk_next_sync(struct zk_store *self, struct vs_reply *reply);
 bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
 
-/* Send a sync and the gets in one message, and take the answers.  A missing node has ver 0.  False: the reply is
- * filled. */
+/* Send a sync and the gets in one message, and take the answers.  A missing node has ver 0. */
 bool vs_zk_look_at_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_look_at_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_look_at_both(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
@@ -41,12 +40,12 @@ bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct
 /* ------------------------------------------------------------------ writes */
 
 /* Take the next answer, of a multi or of an ACL.  An ACL that allows anyone to write is REFUSED, unless the URI has
- * acl=open.  False: the reply is filled. */
+ * acl=open. */
 bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply);
 bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply);
 
 /* vs_zk_put_node sends the creation of a node without a content.  vs_zk_make_node also takes the answer, and accepts an
- * existing node.  False: the reply is filled. */
+ * existing node. */
 void vs_zk_put_node(struct zk_store *self, const char *path);
 bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *reply);
 
@@ -61,7 +60,7 @@ struct zk_writing {
     int64_t before_zxid; /* the last transaction that was seen before the write */
     struct zk_multi made;
 };
-/* Whether the multi's answer is that of this write, not of an earlier one.  Its time becomes the store's clock. */
+/* Whether the multi's answer belongs to this write, not to an earlier one.  Its time becomes the store's clock. */
 bool vs_zk_is_new(const struct zk_writing *writing);
 /* Whether the node is as the write's own transaction left it. */
 bool vs_zk_is_of(const struct Stat *at, const struct Stat *made);

@@ -12,7 +12,6 @@
 #define VS_ZK_OPS_MAX 6
 #define VS_ZK_QUOTA (-125) /* an error of servers that the client library 3.8 does not define */
 
-/* The results of a multi. */
 struct zk_multi {
     int rc; /* the first error */
     int count;
@@ -22,10 +21,11 @@ struct zk_multi {
 
 /* An answer as the client library delivered it. */
 struct zk_answer {
-    int rc;             /* ZOK, or the server's error; then the other members are unset, except for a multi */
-    struct Stat stat;   /* of a get or an exists, or of the children's parent */
-    char *text;         /* a get's content, without NUL; or children's names, each with NUL */
-    size_t length;      /* of the text */
+    int rc;           /* ZOK, or the server's error.  After an error the other members are unset, except for a
+                         multi */
+    struct Stat stat; /* of a get or an exists, or of the children's parent */
+    char *text;       /* a get's content, without NUL, or children's names, each with NUL */
+    size_t length;
     bool anyone_writes; /* of an ACL */
     struct zk_multi multi;
 };
@@ -69,7 +69,7 @@ bool vs_zk_session_is_lost(struct zk_session *session);
 /* Waits until *flag of the session or of one of its calls is set, for at most ms.  Returns *flag. */
 bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms);
 
-/* Creates a call; `multi`: with room for operations.  NULL: no memory. */
+/* Creates a call, with room for operations if `multi`.  NULL: no memory. */
 struct zk_call *vs_zk_call(struct zk_session *session, bool multi);
 /* The caller does not need it any more. */
 void vs_zk_call_leave(struct zk_call *call);

@@ -2,7 +2,7 @@
  *
  *     /<namespace>                   its record as text (lease/record.h)
  *     /<namespace>/i-<incarnation>   empty: each write checks in the same step that it still exists
- *     /<namespace>/w/<n/128>/<n>     the record of worker id n; in groups, so that no list of children gets long
+ *     /<namespace>/w/<n/128>/<n>     the record of worker id n, in groups, so that no list of children gets long
  *     /~clock                        empty: writing it returns the leader's time
  *     /~counters/<tag>               see counter.c
  *
@@ -115,7 +115,7 @@ static enum zk_fate fate_of(struct zk_store *self, const struct zk_multi *made, 
 }
 
 /* Checks by the get after the write that the write was done: the record has the write's own transaction, or later
- * writes have replaced it and the answer is that of the node's next change. */
+ * writes have replaced it and the answer shows the node's next change. */
 static bool zk_shows(struct zk_store *self, uint64_t worker, const struct vs_record *record,
                      const struct zk_writing *writing, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};

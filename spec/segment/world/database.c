@@ -36,7 +36,7 @@ static void work_on(struct message *m) {
     world.row[m->database] = next;
 }
 
-/* A reply without a range contains values that a careless caller might use: those of the row. */
+/* A reply without a range contains values that a careless caller might use: the values of the row. */
 static void believe(struct message *m) {
     uint64_t max = (uint64_t)world.row[m->database].max;
     m->reply.grant = (struct vs_grant){.from = max, .until = max + (m->change.step ? m->change.step : 20)};
@@ -56,7 +56,7 @@ struct message *database_ask(int database, const struct vs_counter_change *chang
     believe(m);
     if (world.now_us < world.down_us[database]) luck = luck % 12;
     if (luck < 4) m->outcome = VS_STORE_DOWN, m->is_lost = true;
-    if (luck >= 4 && luck < 12) { /* done in time, late, or never; the reply is lost */
+    if (luck >= 4 && luck < 12) { /* done in time, late, or never.  The reply is lost */
         world.counts.unknowns++;
         m->outcome = VS_STORE_UNKNOWN;
         m->answer_us = world.now_us + CALL_US;

@@ -198,7 +198,7 @@ static void start_refillers(struct proc *p) {
         start_refiller(&p->refiller[i], p->map, i);
 }
 
-/* `parent`: the process whose memory it inherits, or NULL. */
+/* Inherits the memory of `parent`, which may be NULL. */
 static struct proc *start_proc(int path, const struct proc *parent) {
     for (struct proc *p = world.proc; p < world.proc + PROCS; p++) {
         if (p->is_alive) continue;
@@ -295,7 +295,7 @@ static void fetch_block(struct client *c, int index) {
     c->life = map->life;
 }
 
-/* Each lives, or is replaced by a new one that does not have its numbers.  A child starts without numbers. */
+/* A client continues, or a new one without its numbers replaces it.  A child starts without numbers. */
 static void run_client(void) {
     int index = (int)roll(CLIENTS);
     struct client *c = &world.client[index];

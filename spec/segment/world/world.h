@@ -23,8 +23,9 @@
 #define COUNTS(X)                                                                                                      \
     X(numbers)                                                                                                         \
     X(grants)                                                                                                          \
-    X(unknowns) X(late) X(untaken) X(kept) X(raised) X(spent) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies)  \
-        X(restored) X(noticed) X(blocks) X(foreign)
+    X(unknowns)                                                                                                        \
+    X(late) X(untaken) X(kept) X(raised) X(spent) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies) X(restored)  \
+        X(noticed) X(blocks) X(foreign)
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
     COUNTS(COUNT_FIELD)
@@ -46,7 +47,7 @@ struct map {
     struct vs_header header;
     struct vs_segment words;
     struct vs_unclaimed rest[PROCS][VS_RESTS_MAX]; /* each process's own memory: rests that it took out */
-    unsigned life;                                 /* of its words: new words have another life; 0: unused */
+    unsigned life;                                 /* of its words: new words have another life.  0: unused */
 };
 
 struct refiller {
@@ -104,7 +105,7 @@ __attribute__((format(printf, 1, 2))) void found(const char *format, ...);
 void database_reset(void);
 /* NULL: too many messages */
 struct message *database_ask(int database, const struct vs_counter_change *change, unsigned life);
-void database_work(void); /* does what is due */
+void database_work(void); /* executes the messages that are due */
 void database_foreign(void);
 void database_save_or_restore(int database);
 void database_put_right(int database);
