@@ -44,7 +44,7 @@ class Crowd:
                         committed.write(had["number"] + "\n")
                         committed.flush()
                 except Refused as refusal:  # the reservation expired, and the number was reserved again
-                    assert "given again" in str(refusal), refusal
+                    assert "reserved again" in str(refusal), refusal
 
     def reap(self):
         for process in [one for one in self.live if not one.is_alive()]:

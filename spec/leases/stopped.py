@@ -197,7 +197,7 @@ def calls_of(what, seconds):
 
 def is_named(pid, early, why):
     """Whether no process had a worker id yet, the next one has the database locked, and the message names it."""
-    return STORE == "sqlite" and not early and "process %s keeps" % pid in why
+    return STORE == "sqlite" and not early and "process %s has locked" % pid in why
 
 
 def one(what, n, how, early, control):

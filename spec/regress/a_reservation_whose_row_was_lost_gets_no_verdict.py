@@ -20,9 +20,9 @@ def _(world):
         assert b"went back" in ask(b, "VESTA.RESERVE", "invoices")  # it raises the counter to 4
         for verb in "COMMIT", "CANCEL":
             answer = ask(a, "VESTA." + verb, "invoices", "2", token)
-            assert answer.startswith(b"-TRYAGAIN ") and b"no row of it" in answer, answer
+            assert answer.startswith(b"-TRYAGAIN ") and b"no row for it" in answer, answer
         reply = a.get("/v1/reservations/commit?tag=invoices&number=2&token=" + token, "POST")
-        same((reply.status, json.loads(reply.body)["code"], "no row of it" in reply.body), (503, "range", True))
+        same((reply.status, json.loads(reply.body)["code"], "no row for it" in reply.body), (503, "range", True))
         same(reserve(a)[0], 4)
         assert b"was never reserved" in ask(a, "VESTA.COMMIT", "invoices", "9", token)
 

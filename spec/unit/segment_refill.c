@@ -397,7 +397,7 @@ static void each_once_whatever_is_said(void) {
         if (outcome != VS_STORE_UNKNOWN) put_back(2001, true); /* it was not returned */
         put_back(1500, true);
         DID(VS_REFILL_END);
-        CHECK_HAS(refill.said, outcome == VS_STORE_UNKNOWN ? "stays unused" : "kept for the next start");
+        CHECK_HAS(refill.said, outcome == VS_STORE_UNKNOWN ? "stay unused" : "kept for the next start");
         start();
         grants(1, 2001);
         published(VS_NOT_NEEDED);
