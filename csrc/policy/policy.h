@@ -130,7 +130,7 @@ enum vs_call_result vs_policy_call(struct vs_policy *policy, const struct vs_hoo
                                    struct vs_verdict *verdict, struct vesta_error *err);
 
 /* Opens the policy and calls each of its functions in the situations of lua/vesta/hooks.lua.  Accepts every verdict.
- * The policy is closed afterwards, because it may have counted these calls.  Errors: those of vs_policy_open;
+ * The policy is closed afterwards, because it may have counted these calls.  Errors: those of vs_policy_open.
  * VESTA_EOPTION: a function failed, with its name, the situation, file and line. */
 int vs_policy_try(const struct vs_policy_text *text, const char *namespace_, int64_t now_ms, struct vesta_error *err);
 

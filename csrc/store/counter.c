@@ -236,7 +236,7 @@ void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name) {
     if (list->passed++ == 0) vs_quote(list->strange, name.at, name.length);
 }
 
-/* Returns NULL if the row was passed over, or if the reply is filled (*well is false). */
+/* Returns NULL if the row was skipped, or if the reply is filled (*well is false). */
 static struct vs_tag_listed *add_row(struct vs_tag_list *list, struct vs_slice name, struct vs_reply *reply,
                                      bool *well) {
     assert(list->count <= list->room);

@@ -75,7 +75,7 @@ unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]) {
     return count;
 }
 
-/* Removed with the lock held, and closed without it. */
+/* Connections that are removed while the lock is held, and closed after it is released. */
 struct weeds {
     void *link[VS_POOL_MAX];
     unsigned count;

@@ -1,5 +1,5 @@
-/* store.h -- the interface that every lease store implements.  Each backend has its own files.  Only these include the
- * headers of its client library.
+/* store.h -- the interface that every lease store implements.  Only a backend's own files include the headers of its
+ * client library.
  *
  * A call blocks until its deadline at most.  One thread at a time (a keeper) makes calls.  A connection stays open
  * between calls, and other stores with the same address may use it (pool.h).  If it broke, the next call opens a new
@@ -21,13 +21,12 @@
 
 /* ------------------------------------------------------------------ counters */
 
-/* A counter: a tag in one of the store's tables of counters. */
 struct vs_counter {
     const char *table; /* NULL: leaf_alloc.  Always NULL in a store without tables */
     const char *tag;   /* see vs_tag_is_named */
 };
 
-/* The result of a take: the range [from, until).  Of it, only the numbers congruent to `remainder` modulo `delta`
+/* The result of a take: the range [from, until), of which only the numbers congruent to `remainder` modulo `delta`
  * belong to this store. */
 struct vs_grant {
     uint64_t from, until;
@@ -36,13 +35,12 @@ struct vs_grant {
     int64_t held_until_ms;     /* reserve: after this instant of the store's clock, `from` may be reserved again */
 };
 
-/* The share of one database, if several databases grant a counter's numbers together: the numbers congruent to
- * `remainder` modulo `delta`. */
+/* If several databases grant a counter's numbers together: this database grants the numbers congruent to `remainder`
+ * modulo `delta`. */
 struct vs_share {
     uint64_t delta, remainder; /* 1 and 0: this database grants all numbers alone */
 };
 
-/* A number to reserve, or a reserved number. */
 struct vs_reservation {
     uint64_t number;   /* settle only */
     uint64_t token[2]; /* random, unique to this reservation */
@@ -50,7 +48,7 @@ struct vs_reservation {
     uint64_t granted;  /* all numbers of the counter below this one were granted to this host.  0: unknown */
 };
 
-/* A row with integer values.  They may be out of range: a take reports that. */
+/* A row with integer values, which may be out of range. */
 struct vs_tag {
     char tag[VESTA_NAMESPACE_MAX];
     int64_t max; /* start of the next range */
@@ -58,7 +56,7 @@ struct vs_tag {
     int64_t updated_ms; /* by the store's clock.  0: unknown */
 };
 /* A row of a list.  Its values may be unusable: a text, NULL, a number beyond 2^63, or a damaged record.  Such a row is
- * still listed.  If a caller believed the tag to be absent, it would add it again and repeat its numbers. */
+ * still listed.  Otherwise a caller might add the tag again and repeat its numbers. */
 #define VS_TAG_WHY_MAX 160
 struct vs_tag_listed {
     char tag[VESTA_NAMESPACE_MAX];
@@ -68,7 +66,7 @@ struct vs_tag_listed {
         char why[VS_TAG_WHY_MAX];
     } has; /* read it with vs_tag_usable, so that no caller forgets the unusable case */
 };
-/* Returns the row's values.  Returns NULL if they cannot be used, with the reason in *why as the end of a sentence. */
+/* Returns the row's values, or NULL if they cannot be used.  *why: the reason, as the end of a sentence. */
 const struct vs_tag *vs_tag_usable(const struct vs_tag_listed *row, const char **why);
 
 struct vs_tag_list {
@@ -92,7 +90,7 @@ enum vs_refused_by {
     VS_BY_HISTORY      /* the counter is below the numbers that this host was granted: the database went back */
 };
 
-#define VS_REPLY_TEXT_MAX 768 /* fits the address and the longest sentence of a server */
+#define VS_REPLY_TEXT_MAX 768 /* fits the address and a server's longest sentence */
 
 /* The reply to a call.  `outcome` decides which other members are set. */
 struct vs_reply {
@@ -110,8 +108,8 @@ struct vs_reply {
                                      vs_reply_say */
 };
 
-/* Writes the reason of a failure for people: the reply's text, or `otherwise` if it has none, and the remedy of its
- * fault.  If the buffer is too small, it leaves out the store's address first, then the remedy.  Returns buf. */
+/* Writes the reason of a failure for people: the reply's text or, if it is empty, `otherwise`, and the remedy of its
+ * fault.  A small buffer leaves out the store's address first, then the remedy.  Returns buf. */
 const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size);
 
 struct vs_store {
@@ -120,8 +118,7 @@ struct vs_store {
     const struct vs_store_counters *counters; /* NULL: this store has no counters */
     const struct vs_store_admin *admin;       /* NULL: this store needs no administration */
     const struct vesta_clock *clock;
-    /* The longest time of a call or a listing, including everything its client library adds.  0: the time of a disk
-     * access. */
+    /* The longest time of a call or a listing, with all waits in its client library.  0: the time of a disk access. */
     int64_t call_ms_max, list_ms_max;
     int64_t until_us;              /* deadline of the current call, boot time */
     const _Atomic int64_t *cut_us; /* see vs_store_opts */
@@ -138,7 +135,6 @@ struct vs_foreign {
     int64_t wall_ms; /* until_ms as the date and time written there, read as UTC.  0: there is no date */
     char who[VS_HOLDER_MAX];
 };
-/* Selects the rows to read. */
 struct vs_foreign_ask {
     enum vs_foreign_kind kind;
     const char *name;                 /* the generator's own name in its table, or NULL */
@@ -151,7 +147,7 @@ struct vs_foreign_list {
     size_t count, room;
     size_t usable, beyond;    /* rows within worker_max, and rows beyond it */
     uint64_t lowest, highest; /* of the usable rows */
-    /* Every number from issued_first to below issued_until was issued, with or without a row.  issued_until 0: the
+    /* All numbers from issued_first to below issued_until were issued, with or without a row.  issued_until 0: the
      * generator keeps no count. */
     uint64_t issued_first, issued_until;
     const char *doubt; /* why issued_until may be too low, as the end of a sentence.  NULL: it is exact */
@@ -180,82 +176,79 @@ typedef void vs_tell_fault(void *to, const char *what, const char *todo);
  *     MOVED     the namespace's record is another one
  *     UNKNOWN   it was sent, and no reply came: the store may have done it, or may still do it
  * DOWN is a promise: the call was not done, and will not be. */
-/* The operations that a keeper uses: the records of leases and of their namespace. */
+/* The records of leases and of their namespace, for a keeper. */
 struct vs_store_leases {
-    /* Lists the namespace's records in ascending order of worker ids.  This is a hint and must never decide about a
+    /* Lists the namespace's records in ascending order of worker ids.  This is a hint, and must never decide about a
      * lease.  The caller frees *listed. */
     void (*list)(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
     void (*read)(struct vs_store *store, uint64_t worker, struct vs_reply *reply);
-    /* Calls `tell` for each name that may be a namespace of the store, in no order.  With `of`, it reports at least
-     * that name and all names that continue it after a dot.  NULL: all names, for a person.  May take as long as a
-     * listing. */
+    /* Calls `tell` for each name that may be a namespace of the store, in no order.  `of`: at least that name and all
+     * names that continue it after a dot.  NULL: all names.  May take as long as a listing. */
     void (*names)(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                   struct vs_reply *reply);
-    /* Returns whether a namespace of that name may exist.  NULL: this store has no quick way, so use `names`. */
+    /* Whether a namespace of that name may exist.  NULL: this store has no quick way, so use `names`. */
     bool (*has)(struct vs_store *store, const char *name);
-    /* Writes `record` with ver old_ver + 1, if the stored version is old_ver (0: no record) and belongs to the same
-     * claim (epoch and owner) or to the claim before it.  Sets written_ms by the store's clock.  This is one atomic
-     * step.  In it, the namespace's record must still be the record of this object's last ns_read (if there was none:
-     * any record).  Otherwise the outcome is MOVED. */
+    /* Writes `record` with ver old_ver + 1, in one atomic step, if the stored version is old_ver (0: no record) and
+     * belongs to the same claim (epoch and owner) or to the claim before it.  Sets written_ms by the store's clock.  In
+     * the same step, the namespace's record must still be the record of this object's last ns_read, if there was any.
+     * Otherwise the outcome is MOVED. */
     void (*swap)(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                  struct vs_reply *reply);
     void (*ns_read)(struct vs_store *store, struct vs_reply *reply);
     /* OK: reply->ns is the record that a later ns_read finds. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
-    /* Announces that no call comes until `until_boot_us`, so the store can release a connection that others need.
-     * NULL: the store keeps nothing open. */
+    /* Announces that no call comes until `until_boot_us`, so that the store can release a connection for others.  NULL:
+     * the store keeps nothing open. */
     void (*idle)(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us);
-    /* Returns, without a request, whether the server may be another one than at the last call.  NULL: this store cannot
-     * find out. */
+    /* Whether the server may have changed since the last call.  Sends no request.  NULL: this store cannot find out. */
     bool (*stirred)(struct vs_store *store, int64_t now_boot_us);
 };
 
-/* Counters belong to no namespace.  Each write is one atomic, durable step, with the outcomes listed above.  If the tag
- * does not exist, or its row has unusable values, the outcome is REFUSED and the text names the tag. */
+/* Counters belong to no namespace.  Each write is one atomic, durable step, with the outcomes above.  REFUSED, with the
+ * tag in the text: the tag does not exist, or its row has unusable values. */
 struct vs_store_counters {
     /* Raises the counter by `step` (1 to VS_RANGE_MAX, or 0: the row's own step).  reply->grant is the range that it
      * passed over.  CONFLICT: another writer changed the row, so try again.  UNKNOWN: the range is lost, because no
      * caller may use it. */
     void (*take)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
-    /* Sets the counter from `until` back to `from`.  `until` is the end of a range that the caller was granted.
-     * CONFLICT: the counter is not at `until`, or does not exist.  Whatever the reply, never retry this call. */
+    /* Sets the counter from `until`, the end of a range that the caller was granted, back to `from`.  CONFLICT: the
+     * counter is not at `until`, or does not exist.  Whatever the reply, never retry this call. */
     void (*untake)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                    struct vs_reply *reply);
     /* Lists the counters of a table (NULL: leaf_alloc), in no order.  The list must be empty.  The caller frees its
      * rows.  A missing table is REFUSED if administrators create this store's tables, else the list is empty.  A ticket
-     * server's table appears as one tag with the table's name.  It can be imported, but not taken from: `max` is its
-     * next number or a higher one, and delta and remainder are its server's auto-increment settings. */
+     * server's table appears as one tag with the table's name, for imports only: `max` is its next number or a higher
+     * one, and delta and remainder are its server's auto-increment settings. */
     void (*tags)(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
     /* Creates a counter with its first range at `from`.  CONFLICT: it exists. */
     void (*tag_add)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                     struct vs_reply *reply);
     /* Sets the row's own step. */
     void (*tag_step)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
-    /* Reserves a number for hold_ms and returns it in reply->grant.from.  It is the lowest number of the counter whose
-     * reservation was cancelled or expired, else the counter's next one.  Draw a new token (vs_random) for each number.
-     * After UNKNOWN, repeat the call with the same token: it returns the same number.  reserve and settle are both NULL
-     * if the store cannot issue numbers without gaps. */
+    /* Reserves a number for hold_ms and returns it in reply->grant.from: the counter's lowest number with a cancelled
+     * or expired reservation, else its next number.  Draw a new token (vs_random) for each number.  After UNKNOWN,
+     * repeat the call with the same token: it returns the same number.  reserve and settle are NULL if the store cannot
+     * issue numbers without gaps. */
     void (*reserve)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
                     struct vs_reply *reply);
     /* Commits the number for good, or cancels it.  After UNKNOWN, repeat the call.  An expired reservation can be
-     * committed as long as its number was not reserved again.  REFUSED, with the cause in `by`: the number was reserved
-     * again, was settled the other way, or was never reserved under that token. */
+     * committed until its number is reserved again.  REFUSED, with the cause in `by`: the number was reserved again,
+     * was settled the other way, or was never reserved under that token. */
     void (*settle)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                    bool commit, struct vs_reply *reply);
     /* Raises the counter to `floor` if it is below.  OK: no range that is granted from now on starts below `floor`. */
     void (*lift)(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
-    /* Compares a counter's share with the share stored in the database, and stores it if there is none.  It prevents
-     * that two hosts issue the same numbers because they list other databases, or list them in another order.  OK: the
-     * stored share is this one, durably.  A share of 1 is also OK if this user may not store it.  REFUSED: another
-     * share is stored.  NULL: this store keeps no shares. */
+    /* Compares a counter's share with the stored share, and stores it if it is missing.  Otherwise two hosts with
+     * different lists of databases could issue the same numbers.  OK: the stored share is this one, durably.  A share
+     * of 1 is also OK if this user may not store it.  REFUSED: another share is stored.  NULL: this store keeps no
+     * shares. */
     void (*share)(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                   struct vs_reply *reply);
-    /* Compares the form in which callers write the counter's numbers with the stored form, and stores it if there is
-     * none, because numbers in two forms can have the same text.  A form is given by its fingerprint (1 to
-     * VS_NUMBER_MAX - 1).  OK: the stored form is this one, durably.  REFUSED: it is another.  REFUSED with
-     * VS_BY_RIGHTS: this user may not store it.  With fingerprint 0, reply->grant.from is the stored fingerprint, or
-     * 0. */
+    /* Compares the form in which callers write the counter's numbers with the stored form, and stores it if it is
+     * missing, because numbers in two forms can have the same text.  `fingerprint`: of the form, 1 to VS_NUMBER_MAX -
+     * 1, or 0 to return the stored one (0: none) in reply->grant.from.  OK: the stored form is this one, durably.
+     * REFUSED: another form is stored.  REFUSED with VS_BY_RIGHTS: this user may not store it. */
     void (*keep_form)(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                       struct vs_reply *reply);
     /* Creates a table of counters (NULL: leaf_alloc) if it is missing.  NULL: the first tag creates it. */
@@ -268,13 +261,12 @@ struct vs_store_admin {
     void (*inspect)(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
     /* Creates the tables or the root node of a shared store if they are missing. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
-    /* Reads the rows that another generator left in its own table or node.  The list must be empty.  The caller frees
-     * its rows.  REFUSED: this store cannot have rows of that kind, or there are more than VS_FOREIGN_MAX. */
+    /* Reads the rows of another generator's own table or node.  The list must be empty.  The caller frees its rows.
+     * REFUSED: this store cannot have such rows, or there are more than VS_FOREIGN_MAX. */
     void (*foreign)(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                     struct vs_reply *reply);
 };
 
-/* One backend: its names and texts, how it is opened, and its operations in three tables. */
 struct vs_backend {
     const char *scheme;        /* for example "file" of file:/var/lib/vesta */
     const char *form;          /* the form of its URI for people, for example "file:/DIR".  Parts in capitals are
@@ -286,7 +278,7 @@ struct vs_backend {
     const char *secret;        /* the config key of its secret: "password", "auth".  NULL: it has no secret */
     const char *tls;           /* "": its URI accepts tls=verify and tls=off.  Else the reason why not.  NULL: it has no
                                   connection */
-    /* Returns VESTA_OK if the backend can parse the URI, else VESTA_EOPTION.  Does no I/O. */
+    /* Whether the backend can parse the URI: VESTA_OK or VESTA_EOPTION.  Does no I/O. */
     int (*check)(const char *uri, struct vesta_error *err);
     /* Creates what belongs to this host (a folder, a file).  Does not connect. */
     int (*open)(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
@@ -299,14 +291,14 @@ struct vs_backend {
 /* The other backends are lines of CMakeLists.txt, and are loaded when a URI names them (see store.c). */
 extern const struct vs_backend vs_store_file;
 
-/* Returns the backend of a URI's scheme.  Returns NULL with err if there is no such store, or this build lacks it. */
+/* Returns the backend of a URI's scheme.  NULL with err: there is no such store, or this build lacks it. */
 const struct vs_backend *vs_store_of(const char *uri, struct vesta_error *err);
 /* Whether a store of that scheme exists, in this build or not. */
 bool vs_store_is_known(const char *uri);
 /* The URI forms of all stores, also of stores that are not installed.  A constant, because every help text has it and
  * must not load modules. */
 #define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"
-/* Lists the installed stores for which `is` returns true, as "mysql: or zk:".  Loads all of them.  Returns buf. */
+/* Lists the installed stores for which `is` is true, as "mysql: or zk:".  Loads all of them.  Returns buf. */
 #define VS_STORE_LIST_MAX 80
 const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf);
 /* Whether a URI starts with the fixed part of its store's form and continues after it. */
@@ -315,13 +307,12 @@ bool vs_store_is_formed(const char *uri);
 /* Opens the store of a URI.  Errors: VESTA_EOPTION: this build lacks its scheme, or the URI is wrong.  VESTA_EIO. */
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
 
-/* Whether the store of a URI is on this machine.  Returns false if this build lacks its scheme. */
+/* Whether the store is on this machine.  False also if this build lacks its scheme. */
 bool vs_store_is_local(const char *uri);
 
-/* Returns the folder of a store that is a folder, in buf of VS_URI_MAX bytes, else NULL. */
+/* Returns the folder of a store that is a folder, in buf of VS_URI_MAX bytes.  NULL: it is none. */
 const char *vs_store_folder(const char *uri, char *buf);
-/* Returns the file or folder of a store on this machine.  Returns false if the store is elsewhere or the URI is
- * wrong. */
+/* Writes the path of a store on this machine.  False: the store is elsewhere, or the URI is wrong. */
 bool vs_store_place(const char *uri, char path[VS_URI_MAX]);
 /* Writes the canonical URI: one per path if the store is on this machine, else the text itself.  Errors: VESTA_EOPTION,
  * VESTA_EIO. */
@@ -334,14 +325,14 @@ void vs_uri_of_kept(char uri[VS_URI_MAX]);
 /* Like vs_uri_path, for every scheme and without a message. */
 bool vs_uri_place(const char *uri, char path[VS_URI_MAX]);
 
-/* Returns VESTA_OK if this build has the URI's scheme and its backend can parse the URI. */
+/* Whether this build has the URI's scheme and its backend can parse the URI: VESTA_OK or an error. */
 int vs_store_check(const char *uri, struct vesta_error *err);
 
-/* Finds the password in a URI: returns its length and sets *at.  Returns 0 if there is none. */
+/* Returns the length of the password in a URI, and sets *at.  0: no password. */
 size_t vs_store_password(const char *uri, size_t *at);
 
-/* Writes the URI for messages and generator files, with *** instead of the password.  vs_store_open rejects such a URI
- * unless the secret is passed separately.  Shape: buf of VS_URI_MAX bytes.  Returns buf. */
+/* Writes the URI for messages and generator files, with *** instead of the password.  vs_store_open rejects it unless
+ * the secret is passed separately.  Shape: buf of VS_URI_MAX bytes.  Returns buf. */
 const char *vs_store_public(const char *uri, char *buf);
 void vs_store_hide(char uri[VS_URI_MAX]); /* the same, in place */
 
@@ -358,19 +349,18 @@ struct vs_floor {
     bool is_kept; /* the caller also records the form, so it gets numbers even if the store's user may not record it */
 };
 uint64_t vs_form_fingerprint(const char *form); /* never 0 */
-/* Fills the reply: REFUSED, because the tag's numbers are written in another form. */
+/* Fills the reply with REFUSED: the tag's numbers are written in another form. */
 void vs_form_refuse(const char *tag, struct vs_reply *reply);
 /* Calls the operation `share`.  OK if the store keeps no shares. */
 void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                     struct vs_reply *reply);
-/* Takes a range that starts at the floor or above.  The floor is computed from the store's clock, so it is the same for
- * all hosts.  If the counter is below the floor, it is lifted first, and the range of the first take is lost.
- * Outcomes: those of a take. */
+/* Takes a range from the floor on.  The floor is computed from the store's clock, so it is the same for all hosts.  A
+ * counter below the floor is lifted first, and the range of the first take is lost.  Outcomes: as for a take. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply);
 
-/* Repairs a store that went back (`vesta store advance`): calls vs_ns_put_right with fresh->incarnation.  If the
- * namespace's record is missing, it is created from `fresh`. */
+/* Repairs a store that went back (`vesta store advance`): calls vs_ns_put_right with fresh->incarnation, or creates a
+ * missing record from `fresh`. */
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply);
 

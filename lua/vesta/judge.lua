@@ -13,7 +13,7 @@ local policy_of = setmetatable({}, { __mode = "k" }) -- by generator
 local judge = {}
 
 local function refused_start(policy, reason)
-  return ("policy %s refuses to start: %s"):format(policy.name, reason or "it does not say why")
+  return ("policy %s refuses to start: %s"):format(policy.name, reason or "it gave no reason")
 end
 
 --- One line for whoever runs this program.
@@ -93,7 +93,7 @@ local function ask_first(policy, namespace, choice, now_ms)
       { namespace = namespace, now_ms = now_ms, worker = choice.lost })
     if word == "stop" then
       policy.over = ("policy %s wants no other number after the loss of %d: %s")
-        :format(policy.name, choice.lost, reason or "it does not say why")
+        :format(policy.name, choice.lost, reason or "it gave no reason")
     end
   end
   policy.lost = choice.lost

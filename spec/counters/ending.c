@@ -1,4 +1,4 @@
-/* ending.c -- a program that takes numbers of a counter, prints them, and ends in one of several ways.
+/* ending.c -- takes numbers of a counter, prints them, and ends in the given way.
  *
  *     ending URI TAG COUNT HOW DICE
  *

@@ -3,7 +3,7 @@ writer with Leaf's UPDATE and SELECT on the same row, until NUMBERS (20,000) wer
 gap is explained.
 
 A granted number was issued or is in one of a server's two ranges.  After the servers have ended, the missing numbers
-are those that they had left, minus those that they put back.
+are the rests of their ranges, without the rests that they put back.
 """
 import contextlib
 import os
@@ -30,7 +30,7 @@ class Writer:
         _, max_id, step = self.session.stdout.readline().split()
         self.tally.add_range(int(max_id) - int(step), int(step))
         self.given += int(step)
-        time.sleep(0.005)  # it is one of four writers, and not the busiest
+        time.sleep(0.005)  # so that the three servers take more ranges than this writer
 
     def end(self):
         self.session.stdin.close()

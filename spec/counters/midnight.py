@@ -1,5 +1,5 @@
-"""midnight.py VESTA [SECONDS] -- business numbers across the midnight of a MariaDB, from three servers whose clocks are
-2 s apart, in strict order: SECONDS (30) before midnight and as long after it.  spec/program/server/forms.py is the
+"""midnight.py VESTA [SECONDS] -- business numbers across the midnight of a MariaDB, from three servers with clocks 2 s
+apart, in strict order: SECONDS (30) before midnight and as long after it.  spec/program/server/forms.py is the
 short test.
 """
 import contextlib
@@ -32,7 +32,7 @@ class Days:
         return [number for _, _, at, number in self.seen if at == day]
 
     def late(self):
-        """Returns yesterday's numbers that were requested after one of today's was issued."""
+        """Returns yesterday's numbers that were requested after a number of today was issued."""
         first = min(ended for _, ended, day, _ in self.seen if day == DAYS[1])
         return [number for began, _, day, number in self.seen if day == DAYS[0] and began > first]
 

@@ -1,7 +1,7 @@
 """taking.py -- clients of a served tag, and a tally of all numbers that they received.
 
-The first argument of a script here is the program, and the others are its sizes.  A test has small ones, and
-scripts/prove those of the claim.  Times are printed but not judged.
+The first argument of a script here is the program, and the others are its sizes.  Tests use small sizes, and
+scripts/prove uses the sizes of the claim.  Times are printed but not judged.
 """
 import atexit
 import json
@@ -149,7 +149,7 @@ class Takers:
 
 
 def leaf_database(**steps):
-    """Starts a MariaDB with Leaf's table, whose tags have these steps.  Returns it and its URI."""
+    """Starts a MariaDB with Leaf's table, with these steps for the tags.  Returns it and its URI."""
     db = MariaDB()
     atexit.register(db.end)
     db.start()

@@ -1,4 +1,4 @@
---- What policies have among their globals.
+--- The helper functions that policies have as globals.
 local helpers = require "vesta.policy.helpers"
 local split, hash32, ip4 = helpers.split, helpers.hash32, helpers.ip4
 

@@ -291,7 +291,7 @@ static void on_start_is_asked_once_and_hears_of_the_last_time(void) {
     finish();
     begin("on_start = function(ctx) return ctx.last_ms and #ctx.peers == 0 and 'refuse' or 'go' end");
     gets_no_id();
-    CHECK_STR(over(), "the policy refuses to start: it does not say why");
+    CHECK_STR(over(), "the policy refuses to start: it gave no reason");
     finish();
 }
 
@@ -358,7 +358,7 @@ static void on_refuse_the_lease_ends_until_the_store_answers(void) {
     CHECK_EQ_U64(calls(VS_ON_STORE_DOWN, VS_CALL_OK), 0);
     silence(true);
     AWAIT(hastened(calls(VS_ON_STORE_DOWN, VS_CALL_OK) >= 1 && !holds_lease()));
-    CHECK_HAS(told(), "a policy ends a lease whose store is silent");
+    CHECK_HAS(told(), "a policy ends a lease because its store is silent");
     CHECK_HAS(told(), "reason=\"rather none\"");
     gets_no_id();
     CHECK_STR(over(), "it is not over");
@@ -422,7 +422,7 @@ static void on_stop_no_number_is_claimed(void) {
     AWAIT(pauses_for("look at 40"));
     CHECK_EQ_U64(calls(VS_ON_LEASE_LOST, VS_CALL_OK), 1);
     CHECK_EQ_U64(calls(VS_CHOOSE_WORKER, VS_CALL_OK), 1);
-    CHECK_HAS(told(), "a policy stops a namespace whose worker id was lost");
+    CHECK_HAS(told(), "a policy stops a namespace after the loss of its worker id");
     finish();
 }
 

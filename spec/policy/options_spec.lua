@@ -7,8 +7,8 @@ local CHOOSERS = {
   "any", "butterfly", "butterfly_db", "ip_bits", "ip_list", "leaf", "ordinal", "twitter", "uid", "vesta",
 }
 
--- Gives a policy with options the word or number of one function, and why; what is refused when the policy is loaded,
--- by what it declares, is refused as the function would.
+-- Returns the verdict of one function of a policy with options, and the reason.  If the declared options reject them
+-- when the policy is loaded, it returns the error as the function would.
 local function ask(hook, options, layout)
   local ok, world = pcall(testing.world, { policy = options, layout = layout })
   if not ok then
@@ -21,7 +21,7 @@ local function ask(hook, options, layout)
   return word, reason
 end
 
-local NUMBERS = { -- what is no number from 0 to 1023, and how it is shown
+local NUMBERS = { -- invalid worker ids (valid are 0 to 1023), and their form in messages
   { -1, "-1" }, { 1024, "1024" }, { 0.5, "0.5" }, { 1e300, "1e+300" }, { "", '""' }, { "7", '"7"' }, { true, "true" },
   { {}, "a table" }, { "%d%s\\", '"%d%s\\"' }, { HUGE, '"' .. ("x"):rep(40) .. '..."' },
 }

@@ -1,10 +1,10 @@
---- What a policy may ask of the world, and say to it: log, env and localtime, the same in the rock and in the server.
+--- The functions log, env and localtime of policies.  They are the same in the rock and in the server.
 local testing = require "vesta.testing"
 local helpers = require "vesta.policy.helpers"
 
 local HOUR_MS = 3600000
 
--- A world with a policy whose on_exhausted is this body, which answers with a reason.
+-- Returns a world with a policy that has this body as on_exhausted.  The body returns the reason.
 local function world_of(body, env)
   local path = os.tmpname()
   local file = assert(io.open(path .. ".lua", "w"))

@@ -21,7 +21,7 @@ struct vs_control_opts {
     struct vesta_gen *const *gen;
     /* Provides the policies, each already tried: fills out[0..ns_count), which is zeroed, and in `shadow` the policies
      * that are tried without being obeyed.  The control frees them, also after an error.  Called at the start, and by
-     * the control thread at each reload.  Errors: what is wrong with the sources. */
+     * the control thread at each reload.  Errors: those of the sources. */
     int (*sources)(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err);
     void (*changed)(void *self); /* there is a new verdict: wake waiting requests.  May be NULL */
     void *self;

@@ -60,7 +60,7 @@ static void leases_end(struct vs_control *c, int ns, const char *event, const ch
            *reason ? reason : NULL, NULL);
     pthread_mutex_lock(&c->lock);
     leasing->over = true;
-    snprintf(leasing->why, sizeof leasing->why, "%s: %s", what, *reason ? reason : "it does not say why");
+    snprintf(leasing->why, sizeof leasing->why, "%s: %s", what, *reason ? reason : "it gave no reason");
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -122,7 +122,7 @@ static void leases_ask_about_loss(struct vs_control *c, int ns, const struct ves
            VS_DIGITS((int64_t)choice->lost), NULL);
     if (leases_ask(c, ns, &(struct vs_hook_input){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)
-        leases_end(c, ns, "a policy stops a namespace whose worker id was lost: a restart claims again",
+        leases_end(c, ns, "a policy stops a namespace after the loss of its worker id: a restart claims again",
                    "the policy wants no other worker id after the loss of the last one", verdict.reason);
 }
 
@@ -257,7 +257,7 @@ static void leases_ask_about_silence(struct vs_control *c, int ns, const struct 
     if (!leases_ask(c, ns, &(struct vs_hook_input){VS_ON_STORE_DOWN, ctx, VS_COUNT(ctx)}, &verdict) ||
         verdict.kind != VS_VERDICT_REFUSE)
         return;
-    vs_log(VS_LOG_WARN, "a policy ends a lease whose store is silent", "namespace", c->name[ns], "policy",
+    vs_log(VS_LOG_WARN, "a policy ends a lease because its store is silent", "namespace", c->name[ns], "policy",
            leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)info->worker), "reason",
            *verdict.reason ? verdict.reason : NULL, NULL);
     (void)vesta_drop(c->gen[ns]); /* cannot fail: the map is not private */

@@ -6,7 +6,7 @@
  *     <place>/~counters/form-<tag>    the fingerprint of the form of its numbers, as a row: max is the fingerprint
  *     <place>/~counters/lock          the turns of writers
  *
- * A write replaces exactly the text that it was decided on (see folder.h).  If another writer was first, it is tried
+ * A write replaces exactly the text on which it is based (see folder.h).  If another writer was first, it is tried
  * again.  The first tag creates the folder. */
 #include "store/counter.h"
 #include "base/error.h"
@@ -114,7 +114,7 @@ static bool read_text(const struct file_counter_call *call, const struct file_co
            vs_counter_read(call->tag, (struct vs_slice){text->at, text->length}, row, ver, call->reply);
 }
 
-/* Whether the file still has the text that was read.  *other: it has not. */
+/* Whether the file still has the text that was read.  *other: it has another text. */
 static bool file_counter_is_still(const struct file_counter_call *call, const struct file_counter_text *was,
                                   bool *other) {
     struct file_counter_text now;

@@ -100,7 +100,7 @@ struct change {
 
 /* Whether the stored record is still the record on which the change is based.  False: for example CONFLICT. */
 static bool file_is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
-    /* a record's turn has one place, the namespace's turn excludes all writers */
+    /* a record's turn has one place, and the namespace's turn has all places */
     assert((change->place == PLACE_NAMESPACE) == !change->record);
     assert((change->places == 0) == !change->record);
     if (!file_load_ns(self, reply)) return false;

@@ -29,7 +29,7 @@
 struct vs_folder {
     const char *path;
     int group;
-    struct stat st; /* when its owner was last checked.  ino 0: never */
+    struct stat st; /* the folder's stat when its owner was last checked.  ino 0: never checked */
     int fd;         /* open during a call, like the next three */
     int turn_fd;    /* -1: none */
     char fresh[VS_FOLDER_NAME_MAX + 40], next[VS_FOLDER_NAME_MAX + 40];

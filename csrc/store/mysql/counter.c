@@ -187,7 +187,7 @@ static bool mysql_counter_read_row(const struct vs_mysql_call *call, const struc
     return true;
 }
 
-/* The result of a look, kept until it is known that no second row follows. */
+/* The row of the SELECT, kept until it is known that no second row follows. */
 struct mysql_look {
     struct vs_tag row;
     bool is_whole, is_there, is_usable;

@@ -21,7 +21,7 @@
 #define NOW_MS "(" VS_SQL_CLOCK " DIV 1000)"
 #define TRIES_MAX 20
 
-/* The result of a look: the row of a token or a number, and the lowest free number. */
+/* The result of the SELECT: the row of a token or a number, and the lowest free number. */
 struct mysql_reserve_look {
     struct vs_reserved row;
     bool is_blank; /* it has no number */
@@ -100,7 +100,7 @@ static bool no_table(const struct vs_mysql_call *call) {
     return false;
 }
 
-/* Looks at the row.  The SELECT always returns one row. */
+/* Runs the SELECT, which always returns one row. */
 static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
                       struct mysql_reserve_look *look) {
     struct vs_sql sql = {.length = 0};
@@ -176,7 +176,7 @@ static enum vs_fate mysql_take_next(const struct vs_mysql_call *call, const stru
     return VS_FATE_TOLD;
 }
 
-/* Makes one attempt with the result of a look.  NONE: another client was faster. */
+/* Makes one attempt with the result of the SELECT.  NONE: another client was faster. */
 static enum vs_fate try_number(const struct vs_mysql_call *call, const struct vs_reservation *wanted,
                                const struct mysql_reserve_look *look) {
     if (!look->is_blank && look->has_free) return take_free(call, wanted, look->free);

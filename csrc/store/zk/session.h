@@ -62,7 +62,7 @@ struct zk_ops {
 struct zk_session *vs_zk_session_begin(const char *servers, int session_ms);
 /* Authenticates a connected session before its first request.  False: it is not connected any more. */
 bool vs_zk_session_name(struct zk_session *session, const char *auth);
-/* Ends it and all calls in progress.  Takes long. */
+/* Ends the session and all calls in progress.  Takes long. */
 void vs_zk_session_end(void *session);
 void vs_zk_session_ended(void *session); /* drop function of an errand: there is nothing to free */
 bool vs_zk_session_is_lost(struct zk_session *session);
@@ -71,7 +71,7 @@ bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms);
 
 /* Creates a call, with room for operations if `multi`.  NULL: no memory. */
 struct zk_call *vs_zk_call(struct zk_session *session, bool multi);
-/* The caller does not need it any more. */
+/* The caller no longer needs the call. */
 void vs_zk_call_leave(struct zk_call *call);
 
 /* Sends a request.  If that fails, `unsent` has the error. */

@@ -296,7 +296,7 @@ def _(world):
     with Chooser(world, policy(world, on_store_down=refusing), sqlite_of(world), "--lease", "strict", name="b") as server:
         ids = [server.id()]
         with Locked(world):
-            event = server.listen("a policy ends a lease whose store is silent")
+            event = server.listen("a policy ends a lease because its store is silent")
             assert "rather none" in event, event
             reply = soon(lambda: server.get("/genid"), lambda reply: reply.status == 503)
             assert "no lease" in reply.body, reply.body
@@ -362,7 +362,7 @@ def _(world):
 def _(world):
     with loser(world, on_lease_lost="return 'stop', 'a person must look at ' .. ctx.worker") as server:
         lose(world, server)
-        event = server.listen("a policy stops a namespace whose worker id was lost")
+        event = server.listen("a policy stops a namespace after the loss of its worker id")
         assert "a person must look at 40" in event, event
         said = soon(lambda: server.get("/readyz").body, lambda body: "a person must look" in body)
         assert '"code":"not_ready"' in said and '"code":"lease"' in said, said
