@@ -86,7 +86,7 @@ function staleness(why) {
   if (old && last) {
     fill($('stale-since'), `This page shows the state of ${utc(lastAt, Date.now())}: ${trouble || 'the server has sent nothing since then'}. ` +
       'Reconnecting.');
-    fill($('stale-age'), `That was ${ago(Date.now() - lastAt)}.`);
+    fill($('stale-age'), `It is ${span(Date.now() - lastAt)} old.`);
   } else if (old) {
     $('login').hidden = false;
     fill($('login-error'), `The server cannot be reached: ${trouble}. The page retries every 2 seconds.`);
@@ -142,12 +142,12 @@ function latency() {
   const within = part => {
     let left = Math.ceil(part * all), i = 0;
     while (left > counts[i]) left -= counts[i++];
-    return i < now.le_us.length ? `\u2264 ${duration(now.le_us[i])}` : `> ${duration(now.le_us.at(-1))}`;
+    return i < now.le_us.length ? `\u2264\u00a0${duration(now.le_us[i])}` : `>\u00a0${duration(now.le_us.at(-1))}`;
   };
-  return [within(0.99), `half ${within(0.5)}, last ${LATENCY_MS / 1000} s`];
+  return [within(0.99), `half ${within(0.5)}, last\u00a0${LATENCY_MS / 1000}\u00a0s`];
 }
 
-const duration = us => (us < 1000 ? `${us} \u00b5s` : us < 1e6 ? `${us / 1000} ms` : `${us / 1e6} s`);
+const duration = us => (us < 1000 ? `${us}\u00a0\u00b5s` : us < 1e6 ? `${us / 1000}\u00a0ms` : `${us / 1e6}\u00a0s`);
 
 // ------------------------------------------------------------------ namespaces
 
@@ -324,7 +324,7 @@ function showSegments(said) {
 const QUESTIONS = {
   reload: ['Reload?', 'The server reads policies and tables of tags again. If it finds an error, it keeps the old ones.', 'Reload'],
   drain: ['Drain and stop?', 'The server answers requests in flight, releases its worker ids, and ends. ' +
-    'It does not start again by itself.', 'Drain'],
+    'It starts again only if a service manager restarts it.', 'Drain'],
 };
 
 function question(action) {

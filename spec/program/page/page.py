@@ -143,7 +143,7 @@ def _(world):
         tab.until("document.getElementById('ns-web').innerText.includes('5,000 per second, 0\u00a0%\u00a0used')")
         assert "no request in the last 10 s" in text_of(tab, "#tiles"), text_of(tab, "#tiles")
         end = time.monotonic() + 60 * SLOW
-        while not re.search("Latency of 99 %\n\u2264 [0-9.]+ (\u00b5s|ms)\nhalf \u2264 ", text_of(tab, "#tiles")):
+        while not re.search("Latency of 99 %\n\u2264\\s[0-9.]+\\s(\u00b5s|ms)\nhalf \u2264\\s", text_of(tab, "#tiles")):
             assert server.get("/v1/ids?ns=web").status == 200 and time.monotonic() < end, text_of(tab, "#tiles")
 
 
