@@ -1,4 +1,4 @@
-"""audit.py -- finds every equal id and says where; calls nothing equal that is not."""
+"""audit.py -- `vesta audit` finds every duplicate with its lines, and reports no false duplicate."""
 import json
 import os
 import pty
@@ -15,14 +15,14 @@ def snow(time, worker, seq, sign=0):
     return sign << 63 | time << 22 | worker << 12 | seq
 
 
-@claim("no ids are no duplicates")
+@claim("audit of empty input reports no duplicates")
 def _(w):
     result = w.run("audit")
     same((result.code, result.out), (0, "total                     0\ndistinct                  0\nduplicates                0\n"))
     same((w.run("audit", "--layout", "snowflake").code, w.run("audit", "--layout", "snowflake").err), (0, ""))
 
 
-@claim("a duplicate is 1, with its lines; the count is of ids too many")
+@claim("duplicates are listed with their lines, each extra occurrence is counted, and the exit code is 1")
 def _(w):
     result = w.run("audit", stdin="7\n8\n7\n7\n7\n7\n8\n")
     same(result.code, 1)
@@ -30,7 +30,7 @@ def _(w):
          "  7  5 times: stdin line 1, stdin line 3, stdin line 4, stdin line 5, ...\n  8  2 times: stdin line 2, stdin line 7\n")
 
 
-@claim("JSON as vesta prints it is read: objects of gen --json, the list of /v1/ids; an object's other numbers are not ids")
+@claim("audit reads ids from vesta's own JSON, from gen --json and /v1/ids, and ignores the other numbers of an object")
 def _(w):
     made = w.run("gen", "--json", "-n", "3", "--worker", "5").out
     same(w.run("audit", stdin=made).out, "total                     3\ndistinct                  3\nduplicates                0\n")
@@ -41,7 +41,7 @@ def _(w):
     same(w.run("audit", stdin='{"name":"x"}\n').code, 2)
 
 
-@claim("random ids with planted duplicates: the counts are exact, whatever the order")
+@claim("the counts of random ids with planted duplicates are exact in any order")
 def _(w):
     draw = random.Random(20261121)
     for bits in (8, 33, 64):
@@ -53,7 +53,7 @@ def _(w):
     same(w.run("audit", stdin="\n".join(map(str, ids + ids[777:778]))).code, 1)
 
 
-@claim("several files count together; lines are counted in each, over blank ones too")
+@claim("several files are audited together, and line numbers count blank lines")
 def _(w):
     open(w.path("a"), "w").write("1\n\n\n2\n")
     open(w.path("b"), "w").write("3\r\n\r\n1,red\n4 blue\n5\tgreen")
@@ -65,7 +65,7 @@ def _(w):
     assert "  2  2 times: a line 4, stdin line 1\n" in result.out, result.out
 
 
-@claim("half an id at the end of a file is said and not counted; a whole one without a newline counts")
+@claim("an incomplete id at the end of a file is reported and not counted, but a complete id needs no newline")
 def _(w):
     open(w.path("a"), "w").write("1234\n12")
     open(w.path("b"), "w").write("1235\n12")
@@ -78,14 +78,14 @@ def _(w):
         assert "total                     %d\n" % len(text.split("\n")) in result.out, result.out
 
 
-@claim("only the first ten duplicates are listed, all are counted")
+@claim("only the first ten duplicates are listed, but all are counted")
 def _(w):
     result = w.run("audit", stdin="\n".join(str(i // 2) for i in range(5000)))
     same(result.out.count("times:"), 10)
     assert "duplicates            2,500\n" in result.out, result.out
 
 
-@claim("a line that is no id is 2, and named; a duplicate beside it is 1")
+@claim("a line that is not an id is reported and the exit code is 2, or 1 if there are duplicates as well")
 def _(w):
     result = w.run("audit", stdin=b"1\nabc\n--2\n3x\n1.39784E+18\n18446744073709551616\n\x00\n4\n")
     same(result.code, 2)
@@ -98,7 +98,7 @@ def _(w):
     same((many.code, many.err.count("is not an id")), (2, 10))
 
 
-@claim("ids are read as explain reads them: after a byte order mark, in quotes, with a suffix or a typeset minus")
+@claim("audit accepts the notations of explain: a byte order mark, quotes, a suffix, a typeset minus")
 def _(w):
     ids = ["\ufeff7", '"8",x', "  9", "'10'; y", "11n", "12LL", "13ul", "-5", "\u22125", "[14]", " \t ", "15\r"]
     result = w.run("audit", "--json", stdin="\n".join(ids) + "\n")
@@ -114,7 +114,7 @@ def _(w):
 UPPER = "vesta-milli version:1=1"
 
 
-@claim("ids from 2^63 on are read from a column that SQL keeps signed, beside unsigned ones and in their order")
+@claim("ids from 2^63 on are read from a signed SQL column, mixed with unsigned ids, and sort in their order")
 def _(w):
     ids = [int(line) for line in w.run("gen", "-n", "100", "--namespace", "upper", "--layout", UPPER, "--worker", "5").lines()]
     assert all(number >= 2**63 for number in ids)
@@ -135,14 +135,14 @@ def _(w):
         same((wrong, w.run("audit", stdin="1\n%s\n" % wrong).code), (wrong, 2))
 
 
-@claim("what is no list of ids at all ends early, with a message")
+@claim("a missing file, a folder and a line that is too long end the audit with a message")
 def _(w):
     fails(w.run("audit", "missing"), 1, 'cannot open "missing": No such file')
     fails(w.run("audit", "."), 1, 'cannot read ".": Is a directory')
     fails(w.run("audit", stdin=b"x" * 10**6), 2, "stdin line 1 is longer than 65536 bytes")
 
 
-@claim("--layout finds ids of another layout, of the future, out of order; they are oddities, not failures")
+@claim("--layout reports ids of another layout, of the future and out of order, without failing")
 def _(w):
     ids = [snow(100, 1, 0), snow(100, 1, 1), snow(50, 2, 0), snow(99, 1, 7), snow(2**41 - 1, 2, 0), snow(5, 3, 0, sign=1), snow(101, 1, 0)]
     text = "".join("%d\n" % i for i in ids)
@@ -159,7 +159,7 @@ def _(w):
     same((got["foreign"], got["future"], got["inversions"], got["workers"]), (1, 1, 1, {"1": 4, "2": 2}))
 
 
-@claim("ids that sort otherwise than their times are counted, of whichever worker, and the fields that decide are named")
+@claim("ids whose order differs from their times are counted for all workers, and the deciding fields are named")
 def _(w):
     def make(second, method, machine, version=0):
         return version << 63 | method << 60 | second << 30 | machine
@@ -173,17 +173,18 @@ def _(w):
     assert "because of version method; the first is %d, stdin line 2" % ids[1] in shown, shown
     ordered = "".join("%d\n" % id for id in (make(1, 2, 5), make(2, 2, 6), make(3, 2, 5)))
     assert "unsorted                  0\n" in w.run("audit", "--layout", "vesta-second", stdin=ordered).out
-    assert "unsorted" not in w.run("audit", "--layout", LAYOUT, stdin="%d\n" % snow(1, 1, 1)).out  # time is its highest field
+    # Time is the highest field of LAYOUT.
+    assert "unsorted" not in w.run("audit", "--layout", LAYOUT, stdin="%d\n" % snow(1, 1, 1)).out
 
 
-@claim("many workers are counted each")
+@claim("ids are counted per worker, also for many workers")
 def _(w):
     got = json.loads(w.run("audit", "--json", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out)
     same((len(got["workers"]), got["workers"]["19999"]), (20000, 1))
     assert w.run("audit", "--layout", "uid", stdin="\n".join(str(i << 13) for i in range(20000))).out.endswith("and 19984 more\n")
 
 
-@claim("a person who waits for more than two seconds is told how far it is; a script's error output stays empty")
+@claim("progress is shown on a terminal after two seconds, and never in a script's stderr")
 def _(w):
     waits = '(echo 1; sleep 2.3; echo 2) | "$vesta" audit'
     result = w.shell(waits)
@@ -198,7 +199,7 @@ def _(w):
     os.close(terminal)
 
 
-@claim("a million ids take a second of CPU at most")
+@claim("auditing a million ids takes at most one second of CPU")
 def _(w):
     open(w.path("ids"), "w").write("\n".join(map(str, range(10**18, 10**18 + 10**6))) + "\n")
     start = cpu_s()

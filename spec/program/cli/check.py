@@ -1,5 +1,5 @@
-"""check.py -- `vesta check`: configs that are right, and what is said about those that are not.  Hostile ones are in
-check_hostile.py."""
+"""check.py -- `vesta check`: valid configs, and the messages for invalid ones. Hostile configs are in check_hostile.py.
+"""
 import json
 import os
 import re
@@ -16,13 +16,13 @@ def check(w, text, *flags, env=None, name="c.lua"):
 
 
 def refused(w, text, want, **kw):
-    """The message is exactly this, behind the command's name and the file's."""
+    """Asserts the whole message after the names of the command and the file."""
     result = check(w, text, **kw)
     same((result.code, result.out, result.err), (1, "", "vesta check: c.lua" + want + "\n"))
 
 
 def forms(w):
-    """What a store's URI may say, by the help of the commands for stores."""
+    """Returns the forms of a store's URI, from the help of the commands that take --store."""
     text = w.run("workers", "--help").out.split("  --store URI", 1)[1].split("\n  -", 1)[0]
     told = " ".join(text.split())
     assert told.startswith("file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB"), told
@@ -47,7 +47,7 @@ def example(w, name, *flags):
     return w.run("check", os.path.join(EXAMPLES, name + ".lua"), *flags, env=secrets(w))
 
 
-@claim("each example passes, with what it comes to")
+@claim("each example config passes, and its summary is printed")
 def _(w):
     like(example(w, "laptop").out, "...laptop.lua: ok\n  namespaces      default: vesta-second, 1,048,576 ids/s until 2049\n"
          "  HTTP            127.0.0.1:8088\n  Redis protocol  127.0.0.1:8089\n  admin           off\n")
@@ -60,13 +60,13 @@ def _(w):
         same((example(w, name).code, example(w, name).err), (0, ""))
 
 
-@claim("a note is no error, and stands in the JSON, too")
+@claim("a note does not fail the check, and is part of the JSON")
 def _(w):
     notes = json.loads(check(w, "return { namespaces = { a = { group = 'no-such-group' } } }", "--json").out)
     same(notes, {"ok": True, "namespaces": ["a"], "notes": [{"text": "namespaces.a.group: there is no group no-such-group on this machine"}]})
 
 
-@claim("an unknown key: its path, its line, and what was probably meant")
+@claim("an unknown key is reported with its path, its line and the likely intended key")
 def _(w):
     refused(w, 'return {\n  namespaces = {\n    orders = {\n      wait_ms = 100 } } }',
             ":4: namespaces.orders.wait_ms is not a key; did you mean wait_ms_max?")
@@ -82,7 +82,7 @@ def _(w):
             "clients, open, threads, connections_max, proxies, address_connections_max, shares, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
 
 
-@claim("the line is told where the key stands once, and not guessed where it stands twice")
+@claim("the line number is printed if the key occurs once, and omitted if it occurs twice")
 def _(w):
     twice = "return { namespaces = {\n a = { layout = 'uid x' },\n b = { layout = 'uid' } } }"
     assert check(w, twice).err.startswith("vesta check: c.lua: namespaces.a.layout is a bad layout: 'x'")
@@ -91,7 +91,7 @@ def _(w):
     assert check(w, once).err.startswith("vesta check: c.lua:5: namespaces.a.layout is a bad layout: 'x'")
 
 
-@claim("a wrong type or range: what was expected, what was given")
+@claim("a wrong type or range is reported with the expected and the given value")
 def _(w):
     whole = "which must be a whole number from 1 to 64"
     refused(w, "return { threads = 65 }", ":1: threads is 65, " + whole)
@@ -118,7 +118,7 @@ def _(w):
     refused(w, "return { log = { file = 'vesta.log' } }", ":1: log.file is 'vesta.log', which must be the path of a file that begins with /")
 
 
-@claim("what a namespace may not be")
+@claim("invalid settings of a namespace are rejected")
 def _(w):
     def space(text, want):
         refused(w, "return { namespaces = { a = { %s } } }" % text, ":1: namespaces.a." + want)
@@ -155,7 +155,8 @@ def _(w):
             ": namespaces.b.path is also the file of namespaces.a: use another file")
 
 
-@claim("a policy: by name, by file beside the config, with options; what cannot be used is told with its reason")
+@claim("a policy is given by name, by a file next to the config, or with options, and an unusable one is rejected "
+       "with the reason")
 def _(w):
     def space(policy, want):
         refused(w, "return { namespaces = { a = { policy = %s } } }" % policy, ":1: namespaces.a.policy " + want)
@@ -190,7 +191,7 @@ def _(w):
     fails(result, 1, "namespaces.a.policy cannot be used: ", "broken.lua:1: unexpected symbol near ','")
 
 
-@claim("addresses: each its own, and none that other machines reach without what that needs")
+@claim("addresses must differ, and an address that other machines can reach needs a password or an open setting")
 def _(w):
     refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, but there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
     refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, but "
@@ -221,7 +222,7 @@ def _(w):
         same((good, check(w, "return { %s }" % good).err), (good, ""))
 
 
-@claim("stores and segments: what they need, and that names meet")
+@claim("stores and segments with missing settings or conflicting names are rejected")
 def _(w):
     stores = "stores = { a = { uri = 'mysql://u@h/d', tls = 'off' } }, "
 
@@ -288,7 +289,8 @@ def _(w):
     assert "note            stores.a is not used\n" in check(w, "return { %s }" % stores).out
 
 
-@claim("--effective: flag, environment, file and default, and secrets are never shown")
+@claim("--effective shows whether a value is from a flag, the environment, the file or the default, and shows no "
+       "secret")
 def _(w):
     text = "return { threads = 2, resp = { password = 's3cret' }, admin = { token = 's3cret', listen = '127.0.0.1:9' }, stores = " \
            "{ s = { uri = 'mysql://u:s3cret@h/d', password = 's3cret', auth = 's3cret' } } }"
@@ -310,7 +312,7 @@ def _(w):
     assert "s3cret" not in shown + json.dumps(got)
 
 
-@claim("every variable is read, goes before the file, and is named where it is wrong")
+@claim("every variable is read, overrides the file, and is named in the message if its value is invalid")
 def _(w):
     keys = [json.loads(line) for line in w.run("check", "--keys", "--json").lines()]
     values = {"threads": "5", "log.level": "debug", "log.format": "json", "log.file": "/l", "log.access": "/r", "http.listen": "127.0.0.1:1,unix:/h",

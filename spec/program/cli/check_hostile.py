@@ -1,5 +1,5 @@
-"""check_hostile.py -- configs that mean harm or are no configs at all: each is refused in a sentence, in bounded time and
-memory, with exit code 1; and nothing a config does is seen outside of it."""
+"""check_hostile.py -- hostile configs, and files that are not configs. Each is rejected with a sentence and exit code
+1, within bounded time and memory, and has no effect outside the check."""
 import os
 import subprocess
 
@@ -23,7 +23,7 @@ def passes(w, data, **kw):
     same((result.code, result.err), (0, ""))
 
 
-@claim("a config sees env() and file() and nothing else, and is told so")
+@claim("a config can use only env() and file(), and the message about any other name lists both")
 def _(w):
     for name in "_G _VERSION assert collectgarbage coroutine debug dofile error getmetatable io ipairs load loadfile math next " \
                 "os package pairs pcall print rawget rawset require select setmetatable string table tonumber tostring type " \
@@ -41,7 +41,7 @@ def _(w):
     passes(w, "local function twice(n) return n * 2 end return { threads = twice(2) }")
 
 
-@claim("what runs for too long or takes too much memory is ended")
+@claim("a config that runs too long or takes too much memory is ended")
 def _(w):
     before = cpu_s()
     for text in ("while true do end", "goto a ::a:: goto a", "repeat until false", "local function f() return f() end f()",
@@ -53,10 +53,11 @@ def _(w):
     refused(w, "local t = {} for i = 1, 1e9 do t[i] = i end", "too much memory")
     refused(w, "local t = {} for i = 1, 1e9 do t['k' .. i] = i end return t", "too much memory")
     refused(w, "local function f() local a = f() return a end f()", "")
-    assert cpu_s() - before < 120, cpu_s() - before  # of CPU, for ten bombs: bounded, whatever else the machine does
+    # Seconds of CPU for ten such configs. CPU time does not depend on the load of the machine.
+    assert cpu_s() - before < 120, cpu_s() - before
 
 
-@claim("depth without end: brackets, tables, parentheses, functions, options, cycles")
+@claim("endless nesting of brackets, tables, functions and options, and cycles, are rejected")
 def _(w):
     refused(w, "return " + "{" * 10000 + "}" * 10000, "overflow")
     refused(w, "return " + "(" * 10000 + "1" + ")" * 10000, "overflow")
@@ -75,7 +76,7 @@ def _(w):
     refused(w, "return { namespaces = { a = { policy = { 'wait', x = '%s' } } } }" % ("\\0" * 16000), "options of 64011 bytes, but at most 60000")
 
 
-@claim("keys that are no names, and names that are odd, are told without breaking the line")
+@claim("keys that are not names, and odd names, are reported in one line")
 def _(w):
     refused(w, "return { 1 }", "the config has an entry without a name, [1]; entries are NAME = VALUE")
     refused(w, "return { [true] = 1 }", "an entry without a name, [true]")
@@ -98,7 +99,7 @@ def _(w):
     passes(w, "return { namespaces = { ['%s'] = {}, ['a.b:c-d_e'] = {} } }" % ("n" * 64))
 
 
-@claim("texts: empty, with NUL, control characters or line breaks, and far too long")
+@claim("texts that are empty, too long, or contain NUL, control characters or line breaks are rejected")
 def _(w):
     for path in ("user", "group", "log.file", "resp.password", "admin.token", "namespaces.a.layout", "namespaces.a.path", "stores.s.uri"):
         *tables, last = path.split(".")
@@ -120,7 +121,7 @@ def _(w):
     passes(w, "return { log = { file = '/tmp/\u00fcber.log' } }")
 
 
-@claim("too many: namespaces, stores, segments, addresses, tags")
+@claim("too many namespaces, stores, segments, addresses or tags are rejected")
 def _(w):
     loop = "local t = {} for i = 1, %d do t[%s] = %s end return { %s }"
     passes(w, loop % (16384, "'n' .. i", "{}", "namespaces = t"))
@@ -137,13 +138,13 @@ def _(w):
     refused(w, loop % (20, "'f' .. i", "1", "namespaces = { a = { fields = t } }"), "fields has more than 16 entries")
 
 
-@claim("more notes than there is room for: there are as many as there is")
+@claim("the number of notes is limited")
 def _(w):
     shown = check(w, "local t = {} for i = 1, 64 do t['n' .. i] = { group = 'no-such-group' } end return { namespaces = t, user = 'no-such-user' }").out
     same(shown.count("note            "), 64)
 
 
-@claim("lists with holes, names or places that are none")
+@claim("lists with holes, with named entries or with invalid indexes are rejected")
 def _(w):
     for text in ("{ 'unix:/a', nil, 'unix:/b' }", "{ [2] = 'unix:/a' }", "{ 'unix:/a', x = 'unix:/b' }", "{ [0] = 'unix:/a', 'unix:/b' }",
                  "{ [1.5] = 'unix:/a' }", "{ [-1] = 'unix:/a' }", "{ ['1'] = 'unix:/a' }", "{ [2^53] = 'unix:/a' }"):
@@ -154,7 +155,7 @@ def _(w):
     refused(w, "return { segments = { {}, { storr = 'x' } } }", "segments[2].storr is not a key; did you mean store?")
 
 
-@claim("files that are no config: empty, other languages, compiled, binary, too long, not a file")
+@claim("files that are empty, compiled, binary, too long, not regular or in another language are rejected")
 def _(w):
     for text in ("", "\n\n", "-- nothing\n", "local x = 1\n"):
         refused(w, text, "returns nothing: a config ends with return { ... }")
@@ -191,7 +192,7 @@ def _luac():
     return any(os.path.exists(os.path.join(folder, "luac5.4")) for folder in os.environ["PATH"].split(":"))
 
 
-@claim("file(): what it cannot read is told, and it reads only what is asked for")
+@claim("file() reads only the named file, and reports each file that it cannot read")
 def _(w):
     os.mkfifo(w.path("fifo"))
     for name, data in (("big", b"x" * 65537), ("empty", b""), ("line", b"s3cret\n"), ("two", b"a\nb\n"), ("nul", b"a\0b")):
@@ -210,14 +211,14 @@ def _(w):
     passes(w, "return { user = file 'line' }")
 
 
-@claim("env(): names, defaults and kinds")
+@claim("env() checks names, defaults and types")
 def _(w):
     refused(w, "return { user = env('NOPE') }", ":1: env: NOPE is not set, or empty, and there is no default: env(\"NOPE\", DEFAULT)")
     passes(w, "return { user = env('NOPE', nil) }")
     passes(w, "return { threads = env('NOPE', 2), leaf_any_key = env('NOPE', true) }")
     passes(w, "return { threads = env('N', 2), leaf_any_key = env('B', false) }", env={"N": "4", "B": "true"})
     refused(w, "return { threads = env('N', 2) }", "env: N is 'four', which must be a number, as its default is", env={"N": "four"})
-    same(check(w, "return { threads = env('N', 2) }", env={"N": ""}).code, 0)  # empty is unset
+    same(check(w, "return { threads = env('N', 2) }", env={"N": ""}).code, 0)  # An empty variable counts as unset.
     refused(w, "return { threads = env('N', 2) }", "threads is 1e+100", env={"N": "1e100"})
     refused(w, "return { threads = env('N') }", "threads is the text '4', which must be a whole number from 1 to 64, without quotes", env={"N": "4"})
     refused(w, "return { leaf_any_key = env('B', true) }", "env: B is '1', which must be true or false", env={"B": "1"})
@@ -228,7 +229,7 @@ def _(w):
         refused(w, "return { user = env('%s') }" % name, "is not a variable's name")
 
 
-@claim("the call itself: one file, and flags that fit together")
+@claim("check takes one file, and flags that fit together")
 def _(w):
     fails(w.run("check"), 2, "the config is missing: vesta check FILE")
     fails(w.run("check", "a", "b"), 2, "vesta check takes one config")

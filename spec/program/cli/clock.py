@@ -1,4 +1,4 @@
-"""clock.py -- what `gen` says and does when the clock is set back or leaps forward (clock_shift.c)."""
+"""clock.py -- `vesta gen` while the clock goes back or jumps forward. clock_shift.c shifts the clock."""
 import calendar
 import json
 import os
@@ -22,32 +22,32 @@ def hours(count):
 
 
 def at(year):
-    """The shift to the beginning of a year, and a day."""
+    """Returns the shift, in seconds, to January 2 of a year."""
     return "%+d" % (calendar.timegm((year, 1, 2, 0, 0, 0)) - time.time())
 
 
-@claim("the clock is shifted, and the uptime is not")
+@claim("clock_shift.c shifts the clock but not the uptime")
 def _(w):
     made = w.run("gen", "--worker", "1", env=shifted(hours(-24000)))
     got = json.loads(w.run("explain", "--json", made.out.strip()).out)
     assert abs(got["unix_ms"] / 1000 - (time.time() - 1000 * 86400)) < 10, got
 
 
-@claim("set back by 3 s: it waits, says why, goes on; no id is there twice and none is older")
+@claim("after the clock went back 3 s, gen waits, prints why and continues, and every id is new and larger")
 def _(w):
     before = snow(w)
     start = time.monotonic()
     during = w.run("gen", env=shifted("-3"))
     waited = time.monotonic() - start
     same(during.code, 0)
-    if waited > 2.2:  # else the machine is so busy that most of the 3 s passed before it asked
+    if waited > 2.2:  # Otherwise the machine is so busy that most of the 3 s passed before gen read the clock.
         like(during.err, "vesta gen: waiting: the clock is 2... s behind the latest time seen; ids resume in 2... s (clock_back)\n"
              "vesta gen: resumed after ... s\n")
     after = snow(w)
     assert int(before) < int(during.out) < int(after), (before, during.out, after)
 
 
-@claim("set back by 1 s: it waits without a word")
+@claim("after the clock went back 1 s, gen waits without a message")
 def _(w):
     before = snow(w)
     during = w.run("gen", env=shifted("-1"))
@@ -55,7 +55,8 @@ def _(w):
     assert int(before) < int(during.out)
 
 
-@claim("set back further than its patience: 1, the reason and the code; afterwards all is well")
+@claim("if the clock went back further than --wait-ms, gen ends with 1, the reason and the code, and works again "
+       "afterwards")
 def _(w):
     before = snow(w)
     fails(w.run("gen", "--wait-ms", "500", env=shifted(hours(-1))), 1, "the clock is 35", "behind the latest time seen", "(clock_back)",
@@ -63,10 +64,10 @@ def _(w):
     assert int(before) < int(snow(w))
 
 
-@claim("leapt forward by 10 minutes: no id until it is confirmed, and then the future was not poisoned")
+@claim("after a jump of 10 minutes, gen issues no id until the jump is confirmed, and the future time is not recorded")
 def _(w):
     before = snow(w)
-    time.sleep(1.1)  # within a second of the last id nothing is looked at
+    time.sleep(1.1)  # The jump check compares times only if the last id is more than a second old.
     fails(w.run("gen", "--wait-ms", "500", env=shifted("+600")), 1,
           "waiting: the clock jumped forward against the machine's uptime; it is accepted after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
     after = w.run("gen", "-n", "100")
@@ -76,7 +77,8 @@ def _(w):
     assert abs(got["unix_ms"] / 1000 - time.time()) < 10, got
 
 
-@claim("a clock that strobes by 288 s: ids while it is right, none equal, none of the future")
+@claim("if the clock jumps by 288 s repeatedly, gen issues ids only at the right time, without duplicates or future "
+       "ids")
 def _(w):
     ids = [snow(w)]
     time.sleep(1.1)
@@ -89,7 +91,7 @@ def _(w):
     assert [int(i) for i in ids] == sorted(int(i) for i in ids)
 
 
-@claim("a clock in 1970 or in 2106 makes no ids: neither on a fresh machine nor on one that knows better")
+@claim("a clock in 1970 or in 2106 issues no ids, on a new machine and on one with earlier ids")
 def _(w):
     fails(w.run("gen", env=shifted(at(1970))), 2, "2014-12-31T16:00:00Z", "correct the clock")
     fails(w.run("gen", env=shifted(at(2106))), 1, "2049-01-09T05:37:04Z", "epoch_end")
@@ -104,7 +106,8 @@ def _(w):
     assert int(before) < int(after.out) < int(before) + (3600 << 30)
 
 
-@claim("set back and forth while it runs: it stops, says why, goes on; no id is there twice, none falls")
+@claim("if the clock changes while gen runs, gen stops, prints why and continues, without duplicates, in ascending "
+       "order")
 def _(w):
     snow(w)
     clock = w.path("clock")
@@ -120,13 +123,13 @@ def _(w):
             stopped = size()
             time.sleep(0.5)
             same(size(), stopped)
-            set_clock(clock, "+0")  # set right again
+            set_clock(clock, "+0")  # The clock is right again.
             like(process.stderr.readline().decode(), "vesta gen: resumed after ... s\n")
             assert grows(stopped), "after %s it does not go on" % shift
     finally:
         process.kill()
         process.wait()
-    same(w.shell("sed '$d' ids >whole").code, 0)  # the last line may be half a line: it was killed
+    same(w.shell("sed '$d' ids >whole").code, 0)  # The kill may have cut the last line.
     got = json.loads(w.run("audit", "--json", "--layout", "snowflake", "whole").out)
     same((got["duplicates"], got["inversions"], got["future"], got["unreadable"]), (0, 0, 0, 0))
 

@@ -1,7 +1,10 @@
-/* clock_shift.c -- preloaded into a program that knows nothing of it: its clock is shifted, or stands; its uptime is
- * not. CLOCK_SHIFT says how: `+600` and `-3` are seconds, at `=1700000000` the clock stands, `/a/file` has one of these
- * in it, and is replaced as a whole.  (Threads of libfaketime read its file into memory that they share: now and then
- * one sees a time that nobody set, or ends the program over half a word.) */
+/* clock_shift.c -- LD_PRELOAD library that shifts or stops the clock of a program. The uptime is unchanged.
+ *
+ * CLOCK_SHIFT is a number of seconds (`+600`, `-3`), a fixed time (`=1700000000`), or the path of a file that
+ * contains one of these. Replace the file atomically.
+ *
+ * libfaketime is unsuitable: its threads share memory, so sometimes one of them reads a time that was never set, or
+ * aborts on a partly written file. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +19,7 @@ static void read_word(const char *path, char *word, size_t size) {
     ssize_t length = fd < 0 ? -1 : read(fd, word, size - 1);
     if (length <= 0) {
         perror(path);
-        abort(); /* the true time would be a test of nothing */
+        abort(); /* Running on with the true time would let a test pass without its shift. */
     }
     word[length] = '\0';
     close(fd);

@@ -1,4 +1,4 @@
-"""complete.py -- completions in bash, zsh and fish as they run: every option, the values that are known, files."""
+"""complete.py -- shell completions, run in bash, zsh and fish: every option, known values and files."""
 import os
 import pty
 import re
@@ -50,7 +50,7 @@ SHELLS = {
 
 
 class Terminal:
-    """A shell on a terminal of its own: what a person types, and what the shell makes of it."""
+    """A shell on its own terminal."""
 
     def __init__(self, w, shell):
         command, load = SHELLS[shell]
@@ -79,7 +79,7 @@ class Terminal:
         return found
 
     def completes(self, text):
-        """The words that vesta is called with after a tab."""
+        """Returns the words that vesta is called with after the tab key."""
         self.type("vesta " + text + "\t")
         self.type("\n")
         return self.wait(r"GOT=([^=\r\n]*)=")[1]
@@ -90,7 +90,7 @@ class Terminal:
         os.waitpid(self.pid, 0)
 
 
-@claim("on a terminal a tab completes commands, subcommands, options and values, in all three")
+@claim("the tab key completes commands, subcommands, options and values in all three shells")
 def _(w):
     for shell in SHELLS:
         terminal = Terminal(w, shell)
@@ -110,14 +110,14 @@ def _(w):
         same((topic, bash(w, *topic, "--") - options_of(w, topic)), (topic, set()))
 
 
-@claim("fish offers each option of each command and subcommand, and no other's")
+@claim("fish offers the options of each command and subcommand, and no others")
 def _(w):
     for topic in topics(w):
         offered = {row for row in fish(w, "vesta %s --" % " ".join(topic))}
         same((topic, options_of(w, topic) ^ {row.split("=")[0] for row in offered}), (topic, set()))
 
 
-@claim("zsh's file names each option of each command and subcommand")
+@claim("the zsh completion contains each option of each command and subcommand")
 def _(w):
     script(w, "zsh")
     with open(w.path("zsh")) as file:
@@ -127,7 +127,7 @@ def _(w):
         same((topic, options_of(w, topic) ^ set(re.findall(r"^ +'(--[a-z-]+)=?\[", block, re.M))), (topic, set()))
 
 
-@claim("values that are known are offered: words of a choice, presets, policies; files where a file is meant")
+@claim("known values are offered: choices, presets and policies, and files for options that take a file")
 def _(w):
     for name in ("server.lua", "ids.txt"):
         with open(w.path(name), "w"):

@@ -1,4 +1,4 @@
-"""doctor.py -- `vesta doctor`: what it finds on a machine that is well, and on one that is broken in each way."""
+"""doctor.py -- `vesta doctor` on a healthy machine, and on machines with one fault each."""
 import json
 import os
 import pwd
@@ -15,12 +15,12 @@ SMALL = "sign:1 time:31 seq:22 worker:10 unit=1s epoch="
 
 
 def off(world):
-    """Flags for who does not ask about addresses."""
+    """Flags that leave addresses out of the examination."""
     return "--http", "off", "--resp", "unix:" + world.path("r.sock")
 
 
 def examine(world, *args, code=0, **kw):
-    """The findings, by (state, what); the same ones as lines for people."""
+    """Returns the findings as JSON objects, after checking that the lines for people match them."""
     text = world.run("doctor", *args, **kw)
     done = world.run("doctor", "--json", *args, **kw)
     same((text.code, done.code, done.err, text.err), (code, code, "", ""))
@@ -35,7 +35,7 @@ def examine(world, *args, code=0, **kw):
 
 
 def only(found, what, state):
-    """What the finding of that name and state says and advises."""
+    """Returns the sentence and the advice of the only finding with that name and state."""
     matching = [finding["says"] + " | " + finding.get("do", "") for finding in found if (finding["what"], finding["state"]) == (what, state)]
     same(len(matching), 1)
     return matching[0]
@@ -54,12 +54,12 @@ def write(world, name, text):
 
 
 def generated(world, *args):
-    """A generator file that an id was taken from."""
+    """Returns the path of a generator file that has issued an id."""
     same(world.run("gen", "--worker", "5", *args).code, 0)
     return world.path("state", "default.gen")
 
 
-@claim("a machine where nothing is yet is well, and is left as it is")
+@claim("a new machine has no faults, and doctor changes nothing")
 def _(world):
     found = examine(world, "--http", "127.0.0.1:%d" % free_port(), "--resp", "off")
     says(found, "state", "ok", world.path("state"), "will be created")
@@ -68,7 +68,7 @@ def _(world):
     same(os.listdir(world.folder), [])
 
 
-@claim("of a generator file it tells the worker, the lease, the leases used and how long the layout lasts")
+@claim("doctor shows a generator file's worker id, its lease, the leases used, and the end of the layout")
 def _(world):
     generated(world)
     found = examine(world, *off(world))
@@ -77,7 +77,7 @@ def _(world):
     says(found, "state", "ok", "is writable")
 
 
-@claim("of a server that runs it tells that its addresses answer and how long its lease has")
+@claim("doctor shows that the addresses of a running server answer, and the time left of its lease")
 def _(world):
     sock, port = world.path("r.sock"), free_port()
     server = world.start("serve", "--worker", "5", "--http", "127.0.0.1:%d" % port, "--resp", "unix:" + sock, stderr=-1, text=True)
@@ -99,7 +99,7 @@ def _(world):
         server.stderr.close()
 
 
-@claim("an address that somebody else has, or that is none, fails")
+@claim("an address that another program uses, or that is invalid, fails")
 def _(world):
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = "127.0.0.1:%d" % other.getsockname()[1]
@@ -107,7 +107,7 @@ def _(world):
     says(examine(world, "--http", "192.0.2.1:80", "--resp", "off", code=1), "config", "fail", "192.0.2.1:80", "other machines")
 
 
-@claim("a folder that cannot be used fails, and one like /tmp is a warning")
+@claim("an unusable state folder fails, and one with the mode of /tmp is a warning")
 def _(world):
     os.mkdir(world.path("state"))
     os.chmod(world.path("state"), 0o777)
@@ -130,7 +130,7 @@ def _(world):
         says(examine(world, *off(world), code=1), "state", "fail", "not writable")
 
 
-@claim("a folder on a file system that machines share fails")
+@claim("a state folder on a file system shared between machines fails")
 def _(world):
     with open("/proc/self/mountinfo") as mounts:
         shared = [line.split()[4] for line in mounts if re.match(r"(9p|nfs4?|cifs|fuse(\..*)?)$", line.split(" - ")[1].split()[0])]
@@ -142,7 +142,7 @@ def _(world):
     assert any("local file system" in finding["says"] for finding in found), found
 
 
-@claim("a generator file that is cut, garbage, a link, or of another namespace fails and is not touched")
+@claim("a generator file that is truncated, corrupt, a link, or of another namespace fails and stays unchanged")
 def _(world):
     path = generated(world)
     with open(path, "rb") as file:
@@ -161,11 +161,11 @@ def _(world):
     says(examine(world, *off(world), "--path", path, "--namespace", "orders", code=1), "orders", "fail", "created with namespace default, not orders")
     with open(world.path("copy.gen"), "wb") as file:
         file.write(whole)
-    found = examine(world, *off(world), "--path", world.path("copy.gen"))  # the same generator
+    found = examine(world, *off(world), "--path", world.path("copy.gen"))  # The link names the same generator.
     assert any("worker 5" in finding["says"] for finding in found), found
 
 
-@claim("a layout that is not the file's, over, near its end, or none fails or warns")
+@claim("a layout that differs from the file's, has ended, ends soon, or is invalid fails or warns")
 def _(world):
     generated(world)
     found = examine(world, *off(world), "--layout", "vesta-milli", code=1)
@@ -177,7 +177,7 @@ def _(world):
     says(examine(world, *off(world), "--layout", "time:99", code=1), "default", "fail", "time:99")
 
 
-@claim("a clock that is behind what ids were given for fails, and says by how much")
+@claim("a clock behind the newest id fails, with the difference")
 def _(world):
     generated(world)
     found = examine(world, *off(world), code=1, env=shifted("-3600"))
@@ -185,7 +185,7 @@ def _(world):
     assert re.search(r"the clock is (3599|3600)\.\d+ s behind", text), text
 
 
-@claim("few descriptors are a warning")
+@claim("a low limit of file descriptors is a warning")
 def _(world):
     found = examine(world, *off(world), preexec_fn=limit(256))
     says(found, "files", "warn", "256 file descriptors", "LimitNOFILE=")
@@ -196,7 +196,8 @@ def limit(files):
 
 
 def limits_told(world, config, files):
-    """What a server of that config says of its limits, a number a name; {} and its last words where it says that there are too few."""
+    """Returns the descriptor limits that a server with that config logs, by name, or {} and its last line if it rejects
+    the limit."""
     server = world.start("serve", "-c", config, stderr=-1, text=True, preexec_fn=limit(files))
     try:
         for line in server.stderr:
@@ -209,7 +210,8 @@ def limits_told(world, config, files):
         server.communicate()
 
 
-@claim("of descriptors it says what serve would say: with the config's connections, loops, addresses and namespaces")
+@claim("doctor computes the same need of descriptors as serve, from the config's connections, threads, addresses and "
+       "namespaces")
 def _(world):
     http = world.path("h.sock")
     small = ('return { namespaces = { default = { worker = 5 } }, http = { listen = "unix:%s" }, resp = { listen = "off" }, ' % http)
@@ -231,7 +233,7 @@ def _(world):
         assert ("LimitNOFILE=" in found) == (state == "warn"), found
 
 
-@claim("a config that is wrong fails with its line, and a policy that does not load fails with its own")
+@claim("an invalid config fails with its line, and a policy that does not load fails with the policy's line")
 def _(world):
     head = 'return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { ' % world.path("s")
     wrong = write(world, "wrong.lua", head + "\nwait_ms = 5 } } }")
@@ -250,7 +252,7 @@ def _(world):
     assert any("its policy borrow loads" in finding["says"] for finding in found), found
 
 
-@claim("calls that are wrong end with 2")
+@claim("invalid arguments end with 2")
 def _(world):
     fails(world.run("doctor", "extra"), 2, "extra")
     fails(world.run("doctor", "-c"), 2, "needs a value")

@@ -1,5 +1,5 @@
-"""doctor_configs.py -- `vesta doctor -c FILE` on configs that are broken in one way each: it names the cause and the remedy.
-The servers and files are real, and the user of an installed unit is judged instead of root."""
+"""doctor_configs.py -- `vesta doctor -c FILE` on configs with one fault each: doctor names the cause and the remedy.
+Servers and files are real, and access is checked for the user of an installed unit, not for root."""
 import getpass
 import grp
 import json
@@ -29,7 +29,7 @@ def write(world, name, text, mode=0o644):
 
 
 def config(world, **more):
-    """A config in this world's folder that listens at a socket there."""
+    """Writes a config that listens on a socket in this world's folder."""
     os.chmod(world.folder, 0o755)
     os.makedirs(world.path("state"), exist_ok=True)
     os.chmod(world.path("state"), 0o755)
@@ -44,7 +44,7 @@ def config(world, **more):
 
 
 def examine(world, path, code=1, env=None):
-    """What the doctor finds: (state, what, sentence, remedy)."""
+    """Returns doctor's findings as (state, what, sentence, remedy)."""
     unit = write(world, "vesta.service", "[Service]\nUser=%s\nExecStart=/usr/bin/vesta serve -c %s\n" % (SERVICE, path))
     env = {"SYSTEMD_UNIT_PATH": os.path.dirname(unit), **(env or {})}
     done = world.run("doctor", "--json", "-c", path, env=env)
@@ -56,14 +56,15 @@ def examine(world, path, code=1, env=None):
 
 
 def names(found, what, cause, remedy, state="fail"):
-    """One finding has that cause and that remedy, and nothing else fails."""
+    """Asserts that one finding has that cause and remedy, and that nothing else fails."""
     assert any((one[0], one[1]) == (state, what) and cause in one[2] and remedy in one[2] + one[3] for one in found), found
     others = [one for one in found if one[0] == "fail" and (one[1] != what or cause not in one[2])]
     same(others, [])
 
 
 def counters(user, table="leaf_alloc"):
-    """A fresh database with Leaf's table and its tag `orders`, and a user who may read and raise it; the URI."""
+    """Creates a database with Leaf's table, the tag `orders`, and a user with the rights to read and update it. Returns
+    the URI."""
     db, name = served.mariadb(), user
     db.sql("CREATE DATABASE IF NOT EXISTS %s; " % name + served.LEAF.replace("%s.leaf_alloc", "%s.%s" % (name, table)))
     db.sql("INSERT INTO %s.%s (biz_tag, max_id, step) VALUES ('orders', 1, 1000)" % (name, table))
@@ -99,40 +100,40 @@ def end(server):
     server.stderr.close()
 
 
-@claim("a config that is well has no failure")
+@claim("a healthy config has no failure")
 def _(world):
     found = examine(world, segments(world, counters("well")), code=0)
     names(found, "segments", "it can be read and written; 1 tag", "", "ok")
     same({one[0] for one in found if one[1] not in ("clock", "config")}, {"ok"})
 
 
-@claim("1: a database that is down")
+@claim("1: an unreachable database")
 def _(world):
     path = segments(world, "mysql://u:pw@127.0.0.1:%d/v" % free_port())
     names(examine(world, path), "segments", "Can't connect to server", "start")
 
 
-@claim("2: a wrong user of the database")
+@claim("2: a wrong user name for the database")
 def _(world):
     counters("user_of_two")
     path = segments(world, served.mysql_uri("another:pw", "user_of_two"))
     names(examine(world, path), "segments", "Access denied for user 'another'", "user")
 
 
-@claim("3: a user without the right to UPDATE the table of counters")
+@claim("3: a database user without the right to UPDATE the table of counters")
 def _(world):
     uri = counters("looker_only")
     served.mariadb().sql("REVOKE UPDATE ON looker_only.* FROM looker_only@'127.0.0.1'")
     names(examine(world, segments(world, uri)), "segments", "UPDATE command denied to user 'looker_only'", "docs/stores.md")
 
 
-@claim("4: a misspelt table")
+@claim("4: a misspelt table name")
 def _(world):
     path = segments(world, counters("misspelt"), '"leaf_aloc"')
     names(examine(world, path), "segments", "has no table leaf_aloc", "correct segments[1].table, or run `vesta store init")
 
 
-@claim("4b: rows from which no number can come, of a table whose every tag is served, and by name")
+@claim("4b: rows that cannot issue numbers, if all tags of a table are served or if a tag is served by name")
 def _(world):
     uri = counters("faulty")
     served.mariadb().sql("INSERT INTO faulty.leaf_alloc (biz_tag, max_id, step) VALUES ('a', -5, 10), ('still', 1, 0)")
@@ -148,7 +149,7 @@ def _(world):
     examine(world, path, code=0)
 
 
-@claim("5: a table that is not durable, and a server that loses writes with its power")
+@claim("5: a table that is not durable, and a database server that can lose commits in a power failure")
 def _(world):
     db, uri = served.mariadb(), counters("memory")
     for engine in "MyISAM", "MEMORY":
@@ -161,7 +162,7 @@ def _(world):
         db.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
 
 
-@claim("6: a certificate that has expired, or that will soon")
+@claim("6: a certificate that has expired or expires soon")
 def _(world):
     certificate(world, 2)
     path = tls(world)
@@ -171,7 +172,7 @@ def _(world):
     assert checked.code == 0 and "tls.certificate expired at" in checked.out, checked.out
 
 
-@claim("7: a key that the server's user cannot read, though root can, by its mode, its folder, or the unit")
+@claim("7: a key that root can read but the server's user cannot, because of its mode, its folder or the unit")
 def _(world):
     certificate(world, 90)
     path = tls(world)
@@ -189,7 +190,7 @@ def _(world):
     assert checked.code == 1 and "tls.key" in checked.err and "cannot enter" in checked.err, checked.err
 
 
-@claim("8: a port that another program uses, also one that speaks the same protocol")
+@claim("8: a port that another program uses, also one with the same protocol")
 def _(world):
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = "127.0.0.1:%d" % other.getsockname()[1]
@@ -198,7 +199,7 @@ def _(world):
         names(found, "resp", "(process %d of user %s)" % (os.getpid(), getpass.getuser()), "stop that program")
 
 
-@claim("9: a port that the server of this config uses is well; another config's server is not, nor one of another version")
+@claim("9: a port used by the server of this config is fine, but not one used by a server of another config or version")
 def _(world):
     certificate(world, 90)
     port = free_port()
@@ -222,7 +223,7 @@ def _(world):
         end(server)
 
 
-@claim("9b: a port that a server without a config uses is another server's")
+@claim("9b: a port used by a server without a config is reported as another server's")
 def _(world):
     port = free_port()
     path = config(world, resp='{ listen = "127.0.0.1:%d" }' % port)
@@ -235,7 +236,7 @@ def _(world):
         end(server)
 
 
-@claim("9c: what a running server reports is shown: a counter that went back, which the database alone does not show")
+@claim("9c: doctor shows a fault that only the running server reports: a counter that went back")
 def _(world):
     db, uri, port = served.mariadb(), counters("lagging"), free_port()
     path = config(world, stores='{ db = { uri = "%s" } }' % uri, segments='{ { store = "db", tags = "*", step = 10, step_max = 10 } }',
@@ -257,7 +258,7 @@ def _(world):
         end(server)
 
 
-@claim("a server is recognised if it asks for a client certificate, for a password, or for a PROXY header")
+@claim("a server is recognised if it requires a client certificate, a password or a PROXY header")
 def _(world):
     certificate(world, 90)
     for more, note in ((dict(http='{ listen = "tls:127.0.0.1:%d" }', open="true", tls='{ certificate = "%s", key = "%s", client_ca = "%s", '
@@ -275,7 +276,7 @@ def _(world):
             end(server)
 
 
-@claim("a server of another version is said to be one")
+@claim("a server of another version is reported as such")
 def _(world):
     path = config(world, resp='{ listen = "127.0.0.1:%d" }' % free_port())
     with open(VESTA, "rb") as file:
@@ -293,7 +294,7 @@ def _(world):
         end(server)
 
 
-@claim("an address where the unit's user cannot listen, though root can")
+@claim("an address that root can use but the unit's user cannot")
 def _(world):
     if not ROOT:
         return
@@ -302,7 +303,7 @@ def _(world):
         names(examine(world, config(world, resp='{ listen = "%s" }' % address)), "resp", cause, remedy)
 
 
-@claim("10: a clock that is off, against the ids that were issued and against the store")
+@claim("10: a clock that differs from the store's clock, or is behind the issued ids")
 def _(world):
     uri = served.mysql_uri()
     same(world.run("store", "init", "--store", uri, "--namespace", "off", "--layout", "snowflake").code, 0)
@@ -314,7 +315,7 @@ def _(world):
     names(found, "default", "s behind the time of ids already issued", "correct the clock")
 
 
-@claim("11: a disk that is full, under the state folder and under a log")
+@claim("11: a full disk under the state folder or under a log file")
 def _(world):
     os.mkdir(world.path("disk"))
     mounted = ROOT and subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=755", "tmpfs", world.path("disk")], check=False,
@@ -339,7 +340,7 @@ def _(world):
         subprocess.run(["umount", world.path("disk")], check=True)
 
 
-@claim("12: a file of clients that the server's user cannot read")
+@claim("12: a clients file that the server's user cannot read")
 def _(world):
     path = config(world, clients='"%s"' % world.path("clients"))
     write(world, "clients", "default names=* calls=give,read\n", 0o600)

@@ -1,5 +1,5 @@
-"""doctor_store.py -- what `vesta doctor` finds of stores: one that is well, and each way in which one is not.  It changes
-nothing and shows no secret."""
+"""doctor_store.py -- `vesta doctor` on healthy stores, and on stores with one fault each. It changes nothing and shows
+no secret."""
 import json
 import os
 import subprocess
@@ -15,7 +15,7 @@ OFF = ("--http", "off", "--resp", "unix:/tmp/vesta-doctor-store-none.sock")
 
 
 def examine(world, *args, code=0, **kw):
-    """What is said of the store: state, sentence, advice."""
+    """Returns doctor's findings about the store as (state, sentence, advice)."""
     done = world.run("doctor", "--json", *args, **kw)
     same((done.code, done.err), (code, ""))
     found = [json.loads(line) for line in done.lines()]
@@ -36,7 +36,7 @@ def has(found, state, *parts):
     assert any(one[0] == state and all(part in one[1] + " | " + one[2] for part in parts) for one in found), (state, parts, found)
 
 
-@claim("a store that is well: it answers, its clock, its rights, its numbers")
+@claim("a healthy store: doctor checks access, the clock, rights and worker ids")
 def _(world):
     for kind, uri in served.stores(world).items():
         init(world, uri)
@@ -49,14 +49,14 @@ def _(world):
         same(json.loads(world.run("workers", "--store", uri, "--namespace", "orders", "--json").out)["never"], 1024)
 
 
-@claim("a store of this machine that nobody has used yet will be made, and is not made now")
+@claim("a local store that does not exist yet is reported as to be created, and doctor does not create it")
 def _(world):
     for uri in ("sqlite:" + world.path("none.db"), "file:" + world.path("none")):
         same(examine(world, *flags(uri)), [("ok", "orders: it does not exist yet and will be created", "")])
     same(os.listdir(world.folder), [])
 
 
-@claim("a folder that has granted leases and is gone is said to be gone, and not that it will be made")
+@claim("a leases folder that disappeared after granting leases is reported as gone, not as to be created")
 def _(world):
     opts = ("--store", "file:" + world.path("leases"), "--path", world.path("orders.gen"))
     same(world.run("gen", *opts, "--worker", "7").code, 0)
@@ -65,7 +65,7 @@ def _(world):
     assert "is gone: restore it" in world.run("doctor", *OFF, *opts).out
 
 
-@claim("a database of this machine that has granted leases and is gone, or is another, is a fault and none to come")
+@claim("a local database that disappeared or was replaced after granting leases is a failure")
 def _(world):
     path = world.path("leases.db")
     opts = (*flags("sqlite:" + path), "--path", world.path("orders.gen"))
@@ -78,17 +78,18 @@ def _(world):
     has(examine(world, *opts, code=1), "fail", "the namespace is not in the store", "--again")
 
 
-@claim("a namespace that is not there, or of another layout")
+@claim("a namespace that is missing, or that has another layout, fails")
 def _(world):
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--store", uri).code, 0)
         has(examine(world, *flags(uri, "missing"), code=1), "fail", "the namespace is not in the store", "vesta store init")
         init(world, uri, "other")
         has(examine(world, *OFF, "--store", uri, "--namespace", "other", "--layout", "vesta-milli", code=1), "fail", "has the layout sign:1=0", "new namespace")
-        has(examine(world, *OFF, "--store", uri, "--namespace", "other", code=1), "fail", "has the layout sign:1=0", "new namespace")  # vesta-second, unless said
+        # Without --layout the layout is vesta-second.
+        has(examine(world, *OFF, "--store", uri, "--namespace", "other", code=1), "fail", "has the layout sign:1=0", "new namespace")
 
 
-@claim("who may only read, a server that is read-only, without tables, or away; a wrong password")
+@claim("a read-only user, a read-only server, missing tables, an unreachable server and a wrong password fail")
 def _(world):
     db = served.mariadb()
     init(world, served.mysql_uri(), "rights")
@@ -105,7 +106,7 @@ def _(world):
         db.sql("SET GLOBAL read_only = 0")
 
 
-@claim("one remedy for a fault, in doctor, in the commands, and in the log and /readyz of a server")
+@claim("doctor, the other commands, the server's log and /readyz give the same remedy for a fault")
 def _(world):
     init(world, served.mysql_uri(), "remedies")
     uri, remedy = served.mysql_uri("vesta:wr0ng"), "orrect the user and the password of the store"
@@ -135,7 +136,7 @@ def _(world):
         server.wait(20)
 
 
-@claim("a ZooKeeper's nodes that are somebody else's, or everybody's")
+@claim("ZooKeeper nodes that belong to another user, or that anyone can change, are reported")
 def _(world):
     init(world, served.zk_uri(), "acl")
     has(examine(world, *flags(served.zk_uri("me:wr0ng@"), "acl"), code=1), "fail", "not authorized")
@@ -145,7 +146,8 @@ def _(world):
     has(examine(world, *flags(open_, "acl")), "ok", "it answers")
 
 
-@claim("a clock that is off against the store's: a warning from a second on, a failure where leases would not be claimed")
+@claim("a clock that differs from the store's by a second or more is a warning, and a failure if leases would be "
+       "rejected")
 def _(world):
     uri = served.mysql_uri()
     init(world, uri, "clock")
@@ -153,7 +155,7 @@ def _(world):
         has(examine(world, *flags(uri, "clock"), code=code, env=shifted(by)), state, "clock is", word, "correct the one")
 
 
-@claim("a config's secrets are used, and its stores looked at, each namespace by itself")
+@claim("doctor uses the secrets of a config, and examines the stores of each namespace")
 def _(world):
     init(world, served.mysql_uri(), "a")
     init(world, served.zk_uri(), "b")
@@ -168,7 +170,7 @@ def _(world):
         has(found, "fail" if code else "ok", "a: ", "Access denied" if code else "it answers")
 
 
-@claim("a URI that cannot be is told, and a store goes not with a config")
+@claim("an invalid URI is reported, and --store cannot be combined with -c")
 def _(world):
     has(examine(world, *flags("zk://h"), code=1), "fail", "does not name a node under /")
     done = world.run("doctor", "-c", "x.lua", "--store", "file:/x")

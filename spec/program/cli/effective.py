@@ -1,4 +1,4 @@
-"""effective.py -- `--effective`: each command that can be told where something is says what it found, and who said so."""
+"""effective.py -- `--effective` of each command shows the resolved settings, and which source set each."""
 import json
 import re
 
@@ -9,7 +9,7 @@ CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password 
   namespaces = { orders = { layout = "snowflake", store = "sqlite:%s", lease = "strict" } },
   segments = { { store = "db", tags = "*" } }, clients = "%s", admin = { listen = "unix:/tmp/vesta-none.sock" } }"""
 
-# What else a command needs before it gets there.
+# Other arguments that a command requires.
 MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
         "segments import": ["leaf_alloc", "sqlite:FOLDER/none.db"], "workers import": ["--from", "uid", "--source", "mysql://u@h/x"],
         "store": ["show"], "check": []}
@@ -29,14 +29,14 @@ def asked(w, topic, *more, env=None):
 
 
 def places(w):
-    """Each command and subcommand whose options say where something is."""
+    """Yields each command and subcommand that has an option for a config or a store."""
     for topic in topics(w):
         names = {re.match(r"(?:-\w, )?--([\w-]+)", option)[1] for option, _ in option_rows(w, topic)}
         if names & {"config", "store"} - ({"config"} if topic[0] == "help" else set()):
             yield topic, names
 
 
-@claim("whatever takes -c or --store has --effective, which shows the config and what it says, and who named it")
+@claim("every command with -c or --store has --effective, which shows the settings and their sources")
 def _(w):
     path = config(w)
     seen = 0
@@ -45,7 +45,7 @@ def _(w):
         if "config" not in names or topic in (["store", "init"],):
             continue
         for more, env, by in ((["-c", path], None, "--config"), ([], {"VESTA_CONFIG": path}, "VESTA_CONFIG")):
-            if topic[0] == "serve" and env:  # a server is told its config, and finds none
+            if topic[0] == "serve" and env:  # `serve` takes its config only from a flag, not from the environment.
                 continue
             shown = asked(w, topic, *more, env=env)
             same((topic, shown.code, shown.err), (topic, 0, ""))
@@ -59,15 +59,16 @@ def _(w):
     assert seen >= 20, seen
 
 
-# What each of them is asked of a config that names no store; the fake addresses have no server.
+# Arguments of each command for a config without a store. No server listens on these addresses.
 ASKED = {"gen": [], "explain": ["1"], "make": ["time=1", "seq=1", "machine=1"], "range": ["today"], "guess": ["1"], "audit": [], "check": [],
          "doctor": ["--effective"], "workers": [], "store": ["show"], "store show": [], "store init": [], "client": [], "client set": ["o", "--rate", "5"], "client rotate": ["o"],
          "client add": ["p"], "client remove": ["o"], "client list": [], "serve": ["--effective"], "fill": ["--list", "x", "--effective"], "segments": [],
          "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "reload": ["--effective"], "health": ["--effective"], "store advance": ["--yes"]}
-OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import")  # as store advance and workers, but they need more
+# They resolve the config as `store advance` and `workers` do, but need more arguments.
+OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import")
 
 
-@claim("every command that takes -c understands a config that names no store: the store is the one that its server makes")
+@claim("if a config names no store, every command with -c uses the store that its server would create")
 def _(w):
     with open(w.path("none.lua"), "w") as file:
         file.write('return { clients = "%s", segments = { { store = "c", tags = "v" } }, stores = { c = { uri = "sqlite:%s" } },'
@@ -86,7 +87,7 @@ def _(w):
     fails(w.shell("ls unused"), 2)
 
 
-@claim("a row names the flag, the variable, the config, the generator file, the store or the default")
+@claim("each row names its source: the flag, the variable, the config, the generator file, the store or the default")
 def _(w):
     path = config(w)
     out = asked(w, ["gen"], "--worker", "7", "--ahead-ms", "5", env={"VESTA_NAMESPACE": "web"}).out
@@ -108,7 +109,7 @@ def _(w):
     assert re.search(r"(?m)^env +namespaces.default.store +file:/tmp/none  by VESTA_STORE$", out), out
 
 
-@claim("nothing is opened, made, claimed or printed otherwise; what cannot stand together is refused as without it")
+@claim("--effective opens, creates and claims nothing, and conflicting options are rejected as without it")
 def _(w):
     path = config(w)
     asked(w, ["gen"])

@@ -1,4 +1,5 @@
-"""explain.py -- explain knows its namespace, takes ids as they are at hand, marks them in running text, compares two."""
+"""explain.py -- `vesta explain` finds the namespace, reads ids in any notation, marks ids in running text, and compares
+two ids."""
 import fcntl
 import json
 import os
@@ -28,7 +29,7 @@ def gen(w, *words):
 
 
 def orders(w):
-    """A namespace that worker 7 has given ids of, and a config that has it."""
+    """Creates ids of worker 7 in the namespace orders, and a config with that namespace."""
     ids = gen(w, "--namespace", "orders", "--layout", "snowflake", "--worker", "7", "-n", "2")
     with open(w.path("vesta.lua"), "w") as file:
         file.write(CONFIG % {"state": w.path("state")})
@@ -41,9 +42,8 @@ def explained(w, *words, **more):
     return json.loads(done.out)
 
 
-# ------------------------------------------------------------------ the namespace
 
-@claim("a config, a generator file, a store or a name finds the layout, and who holds the worker's number")
+@claim("explain finds the layout by config, generator file, store or name, and shows the holder of the worker id")
 def _(w):
     first, _ = orders(w)
     store, path = "file:" + w.path("state"), w.path("state", "orders.gen")
@@ -60,7 +60,7 @@ def _(w):
          "\n    ...it is the only one that ever claimed the number, so it made the id\n")
 
 
-@claim("an id that no one was granted is told from one that was")
+@claim("an id of a worker id that was never leased differs from an id that was granted")
 def _(w):
     orders(w)
     for worker, state in ((7, "held"), (8, "never")):
@@ -72,7 +72,7 @@ def _(w):
         assert "nobody was granted this id" in text if worker == 7 else "never leased" in text, text
 
 
-@claim("the second claim of a number leaves open who made the id; numbers given by hand have no holder")
+@claim("after a worker id was claimed twice, the issuer of an id is unknown, and a static worker id has no holder")
 def _(w):
     store = "file:" + w.path("state")
     same(w.run("store", "init", "--store", store, "--namespace", "two", "--layout", "snowflake", "--static", "1000-1023").code, 0)
@@ -86,7 +86,7 @@ def _(w):
     same(explained(w, "--store", store, "--namespace", "two", by_hand)["state"], "static")
 
 
-@claim("range, make, audit, gen, workers and store take the namespace from a config, too, and from the environment")
+@claim("range, make, audit, gen, workers and store also take the namespace from a config or the environment")
 def _(w):
     first, second = orders(w)
     store = "file:" + w.path("state")
@@ -108,7 +108,7 @@ def _(w):
     same(explained(w, "--layout", "vesta-milli", w.run("gen", "-c", "vesta.lua").out.strip())["type"], 1)
 
 
-@claim("what a config and other words say together is refused by every command that takes one")
+@claim("every command that takes a config rejects options that contradict it")
 def _(w):
     orders(w)
     store = "file:" + w.path("state")
@@ -126,7 +126,7 @@ def _(w):
     assert "namespace default was created: version:1 type:1=1" in made.out or "already exists" in made.out, made.out
 
 
-@claim("--effective says what was resolved, and from where")
+@claim("--effective shows each resolved setting and its source")
 def _(w):
     orders(w)
     rows = [json.loads(line) for line in w.run("explain", "--effective", "--json", "-c", "vesta.lua").lines()]
@@ -143,7 +143,7 @@ def _(w):
     assert "hunter2" not in shown.out + shown.err and "u:***@" in shown.out, shown.out + shown.err
 
 
-@claim("a store that does not answer is said, and the id is read all the same where the layout is known")
+@claim("if the store is unreachable, explain reports that, and reads the id if the layout is known")
 def _(w):
     with open(w.path("away.lua"), "w") as file:
         file.write('return { namespaces = { a = { layout = "snowflake", store = "zk://127.0.0.1:1/x" } } }')
@@ -152,7 +152,7 @@ def _(w):
     assert "so who holds which number is not said" in done.err, done.err
 
 
-@claim("what does not fit together is refused, with what to do")
+@claim("options that conflict are rejected, with advice")
 def _(w):
     first, _ = orders(w)
     store = "file:" + w.path("state")
@@ -182,7 +182,7 @@ def _(w):
     same(explained(w, "--layout", "snowflake", "--store", store, "--namespace", "orders", first, env=both)["worker"], 7)
 
 
-@claim("a time that cannot be points to guess")
+@claim("an impossible time is reported with a reference to `vesta guess`")
 def _(w):
     made = w.run("make", "--layout", "snowflake", "time=2070-01-01T00:00:00Z", "seq=0", "worker=7").out.strip()
     like(w.run("explain", "--layout", "snowflake", made).out, "...!! The time is in the future: is this the id's layout?\n...vesta guess " + made + "...")
@@ -191,9 +191,8 @@ def _(w):
     assert "!!" not in w.run("explain", "--layout", "vesta-second", "1138729511026688").out
 
 
-# ------------------------------------------------------------------ ids as they are at hand
 
-@claim("an id may be in any notation, quoted, negative, or somewhere in a line")
+@claim("explain reads an id in any notation, quoted, negative, or anywhere in a line")
 def _(w):
     for text in ("1138729511026688", "00040bab20000000", "00040BAB20000000", "0x40bab20000000", "0X00040BAB20000000", "0010BNCG00000",
                  "0010bncg00000", "005DLyEuNDU", '"1138729511026688"', "'00040bab20000000',", "[1138729511026688]", "id=1138729511026688",
@@ -212,13 +211,12 @@ def _(w):
     fails(w.run("explain", "--format", "dec", "00040bab20000000"), 2, "is not an id")
 
 
-# ------------------------------------------------------------------ two ids
 
 def made(w, when, seq, worker, *more):
     return w.run("make", "--layout", "snowflake", "time=" + when, "seq=%d" % seq, "worker=%d" % worker, *more).out.strip()
 
 
-@claim("two ids are compared: which is older, how far apart, and how sure that is")
+@claim("explain compares two ids: which is older, by how much, and how certain that is")
 def _(w):
     a, b = made(w, "2026-01-01T00:00:00Z", 5, 7), made(w, "2026-01-03T00:00:00Z", 1, 7)
     for one, other in ((a, b), (b, a)):
@@ -238,7 +236,7 @@ def _(w):
     assert "older" not in w.run("explain", "--layout", "snowflake", a, b, c).out
 
 
-@claim("two ids of a name that had several layouts are compared in their own; of two layouts only the times are")
+@claim("ids of a namespace that changed its layout are compared in their own layouts, and across layouts by time only")
 def _(w):
     store, layouts = ["--store", "file:" + w.path("state"), "--namespace", "moved"], ("vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1")
     for command, layout in zip(("init", "relayout", "relayout"), layouts):
@@ -266,7 +264,6 @@ def _(w):
     same((done.code, "--compare takes two ids, not 3" in done.err), (2, True))
 
 
-# ------------------------------------------------------------------ running text
 
 def marked(w, text, *words, **more):
     done = w.run("explain", "--layout", "snowflake", *words, "-", stdin=text, **more)
@@ -277,7 +274,7 @@ def marked(w, text, *words, **more):
 MARK = "[2026-01-01T00:00:00Z worker=7 seq=0]"
 
 
-@claim("explain - copies its text and marks the ids in it, and nothing else")
+@claim("explain - copies its input, and marks only the ids in it")
 def _(w):
     text = "%d" % ID
     for before, after in (("", ""), ("order=", "\n"), ('{"id":"', '"}\n'), ("a ", " b\n"), ("-", "-"), ("(", ")"), ("\x1b[1m", "\x1b[0m\n")):
@@ -291,7 +288,7 @@ def _(w):
     assert re.fullmatch(r"made %s\[20\S+Z worker=7 seq=0 \S+ pid \d+\]\." % ids[0], out), out
 
 
-@claim("explain - marks what was made since ten years ago, or since --since")
+@claim("explain - marks ids made in the last ten years, or since --since")
 def _(w):
     old = made(w, "2012-01-01T00:00:00Z", 0, 7)
     late = made(w, "2070-01-01T00:00:00Z", 0, 7)
@@ -302,7 +299,7 @@ def _(w):
         same(w.run("explain", "--layout", "snowflake", "--since", since, "-", stdin="x").code, 2)
 
 
-@claim("explain - reads the other notations where --format names one, and prints objects with --json")
+@claim("explain - reads the notation that --format names, and prints objects with --json")
 def _(w):
     for form in ("hex", "base32", "base62"):
         text = w.run("make", "--layout", "snowflake", "time=2026-01-01T00:00:00Z", "seq=0", "worker=7", "--format", form).out.strip()
@@ -313,7 +310,7 @@ def _(w):
     same([(row["line"], row["id"], row["seq"]) for row in rows], [(2, str(ID), 0), (4, str(ID + 1), 1), (4, str(ID + 2), 2)])
 
 
-@claim("explain - knows negative numbers for ids from 2^63 on, where the minus is a sign")
+@claim("explain - reads negative numbers as ids from 2^63 on if the minus is a sign")
 def _(w):
     for layout in ("vesta-milli version:1=1", "vesta-second version:1=1", "a:1=1 time:41 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z"):
         text = w.run("make", "--layout", layout, "time=2026-01-01T00:00:00Z", "seq=0", "worker=7",
@@ -329,7 +326,7 @@ def _(w):
     same(marked(w, " -%d" % ID), " -%d%s" % (ID, MARK))
 
 
-@claim("explain - marks the same ids wherever the reads end, in lines of any length and in bytes of any kind")
+@claim("explain - marks the same ids for any read boundary, line length and bytes")
 def _(w):
     rng = random.Random(11)
     text, want = [], []
@@ -354,7 +351,7 @@ def _(w):
     assert got == want, "differs at byte %d of %d" % (next((i for i in range(len(want)) if got[i:i + 1] != want[i:i + 1]), -1), len(want))
 
 
-@claim("explain - hands each line on before the next one comes")
+@claim("explain - writes each line before it reads the next")
 def _(w):
     reader = subprocess.Popen([VESTA, "explain", "--layout", "snowflake", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               cwd=w.folder, env=environment(w.folder))
@@ -368,7 +365,7 @@ def _(w):
     reader.stdout.close()
 
 
-@claim("explain - ends quietly when its reader has seen enough, and says when a disk is full")
+@claim("explain - ends quietly when its reader closes, and reports a full disk")
 def _(w):
     quiet = w.shell('yes %d | "$vesta" explain --layout snowflake - | head -n 1; exit ${PIPESTATUS[1]}' % ID)
     same((quiet.code, quiet.err, quiet.out), (0, "", "%d%s\n" % (ID, MARK)))
@@ -377,7 +374,7 @@ def _(w):
 
 
 def on_terminal(w, *words, **more):
-    """What the program writes to a terminal, after Ctrl-D at an empty line."""
+    """Returns what the program writes to a terminal, after Ctrl-D at an empty line."""
     master, slave = os.openpty()
     program = w.start(*words, stdin=slave, stdout=slave, stderr=slave, **more)
     os.close(slave)
@@ -386,14 +383,14 @@ def on_terminal(w, *words, **more):
     try:
         while piece := os.read(master, 65536):
             said += piece
-    except OSError:  # the terminal's last user has gone
+    except OSError:  # EIO: the terminal has no user left.
         pass
     same(program.wait(timeout=60 * SLOW), 0)
     os.close(master)
     return said.decode()
 
 
-@claim("on a terminal: colour unless NO_COLOR or TERM=dumb says no, and a word that input is waited for")
+@claim("on a terminal, explain uses colour unless NO_COLOR or TERM=dumb is set, and prompts for input")
 def _(w):
     words = ["explain", "--layout", "snowflake", "-"]
     said = on_terminal(w, *words, env={"TERM": "xterm"})
@@ -405,7 +402,7 @@ def _(w):
     assert "reading ids from stdin" in on_terminal(w, "audit", env={})
 
 
-@claim("the table of workers fits a terminal of 80 columns, and is whole in a pipe")
+@claim("the table of workers fits a terminal of 80 columns, and is complete in a pipe")
 def _(w):
     orders(w)
     words = ["workers", "--store", "file:" + w.path("state"), "--namespace", "orders"]
@@ -418,7 +415,7 @@ def _(w):
     same(len(look(w, 400, *words).split("\n")), len(whole.split("\n")))
 
 
-@claim("what is wrong has a colour on a terminal, and none where NO_COLOR says so")
+@claim("warnings are coloured on a terminal, and not with NO_COLOR")
 def _(w):
     words = ["explain", "1138729511026688"]
     assert "\x1b[33m  !! The time" in look(w, 80, *words, TERM="xterm")
@@ -429,12 +426,13 @@ def _(w):
     assert re.search(r"\x1b\[3[13]m(fail|warn)", doctor), doctor
 
 
-@claim("an id that is not of a config's first namespace is said to be possible for the others, by name")
+@claim("if an id does not fit a config's first namespace, explain names the namespaces that it fits")
 def _(w):
     with open(w.path("two.lua"), "w") as file:
         file.write('return { namespaces = { orders = { layout = "vesta-milli" }, shops = { layout = "vesta-milli" }, users = { layout = "snowflake" } } }')
     fails(w.run("explain", "-c", "two.lua", str(ID)), 1, "it can be an id of users: --namespace users")
-    assert "--namespace" not in w.run("explain", "-c", "two.lua", "1795370400000").err  # seven minutes after its epoch
+    # The id's time is seven minutes after the epoch of users.
+    assert "--namespace" not in w.run("explain", "-c", "two.lua", "1795370400000").err
     assert "shops: --namespace" not in w.run("explain", "-c", "two.lua", str(ID)).err
     same(w.run("explain", "-c", "two.lua", "--namespace", "users", str(ID)).code, 0)
 

@@ -1,6 +1,5 @@
-"""fill.py -- `vesta fill` on a real redis-server: what a consumer pops never comes twice, whatever is killed, stopped,
-flushed or brought back from a disk; what Redis refuses is said with what to do; hostile servers and words.
-"""
+"""fill.py -- `vesta fill` on a real redis-server: a consumer never pops an id twice, whatever is killed, stopped,
+flushed or restored from disk. Errors of Redis are reported with advice. Hostile servers and arguments are rejected."""
 import contextlib
 import json
 import os
@@ -23,7 +22,7 @@ if not shutil.which("redis-server"):
 
 
 class Redis:
-    """A redis-server on a socket of its own, and a connection to it."""
+    """A redis-server on its own socket, and a connection to it."""
 
     def __init__(self, world, *flags, name="redis"):
         self.world, self.flags, self.path, self.sock = world, flags, world.path(name + ".sock"), None
@@ -94,11 +93,12 @@ def until(true, what, seconds=30 * SLOW):
         time.sleep(0.01)
 
 
-PATIENT_MS, HASTY_MS = 60000, 500  # for answers: a busy machine may take half a second, and what comes later is burnt
+# Timeouts for replies. A busy machine may take half a second, and fill abandons the ids of a push whose reply is late.
+PATIENT_MS, HASTY_MS = 60000, 500
 
 
 class Fill:
-    """A fill that runs: what it says on stderr is kept."""
+    """A running fill. It keeps the lines that fill writes to stderr."""
 
     def __init__(self, world, redis, *flags, low=200, high=1000, timeout_ms=PATIENT_MS):
         self.process = world.start("fill", "--redis", redis.address, "--list", "ids", "--low", str(low), "--high", str(high), "--timeout-ms",
@@ -112,7 +112,7 @@ class Fill:
         assert sum(part in line for line in self.said) >= times, self.said
 
     def end(self, number=signal.SIGTERM):
-        """The last line of counts; none of a fill that was killed."""
+        """Sends the signal and returns the last line of counts, or nothing after SIGKILL."""
         self.process.send_signal(number)
         out = self.process.stdout.read()
         self.reader.join()
@@ -138,7 +138,7 @@ def distinct(ids):
     same(len(set(ids)), len(ids))
 
 
-@claim("a list is filled once, up to the high mark, with ids in their order")
+@claim("a list is filled once, up to the high mark, in ascending order")
 def _(world):
     with Redis(world) as redis:
         done = once(world, redis, "--low", "10", "--high", "777")
@@ -156,7 +156,7 @@ def _(world):
         assert all(len(id) == 16 and int(id, 16) for id in redis("LRANGE", "ids", 0, -1)), "hex"
 
 
-@claim("fill killed and restarted while a consumer pops: no id comes twice")
+@claim("if fill is killed and restarted while a consumer pops, no id appears twice")
 def _(world):
     with Redis(world) as redis:
         popped, stop = [], threading.Event()
@@ -180,7 +180,7 @@ def _(world):
         assert len(popped) > 16000, len(popped)
 
 
-@claim("a list that is flushed is filled anew, with other ids, and it is said")
+@claim("a flushed list is filled again with new ids, and fill reports it")
 def _(world):
     with Redis(world) as redis, Fill(world, redis) as fill:
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
@@ -195,7 +195,7 @@ def _(world):
         same((counts["pushed"], counts["burnt"], counts["list"], counts["well"]), (2000, 0, 1000, True))
 
 
-@claim("Redis killed and back, empty or with what it had on disk: ids that were popped before do not come again")
+@claim("if Redis is killed and restarts empty or from disk, ids that were popped do not come back")
 def _(world):
     with Redis(world, "--dbfilename", "dump.rdb") as redis, Fill(world, redis) as fill:
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
@@ -204,7 +204,7 @@ def _(world):
         run = redis("GET", "{ids}:vesta")
         redis.kill()
         fill.heard("unix:")
-        redis.start()  # with the 500 in it once more
+        redis.start()  # The restored list contains the 500 popped ids again.
         until(lambda: redis("GET", "{ids}:vesta") not in (None, run), "the list was cleared")
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full again")
         fill.heard("removed 1000 ids from the list, because they may have been popped before")
@@ -220,14 +220,14 @@ def _(world):
         run = redis("GET", "{ids}:vesta")
         redis("SAVE")
         redis.kill()
-        redis.start()  # and while no fill runs
+        redis.start()  # The same restart while no fill runs.
         done = once(world, redis, "--high", "1000", "--low", "10")
         assert done.code == 0 and "removed 1000 ids from the list" in done.err, done.err
         assert redis("GET", "{ids}:vesta") != run
 
 
 def without_twice(redis, popped, fill, total):
-    """Pops until so many ids were popped in all; none twice."""
+    """Pops until `total` ids were popped, and asserts that no id appears twice."""
     def enough():
         popped.extend(redis("LPOP", "ids", 100) or [])
         return len(popped) >= total
@@ -246,21 +246,22 @@ def replicate(replica, port):
         until(lambda: is_synced(replica), "the replica is in step")
 
 
-@claim("Redis that is a replica for a while and then a master again: what came back with its new data is removed, though its run id stays")
+@claim("if Redis becomes a replica and then a master again, the ids from its new data are removed, even though its "
+       "run id is the same")
 def _(world):
     with free_ports(2) as (first, second), Redis(world, "--port", str(first)) as redis, Redis(world, "--port", str(second), name="other") as other:
         replicate(other, first)
         with Fill(world, redis, low=200, high=1000) as fill:
             until(lambda: redis("LLEN", "ids") == other("LLEN", "ids") == 1000, "both lists are full")
-            replicate(other, None)  # it has the list of now
+            replicate(other, None)  # The replica keeps the current list.
             popped = redis("LPOP", "ids", 300)
-            replicate(redis, second)  # the 300 are back, and
-            replicate(redis, None)    # it is a master with them
+            replicate(redis, second)  # The 300 popped ids are back,
+            replicate(redis, None)    # and the server is a master again.
             fill.heard("may have been popped before")
             same(without_twice(redis, popped, fill, 2000)["well"], True)
 
 
-@claim("the same while no fill runs: the next one removes what came back")
+@claim("if that happens while no fill runs, the next fill removes the returned ids")
 def _(world):
     with free_ports(2) as (first, second), Redis(world, "--port", str(first)) as redis, Redis(world, "--port", str(second), name="other") as other:
         same(once(world, redis, "--high", "1000", "--low", "200").code, 0)
@@ -269,20 +270,20 @@ def _(world):
         popped = redis("LPOP", "ids", 300)
         replicate(redis, second)
         replicate(redis, None)
-        same(redis("LLEN", "ids"), 1000)  # 300 of them popped before
+        same(redis("LLEN", "ids"), 1000)  # 300 of these ids were already popped.
         done = once(world, redis, "--high", "1000", "--low", "200")
         same(done.code, 0)
         assert "removed 1000 ids from the list" in done.err, done.err
         distinct(popped + redis("LRANGE", "ids", 0, -1))
 
 
-@claim("a mark that was evicted is set again; without it, what Redis brings back from its disk is removed")
+@claim("an evicted mark is set again, and without a mark the ids that Redis restores from disk are removed")
 def _(world):
     with Redis(world, "--dbfilename", "old.rdb") as redis, Fill(world, redis, low=200, high=1000) as fill:
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
         same(redis("DEL", "{ids}:vesta"), 1)
         until(lambda: redis("EXISTS", "{ids}:vesta") == 1, "the mark is set again")
-        same(redis("LLEN", "ids"), 1000)  # nothing was removed for that
+        same(redis("LLEN", "ids"), 1000)  # A new mark is no reason to remove ids.
         fill.process.send_signal(signal.SIGSTOP)
         same((redis("DEL", "{ids}:vesta"), redis("SAVE")), (1, "OK"))
         popped = redis("LPOP", "ids", 300)
@@ -294,7 +295,7 @@ def _(world):
         without_twice(redis, popped, fill, 2000)
 
 
-@claim("a Redis that does not tell its history: what a new connection finds in the list is removed")
+@claim("if Redis does not report its run id, a new connection removes the ids that it finds in the list")
 def _(world):
     with Redis(world, "--rename-command", "INFO", "") as redis:
         for _ in range(2):
@@ -303,7 +304,7 @@ def _(world):
         assert "removed 100 ids from the list" in done.err, done.err
 
 
-@claim("a push that is not answered is burnt: done later or not, no id comes twice")
+@claim("fill abandons the ids of a push without a reply, so no id appears twice whether or not Redis applied it")
 def _(world):
     with Redis(world) as redis, Fill(world, redis, timeout_ms=HASTY_MS) as fill:
         until(lambda: redis("LLEN", "ids") >= 1000, "the list is full")
@@ -311,11 +312,11 @@ def _(world):
         for _ in range(3):
             said = sum("are burnt" in line for line in fill.said)
             redis.send("LPOP", "ids", 950)
-            redis.send("CLIENT", "PAUSE", 60000, "WRITE")  # reads go on: the push is held back
+            redis.send("CLIENT", "PAUSE", 60000, "WRITE")  # Reads continue, but the push is delayed.
             popped += redis.read()
             same(redis.read(), "OK")
             fill.heard("are burnt, because it is unknown whether unix:", said + 1)
-            same(redis("CLIENT", "UNPAUSE"), "OK")  # and is done now, by those whose connection is not closed yet
+            same(redis("CLIENT", "UNPAUSE"), "OK")  # Redis now applies the pushes of connections that are still open.
             until(lambda: redis("LLEN", "ids") >= 1000, "the list is full again")
         counts = fill.end()
         assert counts["burnt"] >= 300, counts
@@ -323,7 +324,8 @@ def _(world):
 
 
 class Relay:
-    """Between fill and Redis: of the next `cuts` pushes it lets only that much of the answer through, and closes."""
+    """A relay between fill and Redis. For each push in `cuts`, it forwards that many bytes of the reply and then
+    closes."""
 
     def __init__(self, world, redis):
         self.target, self.address, self.cuts, self.pushes = redis.path, "unix:" + world.path("relay.sock"), [], 0
@@ -357,7 +359,7 @@ class Relay:
                 client.sendall(reply)
 
 
-@claim("pushes that were done and whose answers were lost, whole or in part: no id comes twice")
+@claim("if the replies of applied pushes are lost in whole or in part, no id appears twice")
 def _(world):
     with Redis(world) as redis:
         relay = Relay(world, redis)
@@ -372,7 +374,7 @@ def _(world):
         relay.listener.close()
 
 
-@claim("two fills on one list: no id twice, and the list is at most a push of each above the mark")
+@claim("two fills on one list produce no duplicates, and exceed the high mark by at most one push each")
 def _(world):
     with Redis(world) as redis, Fill(world, redis, "--namespace", "a", "--worker", "1") as a, \
             Fill(world, redis, "--namespace", "a", "--worker", "1") as b:
@@ -386,7 +388,7 @@ def _(world):
         assert most <= 1000 + 2 * 5000, most
 
 
-@claim("TERM ends it at once: while Redis is away, while it does not answer, while there are no ids")
+@claim("SIGTERM ends fill at once, if Redis is unreachable or silent, and if there are no ids")
 def _(world):
     silent = socket.socket(socket.AF_UNIX)
     silent.bind(world.path("silent.sock"))
@@ -400,11 +402,11 @@ def _(world):
         rest = process.stderr.read()
         process.stderr.close()
         same(process.wait(), 0)
-        assert rest.count("\n") == 1 and "0 pushed" in rest, rest  # a trouble that stands is said once
+        assert rest.count("\n") == 1 and "0 pushed" in rest, rest  # A continuing error is reported once.
     silent.close()
 
 
-@claim("what Redis refuses is said, with what to do, and ends --once with 1")
+@claim("an error reply of Redis is reported with advice, and --once ends with 1")
 def _(world):
     with Redis(world) as redis:
         redis("SET", "ids", "a text")
@@ -424,7 +426,8 @@ def _(world):
         redis("REPLICAOF", "127.0.0.1", "1")
         fails(once(world, redis), 1, "READONLY", "its master")
         redis("CONFIG", "SET", "replica-read-only", "no")
-        fails(once(world, redis), 1, "READONLY", "its master")  # what it would take is lost with the next resync
+        # A replica would lose the pushed ids at the next resync.
+        fails(once(world, redis), 1, "READONLY", "its master")
         redis("REPLICAOF", "NO", "ONE")
         redis("CONFIG", "SET", "requirepass", "sesame")
         fails(once(world, redis), 1, "NOAUTH", "--password-file")
@@ -446,7 +449,7 @@ def _(world):
         assert len(redis("LRANGE", "ids", 0, -1)) == 10000
 
 
-@claim("a refusal that ends: the same ids go on, and nothing is burnt")
+@claim("after a temporary error of Redis the same ids are pushed, and none is abandoned")
 def _(world):
     with Redis(world) as redis, Fill(world, redis) as fill:
         until(lambda: redis("LLEN", "ids") == 1000, "the list is full")
@@ -465,7 +468,7 @@ def _(world):
 
 
 def liar(world, answer):
-    """A server that answers whatever it reads with this; with nothing: it closes."""
+    """Starts a server that sends this answer to every request, or closes if it is empty. Returns its address."""
     path = world.path("liar%d.sock" % len(os.listdir(world.folder)))
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
@@ -480,7 +483,7 @@ def liar(world, answer):
     return "unix:" + path
 
 
-@claim("what is no answer of Redis is said, and its connection is not used again")
+@claim("a reply that is not the Redis protocol is reported, and the connection is not used again")
 def _(world):
     for answer, part in ((b"", "it closed the connection"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not the Redis protocol"),
                          (b"+OK", "no answer within"), (b"+OK\r\n+OK\r\n", "more than it was asked"), (b"$99999999999999\r\n", "no"),
@@ -490,7 +493,7 @@ def _(world):
         fails(once(world, liar(world, answer), timeout_ms=HASTY_MS if part in ("no", "no answer within") else PATIENT_MS), 1, part)
 
 
-@claim("words that are none are refused with 2")
+@claim("invalid arguments are rejected with 2")
 def _(world):
     for words in (["--list", ""], ["--low", "0"], ["--low", "-1"], ["--low", "10", "--high", "10"], ["--low", "9" * 400], ["--high", "100000001"],
                   ["--high", "1"], ["--redis", ""], ["--redis", "nowhere"], ["--redis", "redis://me:sesame@127.0.0.1:6379"], ["--cacert", "ca.pem"], ["--redis", "127.0.0.1:99999"],
@@ -503,7 +506,7 @@ def _(world):
     assert "sesame" not in done.err, done.err
 
 
-@claim("a Redis with TLS is filled if its certificate is right, and its client's, and not otherwise")
+@claim("a Redis with TLS is filled only if its certificate and the client's are valid")
 def _(world):
     make_certificates(world.path("made"))
     made, port = world.path("made", ""), free_port()
@@ -515,7 +518,7 @@ def _(world):
         fails(fill(*shows), 1, "certificate is refused", "--cacert")
         fails(fill(*shows, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
         fails(fill("--cacert", made + "none.pem"), 1, "none.pem", "No such file")
-        fails(fill("--cacert", made + "ca.pem"), 1)  # it wants a client's certificate
+        fails(fill("--cacert", made + "ca.pem"), 1)  # The server requires a client certificate.
         same(redis("LLEN", "ids"), 0)
         same(fill(*shows, "--cacert", made + "ca.pem").code, 0)
         same(redis("LLEN", "ids"), 10000)
@@ -525,7 +528,8 @@ def _(world):
         same(len(set(ids)), 10000)
 
 
-@claim("a tag's numbers, in their order, by flags and by a config; killed, restarted and run out of, none comes twice")
+@claim("numbers of a tag are pushed in order, set up by flags or a config, without duplicates after a kill, a restart "
+       "or an exhausted range")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     same(world.run("segments", "add", "orders", "--from", "5000", "--step", "300", "--store", uri).code, 0)
@@ -537,7 +541,7 @@ def _(world):
         for round, flags in enumerate((("--store", uri), ("-c", world.path("c.lua")), ("--store", uri), ("-c", world.path("c.lua")))):
             with Fill(world, redis, "--tag", "orders", *flags) as fill:
                 until(lambda: redis("LLEN", "ids") >= 1000, "the list is full")
-                popped += redis("LPOP", "ids", redis("LLEN", "ids") - 100)  # one that was killed may have pushed more
+                popped += redis("LPOP", "ids", redis("LLEN", "ids") - 100)  # A killed fill may have pushed more.
                 until(lambda: redis("LLEN", "ids") >= 1000, "the list is full again")
                 fill.end(signal.SIGKILL if round % 2 == 0 else signal.SIGTERM)
         ids = popped + redis("LRANGE", "ids", 0, -1)
@@ -565,12 +569,13 @@ def _(world):
             fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, *words), 2)
 
 
-BATCH = 100  # ids of one command, where nobody takes any
+BATCH = 100  # The number of ids of one command if no consumer pops.
 
 
-@claim("a tag in strict order: a transaction gives a batch, not a number")
+@claim("in strict order, one transaction of the database provides a whole batch of a tag's numbers")
 def _(world):
-    """In their order, and each batch whole: one that its caller could not wait for is lost, as strict order allows."""
+    """Batches are in order and complete. A batch that arrives after its caller gave up is lost, as strict order
+    permits."""
     path = world.path("v.db")
     same(world.run("segments", "add", "orders", "--from", "1", "--step", "10", "--store", "sqlite:" + path).code, 0)
     db = sqlite3.connect(path, timeout=10)
@@ -588,7 +593,8 @@ def _(world):
     same(sorted(set(ids)), ids)
     first, raises, given = 1, 0, set(ids)
     for (end,) in db.execute("SELECT max_id FROM raises ORDER BY rowid").fetchall():
-        for at in range(first, end, BATCH):  # one transaction serves all who wait: a batch that is too late, and the next
+        # One transaction serves all waiting callers, so a late batch is followed directly by the next one.
+        for at in range(first, end, BATCH):
             batch = set(range(at, min(at + BATCH, end)))
             assert batch <= given or not batch & given, "a part of [%d, %d) was given: %s" % (at, at + BATCH, sorted(batch & given))
         first, raises = end, raises + 1
@@ -596,7 +602,7 @@ def _(world):
     db.close()
 
 
-@claim("a namespace of a config, by its name")
+@claim("fill uses a namespace of a config by its name")
 def _(world):
     with open(world.path("c.lua"), "w") as file:
         file.write('return { namespaces = { orders = { layout = "snowflake", worker = 7 }, other = { layout = "snowflake", worker = 9 } } }')

@@ -1,4 +1,5 @@
-"""gen.py -- ids from the command line: unique whatever happens to processes and files; clear words when it cannot be."""
+"""gen.py -- `vesta gen`: ids are unique whatever happens to processes and files, and each failure has a clear message.
+"""
 import json
 import os
 import random
@@ -21,7 +22,7 @@ def unique(w, *paths):
 
 
 def as_nobody(w, *args, env=None):
-    """Runs as a user who owns nothing here; where the tests run as one already, as that one."""
+    """Runs vesta as an unprivileged user, or as the current user if the tests do not run as root."""
     os.chmod(w.folder, 0o755)
     who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     done = subprocess.run([*who, vesta_for_others(), *args], capture_output=True, timeout=60, cwd=w.folder, env=environment(w.folder, **(env or {})))
@@ -34,10 +35,7 @@ def patch(path, offset, data):
         f.write(data)
 
 
-# ---------------------------------------------------------------- words
-
-
-@claim("the first id on a machine: a number is drawn, said once, kept")
+@claim("the first gen on a machine draws a worker id, prints it once and keeps it")
 def _(w):
     first = w.run("gen")
     same(first.code, 0)
@@ -52,14 +50,14 @@ def _(w):
     assert int(second.out) > int(first.out)
 
 
-@claim("a number given by hand is claimed, exactly that, and nothing needs to be said")
+@claim("gen --worker claims exactly that worker id, and prints no message")
 def _(w):
     result = w.run("gen", "--worker", "7", "--layout", "snowflake", "-n", "3")
     same((result.code, result.err, len(result.lines())), (0, "", 3))
     same({json.loads(line)["worker"] for line in w.run("explain", "--json", "--layout", "snowflake", *result.lines()).lines()}, {7})
 
 
-@claim("ids as hex, base32, base62 and JSON read back to ids of now")
+@claim("ids in hex, base32, base62 and JSON can be read back")
 def _(w):
     for form, length in (("hex", 16), ("base32", 13), ("base62", 11)):
         line = w.run("gen", "--format", form).out.strip()
@@ -69,7 +67,7 @@ def _(w):
     assert ids[0] < ids[1] and all(i.isdigit() for i in ids)
 
 
-@claim("a count that is none names the value, with 2, and makes nothing")
+@claim("an invalid count is rejected with 2 and its value, and creates nothing")
 def _(w):
     for n in ("0", "-1", "+1", "1.5", "1e3", "0x10", "1;2", "9223372036854775808", "18446744073709551616", "1000000000001", "١", "1 ", "all"):
         fails(w.run("gen", "-n", n), 2, '"%s"' % n if n.isascii() else "--count", "1 to 1000000000000")
@@ -80,7 +78,7 @@ def _(w):
     assert not os.path.exists(w.path("state"))
 
 
-@claim("options that cannot be are 2, and make nothing")
+@claim("invalid options are rejected with 2, and create nothing")
 def _(w):
     fails(w.run("gen", "--layout", "nope"), 2, "no preset 'nope'")
     fails(w.run("gen", "--worker", "x"), 2, '"x"')
@@ -105,7 +103,7 @@ def _(w):
     same(made, [])
 
 
-@claim("ids made at rest are odd and even if the generator that a preset comes from spreads them, also beside an older file")
+@claim("an idle generator issues odd and even ids if the preset's original spreads them, also with an older file")
 def _(w):
     for preset in ("leaf", "shardingsphere", "tsid", "cosid", "discord"):
         same(w.run("gen", "--layout", preset + " seq_start=spread:1", "--namespace", preset).code, 0)
@@ -114,7 +112,7 @@ def _(w):
         assert ids == sorted(set(ids)), (preset, ids)
 
 
-@claim("a generator file that says otherwise is 1, and both values are named")
+@claim("options that differ from the generator file end with 1, and the message names both values")
 def _(w):
     same(w.run("gen", "--worker", "7").code, 0)
     fails(w.run("gen", "--worker", "8"), 1, "worker", "7", "8", "mismatch")
@@ -125,7 +123,7 @@ def _(w):
     same(w.run("gen", "--worker", "7", "--layout", "vesta-second", "--pacing", "clock").code, 0)
 
 
-@claim("layouts are tried out beside each other: one that the default namespace does not have gets a namespace of its own")
+@claim("a layout that differs from the default namespace's gets its own namespace")
 def _(w):
     def gen(*words):
         done = w.run("gen", *words)
@@ -137,15 +135,16 @@ def _(w):
     assert first.err.startswith(note), first.err
     same(second.err, note)
     worker = lambda text: json.loads(w.run("explain", "--json", "--layout", "snowflake", text).out)["worker"]
-    same({worker(line) for line in first.lines() + second.lines()}, {worker(first.lines()[0])})  # one lease
+    # Both calls use one lease.
+    same({worker(line) for line in first.lines() + second.lines()}, {worker(first.lines()[0])})
     ids = [int(line) for done in (first, second) for line in done.lines()]
     same((ids, len(set(ids))), (sorted(ids), 3))
-    leaf = gen("--layout", "leaf").err  # another start of the sequence: ids could be equal to those of snowflake
+    leaf = gen("--layout", "leaf").err  # The sequence starts differently, so ids could collide with those of snowflake.
     same(leaf, note)
     own = gen("--layout", "sign:1=0 time:41 worker:8 seq:14 unit=1ms epoch=2026-01-01T00:00:00Z").err
     assert re.search(r"this is the namespace layout-[0-9a-f]{16}\n", own), own
     same(gen("--layout", "vesta-second", "--pacing", "clock").err, "")
-    same(gen("--layout", "vesta-second method:2=2").err, "")  # its ids are ids of the default's layout
+    same(gen("--layout", "vesta-second method:2=2").err, "")  # Its ids have the layout of the default namespace.
     fails(w.run("gen", "--layout", "vesta-second", "--pacing", "history"), 1, "was created with pacing clock, not history", "mismatch")
     shown = [json.loads(line) for line in gen("--layout", "snowflake", "--effective", "--json").lines()]
     same([row["value"] for row in shown if row["key"] == "namespace"], ["snowflake"])
@@ -154,7 +153,7 @@ def _(w):
             gen("--layout", preset["name"])
 
 
-@claim("the layout of the default namespace counts though its generator file is gone, and a first layout is the default's")
+@claim("the default namespace keeps its layout without its generator file, and the first layout becomes the default's")
 def _(w):
     same(w.run("gen", "--layout", "snowflake").err.count("namespace"), 0)
     os.unlink(w.path("state", "default.gen"))
@@ -167,10 +166,7 @@ def _(w):
     fails(w.run("gen", "--layout", "vesta-milli", env={"VESTA_NAMESPACE": "default"}), 1, "snowflake", "mismatch")
 
 
-# ---------------------------------------------------------------- counting
-
-
-@claim("a million ids, no two equal, in at most two seconds of CPU with the audit")
+@claim("a million ids contain no duplicates, and take at most two seconds of CPU including the audit")
 def _(w):
     w.run("gen")
     start = cpu_s()
@@ -179,7 +175,7 @@ def _(w):
     assert cpu_s() - start < 2 * SLOW, cpu_s() - start
 
 
-@claim("eight at once share a pipe: whole lines, no two equal")
+@claim("eight processes share a pipe without broken lines or duplicates")
 def _(w):
     result = w.shell('for i in 1 2 3 4 5 6 7 8; do "$vesta" gen -n 100000 & done | "$vesta" audit --layout vesta-second')
     same(result.code, 0)
@@ -187,7 +183,7 @@ def _(w):
     same(result.err.count("drew"), 1)
 
 
-@claim("a hundred one after the other, in a second of CPU")
+@claim("a hundred processes in sequence take a second of CPU")
 def _(w):
     w.run("gen")
     start = cpu_s()
@@ -197,7 +193,7 @@ def _(w):
     same(unique(w, "ids"), 100)
 
 
-@claim("sixty killed with -9 at random moments, in pipes and in files, joined: whole lines, no two equal")
+@claim("the joined outputs of sixty processes, killed at random moments, contain whole lines and no duplicates")
 def _(w):
     draw = random.Random(9)
     w.run("gen", "-n", "1")
@@ -212,12 +208,12 @@ def _(w):
             process.send_signal(signal.SIGKILL)
         for process in running:
             process.wait()
-    time.sleep(0.3)  # the readers behind them end by themselves
+    time.sleep(0.3)  # The readers of the pipes end by themselves.
     total = unique(w, *(name for name in os.listdir(w.folder) if "-" in name))
     assert total > 100000 // SLOW, total
 
 
-@claim("a copied generator file is the same generator: one number, one cursor, no id twice")
+@claim("a copied generator file is the same generator, with one worker id and no duplicates")
 def _(w):
     w.run("gen", "-n", "1000")
     w.shell("cp %s copy.gen" % GEN)
@@ -231,24 +227,21 @@ def _(w):
     same(unique(w, "c", "d"), 400000)
 
 
-@claim("two namespaces have generators of their own")
+@claim("two namespaces have separate generators")
 def _(w):
     for name in ("a", "b"):
         same(w.run("gen", "--namespace", name, "--worker", "1").code, 0)
     assert {"a.gen", "b.gen"} <= set(os.listdir(w.path("state")))
 
 
-# ---------------------------------------------------------------- the reader and the disk
-
-
-@claim("a reader who has seen enough ends it quietly, with 0")
+@claim("gen ends quietly with 0 when its reader closes the pipe")
 def _(w):
     w.run("gen")
     result = w.shell('"$vesta" gen -n 1000000000 | head -1; exit ${PIPESTATUS[0]}')
     same((result.code, result.err, len(result.lines())), (0, "", 1))
 
 
-@claim("a full disk and a closed stdout are 1, with a message, and end it")
+@claim("gen ends with 1 and a message if the disk is full or stdout is closed")
 def _(w):
     w.run("gen")
     fails(w.shell('"$vesta" gen -n 1000000000 >/dev/full'), 1, "cannot write the output: No space left on device")
@@ -257,20 +250,20 @@ def _(w):
     same(w.run("gen", "--path", "new.gen").code, 0)
 
 
-@claim("a VESTA_STATE that does not begin with / is rejected if the leases would be kept in it")
+@claim("a relative VESTA_STATE is rejected if leases would be stored there")
 def _(w):
     for command in (["gen"], ["serve", "--http", "unix:" + w.path("h"), "--resp", "off"]):
         fails(w.run(*command, env={"VESTA_STATE": "state"}), 2, "VESTA_STATE is 'state': set it to a path that begins with /")
     same(w.run("gen", "--store", "sqlite:" + w.path("v.db"), env={"VESTA_STATE": "state"}).code, 0)
 
 
-@claim("a state folder on a full disk is 1, and says so")
+@claim("a state folder on a full disk ends gen with 1 and a message")
 def _(w):
     if os.geteuid() != 0:
-        return  # mounting needs root
+        return  # Only root can mount.
     os.mkdir(w.path("disk"))
     if w.shell("mount -t tmpfs -o size=64k none disk").code:
-        return  # not in every container
+        return  # Some containers forbid mounts.
     try:
         w.shell("cat /dev/zero >disk/all")
         fails(w.run("gen", env={"VESTA_STATE": w.path("disk/state")}), 1, "No space left on device")
@@ -278,10 +271,7 @@ def _(w):
         w.shell("umount disk")
 
 
-# ---------------------------------------------------------------- state folder and generator file
-
-
-@claim("the state folder is made; where it cannot be, 1 and the reason")
+@claim("gen creates the state folder, or ends with 1 and the reason")
 def _(w):
     same(w.run("gen", env={"VESTA_STATE": w.path("a/b/c")}).code, 0)
     assert os.path.isfile(w.path("a/b/c/default.gen"))
@@ -290,14 +280,14 @@ def _(w):
     fails(w.run("gen", env={"VESTA_STATE": "/proc/none/state"}), 1, "/proc/none", "No such file")
 
 
-@claim("a state folder without permission is 1, and says which")
+@claim("a state folder without permission ends gen with 1 and its path")
 def _(w):
     w.run("gen")
     os.chmod(w.path("state"), 0o500)
     fails(as_nobody(w, "gen", "--namespace", "other"), 1, "Permission denied", "state")
 
 
-@claim("a generator file without permission is 1, and says which")
+@claim("a generator file without permission ends gen with 1 and its path")
 def _(w):
     w.run("gen")
     os.chmod(w.path("state"), 0o755)
@@ -306,7 +296,8 @@ def _(w):
     fails(as_nobody(w, "gen"), 1, "Permission denied", "default.gen")
 
 
-@claim("a generator file that is empty, truncated, foreign or newer is 1, named, and left as it is")
+@claim("a generator file that is empty, truncated, foreign or of a newer version ends gen with 1, and is left "
+       "unchanged")
 def _(w):
     w.run("gen")
     whole = open(w.path(GEN), "rb").read()
@@ -326,7 +317,8 @@ def _(w):
     fails(w.run("gen", "--path", w.path("fifo.gen"), timeout=10), 1, "fifo.gen")
 
 
-@claim("a generator file deleted while open: who has it goes on, who comes gets another number, no two equal")
+@claim("if the generator file is deleted while open, its process continues, a new process gets another worker id, and "
+       "no id is duplicated")
 def _(w):
     w.run("gen")
     old = w.start("gen", "-n", "300000", stdout=open(w.path("old"), "wb"))
@@ -338,9 +330,10 @@ def _(w):
     same(unique(w, "old", "new"), 600000)
 
 
-@claim("who waits at a terminal is told how far it is, and how long it still takes; a pipe is not")
+@claim("on a terminal, a waiting gen shows its progress and the remaining time, but not in a pipe")
 def _(w):
-    words = '"$vesta" gen -n 80 --worker 1 --layout "time:41 worker:18 seq:4 unit=1s epoch=2026-01-01T00:00:00Z"'  # 16 a second
+    # 16 ids per second
+    words = '"$vesta" gen -n 80 --worker 1 --layout "time:41 worker:18 seq:4 unit=1s epoch=2026-01-01T00:00:00Z"'
     ours, terminal = os.openpty()
     same(w.shell("%s >/dev/null 2>/dev/fd/%d" % (words, terminal), pass_fds=[terminal]).code, 0)
     said = os.read(ours, 65536).decode()
@@ -351,7 +344,7 @@ def _(w):
     same((quiet.code, quiet.err), (0, ""))
 
 
-@claim("a file that a wrong address left behind says that no store has granted it a lease, and what to do")
+@claim("a generator file that never got a lease, left over from a wrong store address, is reported with advice")
 def _(w):
     path = w.path("orders.gen")
     fails(w.run("gen", "--path", path, "--store", "zk://127.0.0.1:1/vesta", "--wait-ms", "0"), 1, "lease")

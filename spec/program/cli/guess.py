@@ -1,4 +1,4 @@
-"""guess.py -- guess names the layout of ids where they tell it, and says so where they do not."""
+"""guess.py -- `vesta guess` names the layout of ids if they show it, and prints that it is uncertain if not."""
 import calendar
 import json
 import os
@@ -9,7 +9,7 @@ from harness import claim, fails, like, main, same
 
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "vectors", "ids.csv")
 
-NOW_MS = 1795219200000  # 2026-11-21; the program's clock is later, which makes no difference
+NOW_MS = 1795219200000  # 2026-11-21. The program's clock is later, which does not change the results.
 DAY_MS = 86400000
 
 
@@ -20,7 +20,7 @@ def guessed(w, ids, *words, code=0):
 
 
 def split(epoch_ms, time_bits, *fields, unit=1):
-    """A generator: its fields below the time are (bits, value of (worker, dice))."""
+    """Returns a generator with these fields below the time, each as (bits, function of worker and random numbers)."""
     def make(at_ms, worker, rng):
         value = (at_ms - epoch_ms) // unit
         assert 0 <= value < 1 << time_bits
@@ -51,7 +51,7 @@ KNOWN = {
 }
 FAMILY = {"leaf": "snowflake", "twitter": "snowflake", "butterfly-v1.0.1": "butterfly",
           "yitter-js": "yitter", "yitter-net": "yitter"}
-# With random bits below the time, or with the worker above it.
+# Layouts with random bits below the time, or with the worker above it.
 FIELD = {
     "instagram": split(1314220021721, 41, (13, worker), (10, chance)),
     "mastodon": split(0, 48, (16, chance)),
@@ -66,7 +66,7 @@ FIELD = {
     "sonyflake-v2": split(1735689600000, 39, (8, low), (16, lambda n, _: n * 2570), unit=10),
     "cockroachdb": lambda at, n, rng: ((at - 1420070400000) * 100 + rng.randrange(100)) << 15 | n,
 }
-# As no preset has them.
+# Layouts that match no preset.
 UNKNOWN = {
     "microseconds": lambda at, n, rng: at * 1000 + rng.randrange(1000),
     "any": lambda at, n, rng: rng.getrandbits(63),
@@ -80,7 +80,7 @@ def some(make, count, seed, until_ms=NOW_MS, span_ms=30 * DAY_MS):
     return [make(until_ms - rng.randrange(span_ms), 1 + rng.randrange(4), rng) for _ in range(count)]
 
 
-@claim("thirty ids of a preset name it, whatever their order")
+@claim("thirty ids of a preset in any order identify the preset")
 def _(w):
     for name, make in KNOWN.items():
         for seed in range(3):
@@ -93,7 +93,7 @@ def _(w):
             same(guessed(w, sorted(ids, key=str)), got)
 
 
-@claim("thirty ids of no preset are said to be of none")
+@claim("thirty ids that match no preset are reported as no preset's")
 def _(w):
     for name, make in UNKNOWN.items():
         for seed in range(3):
@@ -103,7 +103,7 @@ def _(w):
             assert got["none"] > 0.75, (name, seed, got)
 
 
-@claim("with --made, ids of an epoch that no preset has get the split with that epoch, and ids that count from 1970 get clickhouse")
+@claim("with --made, ids with an unknown epoch are split at that epoch, and ids that count from 1970 match clickhouse")
 def _(w):
     day = time.strftime("%Y-%m-%d", time.gmtime(NOW_MS / 1000))
     for epoch_ms, text in ((1577836800000, "2020-01-01T00:00:00Z"), (1546272000000, "2018-12-31T16:00:00Z"), (1592179200000, "2020-06-15T00:00:00Z")):
@@ -123,7 +123,7 @@ def _(w):
     same(w.run("guess", "--made", "now", "12345").code, 1)
 
 
-@claim("thirty ids of a preset of the field name it where it is known when they were made")
+@claim("with --made, thirty ids of a preset with random bits, or with the worker above the time, identify it")
 def _(w):
     for name, make in FIELD.items():
         day = time.strftime("%Y-%m-%d", time.gmtime(NOW_MS / 1000))
@@ -132,7 +132,7 @@ def _(w):
 
 
 def known_ids(w):
-    """Ids of the presets' own generators, made at least a month behind their epochs: [(preset, id)]."""
+    """Returns ids of the presets' original generators, at least a month after their epochs, as [(preset, id)]."""
     presets = map(json.loads, w.run("layout", "--json").lines())
     epochs = {p["name"]: calendar.timegm(time.strptime(p["epoch"][:19], "%Y-%m-%dT%H:%M:%S")) for p in presets}
     with open(VECTORS) as file:
@@ -145,7 +145,7 @@ def family_of(got, name):
     return next(f for f in got["families"] if name in f["layouts"])
 
 
-@claim("one known id has its preset among the likely ones nineteen times in twenty, and is never a sure answer")
+@claim("for one known id, its preset is among the likely ones in 95 % of cases, and the answer is never certain")
 def _(w):
     known = known_ids(w)
     rows = list(map(json.loads, w.run("guess", "--json", "--each", stdin="\n".join(str(number) for _, number in known)).lines()))
@@ -155,7 +155,7 @@ def _(w):
     assert len(known) >= 130 and len(unlikely) * 20 <= len(known), unlikely
 
 
-@claim("known ids of one preset have it in the first family wherever the answer is said to be sure")
+@claim("if an answer for known ids of one preset is certain, the preset is in the first family")
 def _(w):
     known, sure = known_ids(w), set()
     for name in {name for name, _ in known}:
@@ -166,9 +166,10 @@ def _(w):
     assert {"vesta-milli", "snowflake", "twitter", "leaf", "butterfly", "uid"} <= sure, sure
 
 
-@claim("layouts that find the time in the same bits are one group, the likeliest first, and what speaks against them is marked")
+@claim("layouts with the time in the same bits form one group, the likeliest first, and evidence against a layout is "
+       "marked")
 def _(w):
-    text = w.run("guess", "175928847299117063").out  # Discord's documented example
+    text = w.run("guess", "175928847299117063").out  # the example in Discord's documentation
     like(text, "175928847299117063  could be, likeliest first:\n"
          "   ... %  a time in units of 1ms from bit 22 on:\n"
          "...    discord              2016-04-30T11:18:25.796Z, ...worker=1 process=0 seq=7\n..."
@@ -189,7 +190,7 @@ def _(w):
     assert all("against" not in g for g in guessed(w, [1, 2])["guesses"])
 
 
-@claim("a layout that is named twice makes its family no likelier")
+@claim("naming a layout twice does not increase the probability of its family")
 def _(w):
     once = guessed(w, [175928847299117063])
     twice = guessed(w, [175928847299117063], "--layout", "cosid", "--layout", "discord")
@@ -197,7 +198,7 @@ def _(w):
          (len(once["guesses"]) + 2, family_of(once, "discord")["share"]))
 
 
-@claim("one id is never a sure answer, and the answer says what to do")
+@claim("the answer for one id is never certain, and contains advice")
 def _(w):
     for make in (*UNKNOWN.values(), DISCORD):
         for number in some(make, 5, 7):
@@ -205,13 +206,13 @@ def _(w):
             got = json.loads(done.out)
             assert all(g["share"] <= 0.8 for g in got["guesses"]) and (done.code == 0) == bool(got["guesses"]), (number, got)
             same(round(got["none"] + sum(g["share"] for g in got["guesses"]), 3), 1.0)
-    text = w.run("guess", "175928847299117063").out  # Discord's documented example
+    text = w.run("guess", "175928847299117063").out  # the example in Discord's documentation
     like(text, "175928847299117063  could be, likeliest first:\n...none of these, or one of them with another epoch\n\n..."
          "  This is not yet an answer.  To narrow it down:\n    give more ids of the same kind\n    add the time when they were made: --made now, --made 2026-01-31\n"
          "    add layouts of your own: --layout TEXT, -c FILE\n")
 
 
-@claim("when the ids were made tells epochs apart")
+@claim("the date of creation distinguishes epochs")
 def _(w):
     ids = some(DISCORD, 5, 1, until_ms=1767225600000 + DAY_MS, span_ms=DAY_MS)
     assert guessed(w, ids)["guesses"][0]["share"] < 0.75
@@ -226,7 +227,7 @@ def _(w):
 UID_README = "uid time:29 worker:21 epoch=2016-09-20T00:00:00+08:00"
 
 
-@claim("UidGenerator with the settings of its README is named with them, not by the default's preset")
+@claim("UidGenerator with the settings of its README is named with these settings, not as the default preset")
 def _(w):
     rng = random.Random(11)
     ids = sorted((((1794000000 - 1474300800 + rng.randrange(1000000)) << 34) | (rng.randrange(321, 326) << 13) | rng.randrange(4)) for _ in range(30))
@@ -235,7 +236,7 @@ def _(w):
     same(guessed(w, ids, "--layout", UID_README)["guesses"][0]["layout"], UID_README)
 
 
-@claim("ids of a burst name their layout as well: a sequence that counts up is no evidence against it")
+@claim("ids from a burst identify their layout, because a counting sequence is not evidence against it")
 def _(w):
     leaf, rng = [], random.Random(12)
     for ms in range(0, 60, 6):
@@ -249,7 +250,7 @@ def _(w):
     same((got["guesses"][0]["layout"], got["sure"]), (UID_README, True))
 
 
-@claim("small numbers are said to be those of a counter; large ones are not")
+@claim("small numbers are reported as a counter's, and large ones are not")
 def _(w):
     for numbers in ([7], [880000 + 3 * i for i in range(20)], list(range(1200001, 1201001))):
         got = w.run("guess", *map(str, numbers)).out
@@ -258,7 +259,7 @@ def _(w):
     assert "counter" not in w.run("guess", "2006515713438674944").out
 
 
-@claim("if --made rules all layouts out, the answer names --made")
+@claim("if --made excludes every layout, the answer names --made")
 def _(w):
     ids = some(KNOWN["snowflake"], 50, 3)
     done = w.run("guess", "--made", "-10d", *map(str, ids))
@@ -267,7 +268,7 @@ def _(w):
          "    if the ids come from several generators, judge each by itself: --each\n...")
 
 
-@claim("layouts of one's own, and those of a config's namespaces, are asked for first")
+@claim("layouts given by --layout, and layouts of a config's namespaces, are tried first")
 def _(w):
     ids = some(DISCORD, 30, 2)
     own = "snowflake time:42 worker:10 seq:12 sign:0"
@@ -281,7 +282,7 @@ def _(w):
          "snowflake epoch=1288834974657")
 
 
-@claim("--each takes each id by itself")
+@claim("--each examines each id separately")
 def _(w):
     rows = [json.loads(line) for line in w.run("guess", "--json", "--each", "1138729511026688", "2006515713438674944").lines()]
     same([(row["id"], row["guesses"][0]["layout"]) for row in rows],
@@ -289,7 +290,7 @@ def _(w):
     same(w.run("guess", "--each", "1138729511026688", str(2**64 - 1)).code, 1)
 
 
-@claim("a thousand ids are looked at, and it is said that others are not")
+@claim("guess examines a thousand ids, and reports how many it leaves out")
 def _(w):
     ids = some(KNOWN["snowflake"], 1002, 4)
     done = w.run("guess", "--json", stdin="\n".join(map(str, ids)))
@@ -298,14 +299,14 @@ def _(w):
     same(guessed(w, [ids[0]] * 1000)["guesses"][0]["workers"], 1)
 
 
-@claim("a command reads thousands of operands")
+@claim("a command accepts thousands of operands")
 def _(w):
     done = w.run("guess", "--json", *map(str, some(KNOWN["snowflake"], 5000, 4)))
     same((done.code, json.loads(done.out)["ids"]), (0, 1000))
     assert "only the first 1000 ids are examined; 4,000 more are ignored" in done.err, done.err
 
 
-@claim("wrong, empty and hostile values are refused")
+@claim("wrong, empty and hostile values are rejected")
 def _(w):
     for words, part in ((["--layout", "nothing"], "nothing"), (["--layout", ""], "needs a value"), (["--made", "soon"], "soon"),
                         (["--made", ""], "needs a value"), (["--made", "9" * 400], "is not a time"), (["--layout", "x" * 100000], ""),

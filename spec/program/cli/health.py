@@ -1,4 +1,5 @@
-"""vesta health: what a running server says of itself is its exit code; whatever else is there is said, in time."""
+"""health.py -- the exit code of `vesta health` is the state of a server. Any other peer is reported, within the time
+limit."""
 import socket
 import threading
 
@@ -8,7 +9,7 @@ from ports import free_port
 from serving import Configured, Server
 
 
-@claim("a server that is well is 0 and prints ok; --ready is /readyz; a unix: address too")
+@claim("a healthy server is 0 and prints ok, --ready asks /readyz, and both work over a unix: address")
 def _(world):
     with Server(world, "--admin", "unix:" + world.path("admin")) as server:
         address = "127.0.0.1:%d" % server.http
@@ -18,7 +19,8 @@ def _(world):
             same((done.code, done.out[:17]), (0, '{"status":"ready"'))
 
 
-@claim("a server with TLS: by its CA, by its config, and not by another certificate; a client's certificate is shown")
+@claim("a server with TLS is checked with its CA or its config, rejected with another certificate, and can require a "
+       "client certificate")
 def _(world):
     make_certificates(world.path("made"))
     made, port, admin = world.path("made", ""), free_port(), free_port()
@@ -33,7 +35,7 @@ def _(world):
             file.write(text)
 
     def health(*words):
-        return world.run("health", "--wait-ms", "30000", *words)  # a handshake takes long on a busy machine
+        return world.run("health", "--wait-ms", "30000", *words)  # A TLS handshake is slow on a busy machine.
 
     with Configured(world, right, faces=False):
         for words in [address, "--cacert", made + "ca.pem"], [address[4:], "--tls", "--insecure"], ["-c", right], ["--ready", "-c", right]:
@@ -61,7 +63,7 @@ def _(world):
     fails(health("-c", right), 1, "http.listen and admin.listen are off")
 
 
-@claim("a server whose proxies list this machine is asked as its balancer asks")
+@claim("a server that requires a PROXY header from this machine receives one")
 def _(world):
     port, config = free_port(), world.path("proxies.lua")
     with open(config, "w") as file:
@@ -73,7 +75,7 @@ def _(world):
             same((words, done.code, done.err), (words, 0, ""))
 
 
-@claim("one that waits for a store is well and not ready: 1, with the reason")
+@claim("a server that waits for its store is healthy but not ready: 1, with the reason")
 def _(world):
     port, gone = free_port(), free_port()
     process = world.start("serve", "--resp", "off", "--http", "127.0.0.1:%d" % port, "--store", "zk://127.0.0.1:%d/vesta" % gone,
@@ -90,7 +92,7 @@ def _(world):
 
 
 def says(what, hold):
-    """A server on a free port that says this to whoever comes; its port."""
+    """Starts a server on a free port that sends these bytes to every client. Returns the port."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -103,7 +105,8 @@ def says(what, hold):
     return listener.getsockname()[1]
 
 
-@claim("nobody there, silence, half a line, another protocol, control characters and a megabyte are 1, within the time")
+@claim("a closed port, silence, half a line, another protocol, control characters and a megabyte end with 1, within "
+       "the time limit")
 def _(world):
     fails(world.run("health", "127.0.0.1:%d" % free_port()), 1, "cannot connect")
     hold = threading.Event()
@@ -115,7 +118,7 @@ def _(world):
     hold.set()
 
 
-@claim("wrong words are 2, and name the value")
+@claim("invalid arguments end with 2 and name the value")
 def _(world):
     for words, part in ((["nowhere"], "nowhere"), (["127.0.0.1:99999"], "99999"), ([""], ""), (["a:1", "b:2"], "b:2"), (["unix:" + "x" * 5000], "unix:"),
                         (["--wait-ms", "0", "a:1"], "0"), (["--wait-ms", "60001"], "60001"), (["--redy"], "--redy"), (["--hlep"], "did you mean --help?"),

@@ -1,4 +1,4 @@
-"""ids.py -- explain, guess, make, range, fit, layout: exact outputs, and what they say to wrong input."""
+"""ids.py -- explain, guess, make, range, fit and layout: exact outputs, and messages for invalid input."""
 import json
 import time
 
@@ -21,45 +21,45 @@ PUBLISHED = """\
 """
 
 
-@claim("explain draws the published Vesta (Java) example")
+@claim("explain draws the published example of Vesta (Java)")
 def _(w):
     result = w.run("explain", "--layout", "vesta-legacy-second", "1138729511026688")
     same((result.code, result.err), (0, ""))
     like(result.out, PUBLISHED)
 
 
-@claim("explain reads the same id otherwise under the default layout")
+@claim("explain reads the same id differently under the default layout")
 def _(w):
     like(w.run("explain", "1138729511026688").out,
          "1138729511026688  read as vesta-second\n...machine 0  the worker\n...seq 524288\n...2015-01-12T22:35:24Z...")
 
 
-@claim("explain --json gives every field, the worker and the time; the id is a string")
+@claim("explain --json prints every field, the worker and the time, with the id as a string")
 def _(w):
     got = json.loads(w.run("explain", "--json", "2319542600899494910").out)
     same(got, {"id": "2319542600899494910", "version": 0, "type": 0, "method": 2, "time": 12758739, "seq": 0, "machine": 1022,
                "worker": 1022, "unix_ms": 1432800339000, "iso": "2015-05-28T08:05:39Z"})
 
 
-@claim("explain says that an id is of the future")
+@claim("explain marks an id of the future")
 def _(w):
     like(w.run("explain", "--layout", "snowflake", str(2**63 - 1)).out, "...2080-07-10T17:30:30.208Z, in ... years: in the future\n...")
 
 
-@claim("explain reads the ids of a layout whose time is over")
+@claim("explain reads ids of a layout whose time has ended")
 def _(w):
     like(w.run("explain", "--layout", "uid", "8099276818849767424").out, "...worker 1501381\n...time 235719979  2023-11-07T21:46:19Z, ... years ago\n...")
     same(json.loads(w.run("explain", "--json", "--layout", "uid", str(218592000 << 35 | 7 << 13 | 5)).out)["iso"], "2023-04-23T16:00:00Z")
 
 
-@claim("explain reads stdin, blank lines, CRLF and spaces included")
+@claim("explain reads stdin with blank lines, CRLF and spaces")
 def _(w):
     want = w.run("explain", "--json", "1", "2").out
     same(w.run("explain", "--json", stdin="1\n\n  2 \r\n").out, want)
     same(w.run("explain", stdin="").out, "")
 
 
-@claim("explain and guess refuse what is no id, name it, and go on with the next")
+@claim("explain and guess reject and name an invalid id, and continue with the next")
 def _(w):
     for text in NOT_IDS:
         for command in ("explain", "guess"):
@@ -70,13 +70,13 @@ def _(w):
     assert "line 4:" in mixed.err and len(mixed.err) < 600, mixed.err
 
 
-@claim("explain refuses an id whose constant bits belong to another layout, with 1")
+@claim("explain rejects with 1 an id whose constant bits do not match the layout")
 def _(w):
     fails(w.run("explain", "--layout", "snowflake", str(2**63)), 1, str(2**63), "sign is 1, not 0", "vesta guess", "bad_id")
     fails(w.run("explain", "--layout", "vesta-milli", "1"), 1, "type is 0, not 1")
 
 
-@claim("explain reads hex, base32 and base62, as its own picture writes them")
+@claim("explain reads hex, base32 and base62 as it prints them")
 def _(w):
     for form, text in (("hex", "00040bab20000000"), ("base32", "0010BNCG00000"), ("base62", "005DLyEuNDU")):
         like(w.run("explain", "--format", form, text).out, "1138729511026688  read...")
@@ -89,7 +89,7 @@ def _(w):
     fails(w.run("explain", "--format", "base32", "U"), 2, '"U" is not an id')
 
 
-@claim("guess puts the layout of the published example first")
+@claim("guess lists the layout of the published example first")
 def _(w):
     like(w.run("guess", "1138729511026688").out,
          "1138729511026688  could be, likeliest first:\n   ... %  vesta-legacy-second    2015-05-22T06:41:04Z, ... version=0 method=0 machine=1 seq=0\n...")
@@ -97,7 +97,7 @@ def _(w):
     same((got["id"], got["guesses"][0]["layout"], got["guesses"][0]["worker"]), ("1138729511026688", "vesta-legacy-second", 1))
 
 
-@claim("guess says when nobody can have made an id, with 1")
+@claim("guess reports with 1 that no generator can have made an id")
 def _(w):
     result = w.run("guess", str(2**64 - 1))
     same(result.code, 1)
@@ -105,7 +105,7 @@ def _(w):
     same(json.loads(w.run("guess", "--json", str(2**64 - 1)).out)["guesses"], [])
 
 
-@claim("make is the inverse of explain, for every preset and every corner")
+@claim("make is the inverse of explain, for every preset and for extreme values")
 def _(w):
     for preset in map(json.loads, w.run("layout", "--json").lines()):
         fields = json.loads(w.run("layout", "--json", preset["name"]).out)["fields"]
@@ -117,14 +117,14 @@ def _(w):
             same({name: got[name] for name in given}, given)
 
 
-@claim("make takes a date for the time, and worker for machine")
+@claim("make takes a date for the time, and `worker` for the field `machine`")
 def _(w):
     same(w.run("make", "time=2015-05-28T08:05:39Z", "seq=0", "worker=1022", "method=2").out, "2319542600899494910\n")
     same(w.run("make", "time=12758739", "seq=0", "machine=1022", "method=2", "--format", "hex").out, "2030abb4c00003fe\n")
     same(json.loads(w.run("make", "time=1", "seq=1", "machine=1", "--json").out), {"id": "1073742849"})
 
 
-@claim("make names the field that is missing, unknown, twice, too large or no number, with 2")
+@claim("make rejects with 2 a field that is missing, unknown, repeated, too large or not a number, and names it")
 def _(w):
     fails(w.run("make"), 2, "give the fields", "time=N seq=N machine=N")
     fails(w.run("make", "time=1", "seq=1"), 2, "machine is missing")
@@ -145,7 +145,7 @@ def _(w):
 INVOICE = "INV-{day:%Y%m%d}-{number:6}-{luhn}"
 
 
-@claim("make --form writes a business number of the zone's day, and explain --form reads it back")
+@claim("make --form writes a business number for the day in that zone, and explain --form reads it back")
 def _(w):
     for zone, day in (("UTC", "2026-11-22"), ("Europe/Berlin", "2026-11-23"), ("Pacific/Kiritimati", "2026-11-23")):
         made = w.run("make", "--form", INVOICE, "--zone", zone, "number=421", "time=2026-11-22T23:00:00Z")
@@ -157,7 +157,7 @@ def _(w):
     same(w.run("explain", "--form", "{month:%y%m}-{number}", "2611-5").out[:41], "2611-5  number 5 of the month 2026-11, co")
 
 
-@claim("make --form and explain --form refuse what is none, and what does not go together")
+@claim("make --form and explain --form reject invalid forms and values, and conflicting options")
 def _(w):
     for words in (["--form", "{number", "number=1"], ["--form", "", "number=1"], ["--form", INVOICE], ["--zone", "UTC", "time=1"],
                   ["--form", INVOICE, "number=0"], ["--form", INVOICE, "number=-1"], ["--form", INVOICE, "number=" + "9" * 400],
@@ -174,7 +174,7 @@ def _(w):
         fails(w.run("explain", *words), code)
 
 
-@claim("range gives the pair of an instant and of a day, and holds what make makes in it")
+@claim("range prints the smallest and the largest id of an instant or a day, and includes the ids that make prints")
 def _(w):
     same(w.run("range", "--layout", "snowflake", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z").out, "2006515713438646272 2006878101304246271\n")
     same(w.run("range", "2026-01-01T00:00:00Z", "version=0", "method=0").out, "372785981423616000 372785982497357823  version=0  method=0\n")
@@ -183,7 +183,7 @@ def _(w):
     same((made, low % 2**22), (high, 0))
 
 
-@claim("range takes days, now and times from now")
+@claim("range takes days, `now` and times relative to now")
 def _(w):
     def pair(*words):
         done = w.run("range", "--layout", "snowflake", *words)
@@ -207,7 +207,7 @@ def _(w):
     same(((low >> 22) + epoch) % 86400000, 0)
 
 
-@claim("range gives one pair for each combination of what stands above the time, and as JSON")
+@claim("range prints one pair for each combination of the fields above the time, also as JSON")
 def _(w):
     for words in (["--all"], ["--layout", "vesta-second"]):
         result = w.run("range", *words, "2026-01-01T00:00:00Z")
@@ -217,7 +217,7 @@ def _(w):
     fails(w.run("range", "--layout", "vesta-legacy-second", "2026-01-01T00:00:00Z"), 1, "machine")
 
 
-@claim("range gives one pair for what a namespace issues, and says which values it has above the time")
+@claim("range prints one pair for the ids that a namespace issues, and lists the values of the fields above the time")
 def _(w):
     def lines(*words):
         done = w.run("range", *words, "2026-01-01T00:00:00Z")
@@ -239,7 +239,7 @@ def _(w):
         same(len(got), max(1, len(methods)))
 
 
-@claim("range refuses times that are none, backwards or outside the layout")
+@claim("range rejects invalid times, reversed times, and times outside the layout")
 def _(w):
     fails(w.run("range"), 2, "give a time first")
     for text in ("-1", "-1y", "-h", "+", "-1hh", "--1h", "-1.5h", "1h", "-99999999999999999999d", "-9999999w", "2026-02-30", "2026-1-1",
@@ -253,7 +253,7 @@ def _(w):
     fails(w.run("range", "2026-01-01T00:00:00Z", "method=9"), 2, "method", "9")
 
 
-@claim("a time that is probably in Unix seconds has a warning, and make takes a day as range does")
+@claim("a time that is probably in Unix seconds causes a warning, and make takes a day like range")
 def _(w):
     for words in (["range", "--layout", "clickhouse", "1714924800"], ["guess", "--made", "1714924800", "7193010915251875840"]):
         err = w.run(*words).err
@@ -282,7 +282,7 @@ sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z
 """
 
 
-@claim("fit proposes a layout that holds what was asked")
+@claim("fit proposes a layout that meets the needs")
 def _(w):
     args = ["--nodes", "4000", "--years", "30", "--epoch", "2026-01-01T00:00:00Z"]
     same(w.run("fit", "--rate", "50000/s", *args).out, FIT)
@@ -293,7 +293,7 @@ def _(w):
     same(w.run("layout", got["text"]).code, 0)
 
 
-@claim("fit says why it takes another unit than a millisecond, and takes the one that is asked for")
+@claim("fit explains a unit other than a millisecond, and uses the unit of --unit")
 def _(w):
     args = ["--rate", "8100/s", "--nodes", "4000000", "--years", "8.5"]
     like(w.run("fit", *args).out, "... unit=1s ...\n  The unit is 1s: with 1ms a rate of 8100/s is too much: ... leave 3 of 63 bits, 8000/s.\n")
@@ -306,7 +306,7 @@ def _(w):
         fails(w.run("fit", *args, "--unit", unit), 2, "--unit")
 
 
-@claim("fit --bits 53 proposes ids that are exact in JavaScript, also for 50 nodes, and says if 53 bits are too few")
+@claim("fit --bits 53 proposes ids that JavaScript represents exactly, and reports if 53 bits are too few")
 def _(w):
     got = json.loads(w.run("fit", "--bits", "53", "--rate", "1000/s", "--nodes", "50", "--years", "20", "--json").out)
     assert got["text"].startswith("zero:11=0 time:40 seq:7 worker:6 unit=1ms "), got
@@ -317,12 +317,12 @@ def _(w):
         fails(w.run("fit", "--bits", bits, "--rate", "1/s", "--nodes", "5", "--years", "5"), 2, "--bits", "32 to 63")
 
 
-@claim("fit without an epoch starts this year")
+@claim("fit without an epoch starts with this year")
 def _(w):
     like(w.run("fit", "--rate", "1/s", "--nodes", "1", "--years", "1").out, "sign:1=0 ... epoch=20...-01-01T00:00:00Z\n...")
 
 
-@claim("fit refuses needs that are missing, none, or too much for 63 bits")
+@claim("fit rejects needs that are missing, invalid, or too large for 63 bits")
 def _(w):
     fails(w.run("fit"), 2, "--rate is missing")
     fails(w.run("fit", "--rate", "1/s", "--nodes", "1"), 2, "--years is missing")
@@ -353,7 +353,7 @@ sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z
 """
 
 
-@claim("layout draws a preset, and the same from its text, quoted or not")
+@claim("layout draws a preset, and the same picture from its text, quoted or not")
 def _(w):
     like(w.run("layout", "snowflake").out, LAYOUT)
     text = w.run("layout", "snowflake").lines()[0]
@@ -362,7 +362,7 @@ def _(w):
     like(w.run("layout", "--layout", text).out, LAYOUT)
 
 
-@claim("layout says loudly that a time is over, and an override gives it time again")
+@claim("layout warns that a layout's time has ended, and an override extends it")
 def _(w):
     result = w.run("layout", "uid")
     same(result.code, 0)
@@ -370,7 +370,7 @@ def _(w):
     assert "!!" not in w.run("layout", "uid", "epoch=2026-01-01T00:00:00Z").out
 
 
-@claim("an epoch in seconds or microseconds, or one to come, is told where a layout is chosen")
+@claim("an epoch in seconds or microseconds, or in the future, causes a warning when a layout is chosen")
 def _(w):
     seconds = "snowflake epoch=1577836800"
     advice = "the layout's epoch is 1970-01-19T06:17:16.800Z: if 1577836800 are seconds, write epoch=2020-01-01T00:00:00Z"
@@ -388,7 +388,7 @@ def _(w):
     fails(w.run("layout", "snowflake epoch=1577836800000000"), 2, "as a date or as Unix milliseconds")
 
 
-@claim("layouts at the border of what can be: epoch 0, an epoch to come, no worker, sixteen fields")
+@claim("layouts with extreme values work: epoch 0, an epoch in the future, no worker, sixteen fields")
 def _(w):
     like(w.run("layout", "time:41 seq:20 dc:2 unit=1ms epoch=0").out, "sign:1=0 time:41 seq:20 dc:2 unit=1ms epoch=1970-01-01T00:00:00Z\n...workers         1\n...")
     to_come = "time:41 seq:12 worker:10 unit=1ms epoch=2999-01-01T00:00:00Z"
@@ -399,7 +399,7 @@ def _(w):
     fails(w.run("layout", "f13:1 " + many), 2, "at most 16 fields")
 
 
-@claim("layout lists every preset, with the ones that are over marked")
+@claim("layout lists every preset, and marks those whose time has ended")
 def _(w):
     lines = w.run("layout").lines()
     same(lines[0].split(), ["PRESET", "IDS/S", "ENDS", "ABOUT"])
@@ -410,7 +410,7 @@ def _(w):
     same([o["name"] for o in objects if o["over"]], ["uid"])
 
 
-@claim("layout refuses what cannot be, and names the word")
+@claim("layout rejects an invalid text, and names the word")
 def _(w):
     for text, part in (("nonsense", "nonsense"), ("time:41", "41"), ("a:1 a:1", "a:1"), ("sign:0", "sign:0"), ("time:64", "time:64"),
                        ("time:-1", "time:-1"), ("time:99999999999999999999", "time:99999999999999999999"), ("uid epoch=never", "never"),

@@ -1,6 +1,5 @@
-"""import.py -- `vesta workers import`: tables and nodes laid out as Butterfly, Leaf, UidGenerator and Vesta (Java) lay them out;
-what is found is marked, is marked once, and is leased by nobody.
-"""
+"""import.py -- `vesta workers import` from tables and nodes of Butterfly, Leaf, UidGenerator and Vesta (Java). Every
+worker id found there is marked once, and then leased to no process."""
 import json
 import subprocess
 import time
@@ -10,14 +9,14 @@ from harness import claim, fails, main, same
 
 DAY_MS = 86400000
 NS = ("--namespace", "orders")
-SINCE, UTC = ("--butterfly", "1.0.2"), ("--butterfly", "1.0.2", "--zone", "Z")  # MariaDB is in UTC here, and so are its clients
-# Small fields: whoever claims a number meets the marks.
+SINCE, UTC = ("--butterfly", "1.0.2"), ("--butterfly", "1.0.2", "--zone", "Z")  # MariaDB uses UTC here.
+# Layouts with small worker fields, so that a process that claims a worker id meets the marks.
 LAYOUTS = {"butterfly": "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z", "uid": "uid epoch=2026-01-01T00:00:00Z"}
 SMALL = ("--original", LAYOUTS["butterfly"])
 
 
 def database(name, *statements):
-    """A database of the original's, with what it holds; its URI."""
+    """Creates an original generator's database with these rows, and returns its URI."""
     db = served.mariadb()
     db.sql("CREATE DATABASE %s; USE %s; %s" % (name, name, ";".join(statements)))
     db.sql("CREATE USER IF NOT EXISTS reader@'127.0.0.1' IDENTIFIED BY 'r'; GRANT SELECT ON %s.* TO reader@'127.0.0.1'" % name)
@@ -36,7 +35,7 @@ VESTA_TABLE = """CREATE TABLE DB_MACHINE_ID_PROVIDER (ID bigint NOT NULL, IP var
 
 
 def nodes(*pairs):
-    """Nodes as Java's clients make them: open to all, with their text; parents too."""
+    """Creates nodes like the Java clients: open to all, with their text, and with parents."""
     jars = served.zookeeper().JARS
     texts = dict(pairs)
     parents = ["/".join(path.split("/")[:i]) for path in texts for i in range(2, len(path.split("/")))]
@@ -70,7 +69,7 @@ def counts(got):
 
 
 def marks(world, uri, args, held, free=()):
-    """A dry run writes nothing; --yes writes; again there is nothing to write of what is held."""
+    """Asserts that a dry run writes nothing, that --yes writes the marks, and that a second run adds none."""
     got = imported(world, uri, *args)
     same((counts(got), got["written"], look(world, uri)), ((len(held) + len(free), 0, 0, 0), False, {}))
     same(imported(world, uri, "--dry-run", *args)["written"], False)
@@ -90,13 +89,14 @@ def marks(world, uri, args, held, free=()):
 
 
 def drawn(world, uri, count, layout):
-    """The numbers that generators draw, one after the other."""
+    """Yields the worker ids that `count` generators draw, one after the other."""
     for i in range(count):
         same(world.run("gen", "--store", uri, *NS, "--layout", layout, "--path", world.path("g%d.gen" % i)).code, 0)
     return {n for n, w in look(world, uri).items() if not w["identity"].startswith("import:")}
 
 
-@claim("Butterfly's table: rows of the namespace, held until their time and a minute, or used and free; the others' are left alone")
+@claim("Butterfly's table: rows of the namespace are held until a minute after they expire, or used and free, and "
+       "other namespaces' rows are ignored")
 def _(world):
     source = database("bf", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time, uid, ip, process_id) VALUES"
                       " ('biz', 0, NOW() + INTERVAL 24 HOUR, UUID(), '10.0.0.1', '71'), ('biz', 1, NOW() + INTERVAL 1 HOUR, UUID(), '10.0.0.2', '5'),"
@@ -107,13 +107,13 @@ def _(world):
     now_ms = time.time() * 1000
     assert abs(found[0]["left_ms"] - DAY_MS - 60000) < 60000 and found[0]["until_ms"] >= now_ms + DAY_MS, found[0]
     assert abs(found[1]["left_ms"] - 3600000 - 60000) < 60000 and "10.0.0.2 5" in found[1]["holder"], found[1]
-    same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})  # all that are left
+    same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})  # all remaining worker ids
     quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "it's")
     same([n["worker"] for n in quoted["numbers"]], [9])
     same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "' OR '1'='1")["found"], 0)
 
 
-@claim("a number that goes on being used in Butterfly's table is raised by another run")
+@claim("if Butterfly continues to use a worker id, the next import extends its mark")
 def _(world):
     source = database("bf2", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() + INTERVAL 1 HOUR)")
     args = ("--from", "butterfly-db", "--butterfly", "1.0.2", "--zone", "database", "--source", source, "--name", "biz", "--yes")
@@ -127,10 +127,10 @@ def _(world):
     served.mariadb().sql("UPDATE bf2.butterfly_uuid_generator SET last_expire_time = NOW() - INTERVAL 1 HOUR")
     imported(world, uri, *args)
     last = look(world, uri)[5]
-    same((last["state"], last["until"]), ("free", after["until"]))  # given back, and the mark stays
+    same((last["state"], last["until"]), ("free", after["until"]))  # The lease was released, and the mark remains.
 
 
-@claim("Butterfly's nodes: held until their lastExpireTime, or given back; its config and locks are no numbers")
+@claim("Butterfly's nodes: worker ids are held until lastExpireTime or free, and nodes of config and locks are ignored")
 def _(world):
     now_ms = int(time.time() * 1000)
     worker = '{"ip":"10.0.0.%d","lastExpireTime":%d,"processId":"%d","uidKey":"8a6e0804-2bd0-4672-b79d-d97027f9071a"}'
@@ -152,14 +152,14 @@ def _(world):
 
 
 def sequential(parent, names, deleted=()):
-    """Nodes as Leaf makes them, in sequence; then some are deleted."""
+    """Creates sequential nodes as Leaf does, then deletes some."""
     lines = ["create " + "/".join(parent.split("/")[:i]) for i in range(2, len(parent.split("/")) + 1)]
     lines += ["create -s %s/%s- x" % (parent, name) for name in names] + ["delete %s/%s-%010d" % (parent, names[n], n) for n in deleted]
     subprocess.run(["java", "-Xmx128m", "-cp", served.zookeeper().JARS + ":/usr/share/java/*", "org.apache.zookeeper.ZooKeeperMain", "-server",
                     "127.0.0.1:%d" % served.zookeeper().port], input="\n".join(lines) + "\nquit\n", text=True, capture_output=True, timeout=120, check=False)
 
 
-@claim("Leaf's nodes: each number that was ever issued is held for ever, or for as long as --days says")
+@claim("Leaf's nodes: each worker id that was ever issued is held forever, or for the time of --days")
 def _(world):
     name = "com.sankuai.leaf.opensource.test"
     sequential("/snowflake/%s/forever" % name, ["10.0.0.1:8080", "10.0.0.2:8080", "my-host:80"])
@@ -180,7 +180,8 @@ def _(world):
     fails(world.run("workers", "import", *args[:-1], "odd", "--store", uri, *NS), 1, "not Leaf's", "8080-12")
     fails(world.run("workers", "import", *args[:-1], "odd2", "--store", uri, *NS), 1, "not Leaf's")
     wide = world.run("workers", "import", *args[:-1], "wide", "--store", target(world, "leaf", "wide"), *NS, "--yes", "--json")
-    same((wide.code, [n["worker"] for n in json.loads(wide.out)["numbers"]], json.loads(wide.out)["beyond"]), (0, [*range(1024)], 1))  # its sequence passed all of them
+    # Leaf's sequence has passed all of them.
+    same((wide.code, [n["worker"] for n in json.loads(wide.out)["numbers"]], json.loads(wide.out)["beyond"]), (0, [*range(1024)], 1))
     same(wide.err, "vesta workers import: 1024 (a:1-0000001024): above the highest worker id of the namespace's layout, 1023: not imported, because leaf does"
                    " not start with such a worker id\n")
     fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever", "check --name", ": --name could be ",
@@ -192,11 +193,12 @@ def _(world):
     assert "leaf has issued worker ids up to 2 by its records, and --issued reserves 3 more\n" in reserved, reserved
 
 
-@claim("nodes at the longest paths that a URI and a name can make are read like any other")
+@claim("nodes at the longest paths that a URI and a name allow are read")
 def _(world):
     source, tree = served.zk_uri("", "/" + "r" * 254), "/" + "r" * 254
     held = '{"ip":"10.0.0.1","lastExpireTime":%d,"processId":"1"}' % (int(time.time() * 1000) + DAY_MS)
-    fits, longest = "b" * 240, "b" * 250  # cut at 512 bytes the nodes of the one are not there, nor is the other's parent
+    # If paths were cut at 512 bytes, the first name's nodes and the second name's parent would be missing.
+    fits, longest = "b" * 240, "b" * 250
     nodes(*(("%s/sequence/%s/worker_%d" % (tree, name, n), held) for name in (fits, longest) for n in (3, 10)),
           ("%s/%s/forever/10.0.0.1:8080-0000000000" % (tree, longest), ""))
     for name in (fits, longest):
@@ -206,7 +208,7 @@ def _(world):
     marks(world, target(world, "leaf", "l"), ("--from", "leaf", "--source", source, "--name", longest), held=[0])
 
 
-@claim("UidGenerator's table: every number was used by one start, and is never used again")
+@claim("UidGenerator's table: every worker id was used by one start and is never used again")
 def _(world):
     source = database("uid", UID_TABLE, "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES ('10.0.0.1', '1600000000000-17', 2, '2026-01-02'),"
                       " ('10.0.0.1', '1600000000001-18', 2, '2026-01-03'), ('pod-a', '8080', 1, '2026-01-03')")
@@ -216,7 +218,8 @@ def _(world):
     fails(world.run("workers", "import", "--from", "uid", "--source", source, "--store", "sqlite:" + world.path("t.db"), *NS), 1, "WORKER_NODE", "'-4'")
 
 
-@claim("more than 100,000 rows: the import names the static range that excludes them, and needs no row of theirs; the table may have another name")
+@claim("for more than 100,000 rows, the import names the static range that excludes them and needs no rows, and "
+       "--table names the table")
 def _(world):
     source = database("many", UID_TABLE.replace("WORKER_NODE", "nodes"), "INSERT INTO nodes (HOST_NAME, PORT, TYPE, LAUNCH_DATE) SELECT 'h', '1', 2, NOW() FROM"
                       " seq_1_to_100003", "INSERT INTO nodes VALUES (4194310, 'late', '1', 2, NOW(), NOW(), NOW())", "ALTER TABLE nodes AUTO_INCREMENT = 4194311")
@@ -237,7 +240,7 @@ def _(world):
     same((done.code, done.err, [n["worker"] for n in got["numbers"]], got["issued_to"]), (0, "", [100003, 100004, 100005], 100005))
 
 
-@claim("Vesta (Java)'s table: rows with an address are held for ever; rows that are free were used up to now, for somebody may have freed them")
+@claim("the table of Vesta (Java): rows with an address are held forever, and rows without one count as used until now")
 def _(world):
     source = database("vs", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER (ID, IP) SELECT seq, NULL FROM seq_0_to_6",
                       "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (1023, NULL)",
@@ -248,7 +251,8 @@ def _(world):
         assert "10.0.0.4" in found[4]["holder"], found
 
 
-@claim("a number that somebody holds here is a clash: told, left alone, and the exit code is 1; the others are marked")
+@claim("a worker id that a process holds here is a conflict: it is reported and not changed, the others are marked, "
+       "and the exit code is 1")
 def _(world):
     source = database("clash", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (5, '10.0.0.5'), (6, '10.0.0.6')")
     uri = target(world, "vesta-second")
@@ -262,7 +266,7 @@ def _(world):
     assert done.code == 1 and "worker id 5 is used by the original" in done.err and "stop one of them" in done.err, done.err
 
 
-@claim("a number that was given back here keeps its own mark where that is later")
+@claim("a worker id that was released here keeps the later of the two marks")
 def _(world):
     source = database("back", BUTTERFLY_TABLE, "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time) VALUES ('biz', 5, NOW() - INTERVAL 1 DAY)")
     served.mariadb()
@@ -277,7 +281,7 @@ def _(world):
     assert int(after["until"]) >= int(before["until"]) and after["epoch"] == before["epoch"] + 1, (before, after)
 
 
-@claim("a table or a server that is not the original's is told by its own words")
+@claim("an error from the source's database or server is reported in that server's words")
 def _(world):
     uri = target(world, "uid epoch=2026-01-01T00:00:00Z")
     empty = database("none", "CREATE TABLE WORKER_NODE (A INT)")
@@ -288,7 +292,7 @@ def _(world):
     fails(world.run("workers", "import", "--from", "uid", "--source", empty, "--store", uri, "--namespace", "none"), 1, "not in the store")
 
 
-@claim("wrong calls: each names what is wrong")
+@claim("invalid arguments are rejected, and the message names them")
 def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"), *NS)
     zk, db = ("--source", "zk://h/butterfly"), ("--source", "mysql://u@h/d")

@@ -1,4 +1,4 @@
-"""manual.py -- pages of the manual: what --help says stands in them, and man and mandoc have nothing to complain of."""
+"""manual.py -- pages of the manual contain all that --help prints, and man and mandoc accept them."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ from topics import commands, option_rows, topics
 
 
 def shown(page, width=80):
-    """The page as a reader meets it, and what man says about it."""
+    """Returns the formatted page, and the warnings of man."""
     env = dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH=str(width), MANROFFSEQ="", MAN_KEEP_FORMATTING="")
     done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-Tutf8", "-l", "-"], input=page, capture_output=True,
                           text=True, env=env, timeout=60)
@@ -18,10 +18,11 @@ def shown(page, width=80):
 
 def linted(page):
     done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"], input=page, capture_output=True, text=True, timeout=60)
-    return [line for line in done.stdout.splitlines() if "missing date" not in line]  # a build is the same on any day
+    # The page has no date, so that builds are reproducible.
+    return [line for line in done.stdout.splitlines() if "missing date" not in line]
 
 
-@claim("there is a page of each command, and one of all; man and mandoc find nothing wrong")
+@claim("there is a page for each command and for vesta, and man and mandoc find no fault")
 def _(w):
     for command in [None] + commands(w):
         page = w.run(*["help", "--man"] + [command] * (command is not None))
@@ -31,11 +32,11 @@ def _(w):
         same((command, linted(page.out)), (command, []))
         title = "VESTA" + ("-" + command.upper() if command else "")
         assert text.lstrip().startswith(title + "(1)"), text[:100]
-    same(shown(".TH X 1\n.nosuchmacro\n")[1] != "", True)  # they do look
+    same(shown(".TH X 1\n.nosuchmacro\n")[1] != "", True)  # The linters do detect errors.
     assert linted(".TH X 1\n.nosuchmacro\n")
 
 
-@claim("each option and subcommand that --help knows is in the page, with what is said of it")
+@claim("each option and subcommand of --help is on the page, with its description")
 def _(w):
     seen = 0
     for topic in topics(w):
@@ -49,14 +50,14 @@ def _(w):
     assert seen > 200, seen
 
 
-@claim("the sections of a page come in the order that manual pages have")
+@claim("the sections of a page are in the usual order of manual pages")
 def _(w):
     for command in commands(w):
         sections = re.findall(r"(?m)^\.SH (.*)$", w.run("help", "--man", command).out)
         same((command, sections), (command, ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]))
 
 
-@claim("the page of all names every command's page, and the exit codes")
+@claim("vesta(1) names every command's page, and the exit codes")
 def _(w):
     text = shown(w.run("help", "--man").out)[0]
     for command in commands(w):
@@ -64,7 +65,7 @@ def _(w):
     assert "EXIT STATUS" in text and "2 usage error" in text
 
 
-@claim("quotes, backslashes and dots in front reach the reader as they are typed")
+@claim("quotes, backslashes and leading dots are displayed as typed")
 def _(w):
     text = " ".join(shown(w.run("help", "--man", "policy").out, 1000)[0].split())
     assert "./mine.lua: on_clock_back" in text and "--options '{ wait_ms_max = 1000 }'" in text, text
@@ -72,7 +73,7 @@ def _(w):
     assert "\n$ vesta help \\-\\-completion bash \\e\n  > \\(ti/.local" in page, page
 
 
-@claim("help refuses what there is none of")
+@claim("help rejects unknown commands and invalid combinations")
 def _(w):
     fails(w.run("help", "--man", "nothing"), 2, 'no command "nothing"', "Try: vesta help help")
     fails(w.run("help", "--man", "gen", "make"), 2, '"make"')

@@ -1,4 +1,4 @@
-"""plan.py -- `vesta plan`: its figures are those of its formulas, and nonsense is rejected."""
+"""plan.py -- `vesta plan`: its figures match its formulas, and invalid input is rejected."""
 import json
 import math
 import re
@@ -24,7 +24,7 @@ def near(got, want, share=1e-3):
 
 
 def late(mean, room):
-    """Of a Poisson number of requests, those beyond the room, summed the long way."""
+    """Returns the expected share of a Poisson number of requests that exceeds the room, by direct summation."""
     p, sum_, n = math.exp(-mean), 0.0, 0
     while n < mean + 40 * math.sqrt(mean) + 60:
         sum_ += max(0, n - room) * p
@@ -33,7 +33,7 @@ def late(mean, room):
     return sum_ / mean
 
 
-@claim("numbers, store load, capacity and waits are what the formulas say")
+@claim("worker ids, load of the store, capacity and waits match the formulas")
 def _(w):
     got = plan(w, *NEED, "--restarts", "10")
     leases = {row["lease"]: row for row in got["leases"]}
@@ -54,12 +54,12 @@ def _(w):
     for busiest, room, unit_s, name in (("19900/s", 4096, 0.001, "snowflake"), ("20k/s", 8192, 1, "uid epoch=2026-01-01T00:00:00Z")):
         row = layout(plan(w, *NEED, "--busiest", busiest, "--layout", name, code=0 if name == "snowflake" else 1), name)
         assert 0 <= row["waits"] <= 1 and (row["waits"] == 0) == (name == "snowflake"), row
-    near(row["waits"], 1 - 8192 / 20000, 1e-2)  # far above what there is, all beyond it
+    near(row["waits"], 1 - 8192 / 20000, 1e-2)  # far above the capacity, so all of the excess waits
     given = plan(w, *NEED, "--given", "--restarts", "10")
     same((given["numbers"], given["fenced"]), (625, 0.0))
 
 
-@claim("a layout fits or says what is too small; one is made for the need; exit code 1 where none fits")
+@claim("plan shows if a layout fits or what is too small, builds a layout for the need, and ends with 1 if none fits")
 def _(w):
     got = plan(w, *NEED)
     own = layout(got, "(made for it)")
@@ -76,7 +76,7 @@ def _(w):
     assert "no layout    can be made for this need" in done.out, done.out
 
 
-@claim("of a clock that is set back it says for how long, and how many ids wait")
+@claim("for a clock that goes back, plan shows how long issuing pauses and how many ids wait")
 def _(w):
     got = plan(w, *NEED, "--clock-ms", "500")
     assert (got["clock_ms"], got["clock_waits"]) == (500, 20), got
@@ -84,7 +84,7 @@ def _(w):
     assert "clock  " not in w.run("plan", *NEED).out
 
 
-@claim("what is missing, empty, huge, negative or contradicts itself is refused by its name")
+@claim("options that are missing, empty, huge, negative or contradictory are rejected by name")
 def _(w):
     for words, text in (([], "--rate is missing"), (["--rate", "1/s"], "--issuers is missing"), (NEED[:-2], "--years is missing"),
                         ([*NEED, "--peak", "1/s"], "--peak is \"1/s\", which is less than the average"),
@@ -101,7 +101,7 @@ def _(w):
         fails(w.run("plan", *words), 2, text)
 
 
-@claim("it fits a terminal of 80 columns, and each figure's formula stands below")
+@claim("the output fits a terminal of 80 columns, and each figure's formula is listed below")
 def _(w):
     said = plain(look(w, 80, "plan", *NEED, "--clock-ms", "50", TERM="xterm"))
     same([line for line in said.split("\n") if len(line) > 80], [])

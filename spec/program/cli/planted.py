@@ -1,16 +1,16 @@
-"""planted.py -- a command that is one more file in lua/cli, and what its failures print."""
+"""planted.py -- a command that is one more file in lua/cli, and the messages for its failures."""
 from harness import claim, fails, main, same
 from topics import commands
 
 
 def fails_inside(done, *parts):
-    """An internal error: one line with the file and the line, no traceback."""
+    """Asserts a message about an internal error: one line with the file and the line, and no traceback."""
     fails(done, 1, "vesta planted: internal error in lua/", "please report it", *parts)
     same(done.err.count("\n"), 1)
     assert "traceback" not in done.err and "[C]" not in done.err, done.err
 
 
-@claim("a file in lua/cli is a command: it runs, and the overview, its help, manual page and completions have it")
+@claim("a file in lua/cli becomes a command, listed in the overview, help, manual page and completions")
 def _(w):
     names = commands(w)
     same(names[names.index("planted") - 1:names.index("planted") + 2], ["guess", "planted", "fit"])
@@ -33,7 +33,7 @@ def _(w):
     assert "--depth N" in w.run("help", "planted", "sub").out
 
 
-@claim("a name that is near the new command is suggested; a part of commands is no command")
+@claim("a misspelt new command is suggested, and the internal modules are not commands")
 def _(w):
     fails(w.run("plantd"), 2, 'there is no command "plantd"; did you mean planted?')
     for name in "lib", "run", "broken", "lib.run", "../cli/planted", "planted.lua":
@@ -61,7 +61,7 @@ def _(w):
     fails_inside(w.run("planted", "order"), "lua/cli/planted.lua: the table that it returns has no order")
 
 
-@claim("a command ends with its own exit code wherever it calls cli.fail")
+@claim("a command that calls cli.fail ends with its exit code, wherever the call is")
 def _(w):
     fails(w.run("planted", "exit"), 1, "vesta planted: ended by cli.fail\n")
 

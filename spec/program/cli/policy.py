@@ -1,4 +1,4 @@
-"""policy.py -- `vesta policy check|run|test`: what it accepts, prints and refuses."""
+"""policy.py -- `vesta policy check|run|test`: what the command accepts, prints and rejects."""
 import json
 import os
 import re
@@ -27,7 +27,7 @@ def answer(w, body, *given, hook="on_clock_back"):
     return result.lines()[0]
 
 
-@claim("an error of a policy's text, or of its options, begins with the file, not with a line of the engine")
+@claim("an error in a policy's text or options begins with the file name, not with a line of the engine")
 def _(w):
     with open(w.path("compiled.lua"), "wb") as file:
         file.write(b"\x1bLuaS")
@@ -39,7 +39,7 @@ def _(w):
     fails(w.run("policy", "check", "./deep.lua"), 1, "vesta policy: ./deep.lua")
 
 
-@claim("check says which functions a policy has")
+@claim("check lists the functions of a policy")
 def _(w):
     result = w.run("policy", "check", *SHIPPED, policy(w, "return 'wait'"), write(w, "none.lua", "return { api = 1 }"))
     same([line for line in result.lines() if not line.startswith("  ")],
@@ -55,7 +55,7 @@ BORROWS = "how far ahead of the latest time that was seen an id's time may be"
 GIVEN = {"twitter": ["--options", "{ worker = 1 }"], "ip_list": ["--options", "{ ips = { '10.0.0.1' } }"]}
 
 
-@claim("check shows the options that a policy declares: default, unit, range, meaning")
+@claim("check shows a policy's declared options with default, unit, range and meaning")
 def _(w):
     same(w.run("policy", "check", "borrow").lines()[1:], ["  borrow_ms_max: default 1000 ms, from 0 to 86400000; " + BORROWS])
     same(json.loads(w.run("policy", "check", "--json", "borrow").out)["options"],
@@ -75,7 +75,7 @@ def _(w):
             assert option["about"] and (option.get("unit") == "ms") == ("_ms" in option["name"]), (name, option)
 
 
-@claim("what a policy says of its options stays text of one line, and fits")
+@claim("a policy's description of its options is escaped, shortened and printed on one line")
 def _(w):
     hostile = write(w, "hostile.lua", """return { api = 1, options = { ["a\\27[31m\\n\\"\\255"] = { "x\\0y", "\\27\\"", default = "\\27\\"", unit = "\\n",
       about = "one\\ntwo\\27[2J " .. ("z"):rep(100000) }, m = { -1/0, 0/0, unit = "\\r" }, n = { 0.5, 1e300 } } }""")
@@ -89,17 +89,18 @@ def _(w):
                           ("t.x = { 0, 1, unit = {} }", "the option x: unit must be a string, not a table"), ("t.x = string", "string.list is not declared")):
         fails(w.run("policy", "check", write(w, "bad.lua", "local t = {} %s return { api = 1, options = t }" % options)), 1, said)
     later = "local t = { x = { 0, 1 } } return { api = 1, options = t, on_exhausted = function() t.x = 5 t.y = { nil, {}, about = {} } t[1] = t return 'wait' end }"
-    same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  x: from 0 to 1"])  # as it declares them
+    # The options are printed as the policy declares them.
+    same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  x: from 0 to 1"])
 
 
-@claim("a text that is not compiled is rejected by its path, and no place in vesta stands in front")
+@claim("a policy that cannot be compiled is rejected with its path, without a place in vesta's own files")
 def _(w):
     for text, said in ((b"\x1bLua", "this is compiled Lua"), (" " * 65537, "more than 65536 bytes"), ("return " + "(" * 300, "it nests too deep")):
         fails(w.run("policy", "check", write(w, "no.lua", text)), 1, "vesta policy: ./no.lua: " + said)
     fails(w.run("policy", "run", "on_clock_back", "wait", "--options", "{ a = " * 250 + "}" * 250), 1, "vesta policy: options: it nests too deep")
 
 
-@claim("run gives a policy the variables that --env names, and shows what it says")
+@claim("run passes the variables that --env names to the policy, and prints what the policy logs")
 def _(w):
     mine = policy(w, "log('in ' .. env 'REGION') log 'a\\nb' return 'refuse', tostring(env 'NONE')")
     result = w.run("policy", "run", "on_clock_back", mine, "--env", "REGION,NONE", env={"REGION": "eu"})
@@ -114,7 +115,7 @@ def _(w):
     fails(w.run("policy", "check", policy(w, "print 'x'")), 1, "global print is not declared, and not among what policies may use; use log(text)")
 
 
-@claim("a spec finds its policy, and what it requires, beside itself, wherever it is run")
+@claim("a spec finds its policy and its modules next to itself, from any working directory")
 def _(w):
     os.makedirs(w.path("specs/deep"))
     write(w, "specs/deep/mine.lua", "return { api = 1, on_exhausted = function() return 'refuse', 'beside' end }")
@@ -133,7 +134,7 @@ def _(w):
     assert "cannot open the policy specs/deep/none.lua" in result.out, result.out
 
 
-@claim("the known generators' policies choose a number, and judge what their originals judge")
+@claim("the policies of known generators choose a worker id and handle the same cases as their originals")
 def _(w):
     more = {"butterfly": ", on_clock_back, on_exhausted", "leaf": ", on_clock_back, on_start", "twitter": ", on_clock_back, on_start",
             "uid": ", on_clock_back, on_exhausted", "vesta": ", on_clock_back"}
@@ -145,7 +146,7 @@ def _(w):
     same(w.run("policy", "run", "choose_worker", "ip_bits", "ip=10.0.3.7", "range=0-65535").lines()[0], "775")
 
 
-@claim("check says what is wrong, and where; it goes on with the others; the exit code is 1")
+@claim("check reports each error with its place, continues with the other policies, and ends with 1")
 def _(w):
     for text, said in (("return {", "bad.lua:1: "), ("\n\nx = 1", "bad.lua:3: "), ("return 5", "a policy returns a table"),
                        ("return { api = 2 }", "api = 1"), ("return { api = 1, on_clockback = print }", "print"),
@@ -159,7 +160,7 @@ def _(w):
         assert len(result.err) < 700 and result.err.count("\n") == 1, result.err
     for body, said in (("error 'x'", "on_clock_back fails when it is tried with a clock that is 5 ms back (error): ./mine.lua:2: x"), ("return 'go'", "(garbage)"),
                        ("while true do end", "mine.lua:2: ended after")):
-        fails(w.run("policy", "check", policy(w, body)), 1, said)  # tried as a server tries it
+        fails(w.run("policy", "check", policy(w, body)), 1, said)  # check calls the functions as a server does.
     fails(w.run("policy", "check", "borrow", "--options", "{ borrow_ms_max = -5 }"), 1, "the option borrow_ms_max must be a whole number from 0 to 86400000, not -5")
     fails(w.run("policy", "check", "./nowhere.lua"), 1, "nowhere.lua", "No such file")
     fails(w.run("policy", "check", "./"), 1, "not a regular file")
@@ -173,7 +174,8 @@ def _(w):
 FREE = "for _, r in ipairs(ctx.records) do if not r.held or r.expired then return r.worker end end "
 
 
-@claim("check tries each function in situations as they come, and says which it was; a reason for no number is an answer")
+@claim("check calls each function in typical situations and names the one that failed, and `no worker` with a reason "
+       "is valid")
 def _(w):
     for hook, body, situation in (
             ("on_exhausted", "return 'switch'", "with ids that are used up (garbage): ./mine.lua:1:"),
@@ -191,7 +193,7 @@ def _(w):
         same(w.run("policy", "check", policy(w, body, hook)).out, "./mine.lua: %s\n" % hook)
 
 
-@claim("what is tried is told what docs/policies-reference.md lists, in a world that hangs together")
+@claim("check passes the fields that docs/policies-reference.md lists, with consistent values")
 def _(w):
     same(w.run("policy", "check", policy(w, """
       local t = ctx.records
@@ -212,14 +214,14 @@ def _(w):
 
 
 def offered():
-    """What policies may use of Lua: (library, names)."""
+    """Yields (library, names) that policies may use of Lua."""
     text = open(os.path.join(SPECS, "..", "..", "lua", "vesta", "engine.lua")).read()
     block = text[text.index("engine.WHITELIST = {"):]
     for library, names in re.findall(r"^  (\w+) = \{ (.*?) \}", block[:block.index("\n}")], re.M):
         yield library, re.findall(r'"(\w+)"', names)
 
 
-@claim("the sandbox offers what the engine lists, and less than Lua has")
+@claim("the sandbox provides exactly what the engine lists, which is less than all of Lua")
 def _(w):
     names = [name if library == "_G" else library + "." + name for library, list_ in offered() for name in list_]
     assert len(names) > 30, names
@@ -231,7 +233,7 @@ def _(w):
         fails(w.run("policy", "run", "on_clock_back", policy(w, "return type(%s)" % name)), 1, "(error)", name.split(".")[-1])
 
 
-@claim("run prints what a function only accepts what it is told")
+@claim("run prints the answer of a function, which receives only the given values")
 def _(w):
     same(answer(w, "return 'wait'"), "wait")
     same(answer(w, "return 'wait', ctx.back_ms", "back_ms=70"), "wait 70 ms")
@@ -249,7 +251,7 @@ def _(w):
                "reason": "the clock is back by 9000 ms, and the longest wait is 5000"})
 
 
-@claim("run can leave out what a server may not have, and reads the ordinal from the host's name as a server does")
+@claim("run can omit values that a server may lack, and derives the ordinal from the host name as a server does")
 def _(w):
     body = "return 'refuse', tostring(ctx.last_ms)"
     same(answer(w, body, "last_ms=nil", hook="on_start"), "refuse: nil")
@@ -266,7 +268,7 @@ def _(w):
     fails(w.run("policy", "run", "ordinal", "choose_worker"), 2, "put the function before the policy: vesta policy run choose_worker ordinal")
 
 
-@claim("check and run name a field of ctx that does not exist, and run a worker id that the layout does not have")
+@claim("check and run report a field of ctx that does not exist, and run reports a worker id outside the layout")
 def _(w):
     warned = "vesta policy: ./mine.lua: choose_worker reads ctx.ordinl, which is never set; did you mean ordinal?\n"
     mine = policy(w, "return ctx.ordinl or ctx.leaving or ctx.range.last + (ctx.attempt - 1)", "choose_worker")
@@ -292,7 +294,7 @@ def _(w):
     fails(w.run("policy", "run", "on_clock_back", "wait", "now_ms=noon"), 2, "'noon' is not a time")
 
 
-@claim("run gives the options, as Lua")
+@claim("run takes the policy's options as Lua")
 def _(w):
     result = w.run("policy", "run", "on_clock_back", "borrow", "--options", "{ borrow_ms_max = 3 * 7 }")
     same(result.lines()[0], "borrow 21 ms")
@@ -300,7 +302,7 @@ def _(w):
         fails(w.run("policy", "run", "on_clock_back", "borrow", "--options", wrong), 1, "options")
 
 
-@claim("choose_worker sees records out of a file, and answers with a number or why not")
+@claim("choose_worker receives records from a file, and returns a worker id or a reason")
 def _(w):
     body = "for i, r in ipairs(ctx.records) do if not r.held or r.expired then return r.worker end end\n" \
            "return nil, #ctx.records .. ' of ' .. ctx.range.last + 1 .. ' held, on ' .. ctx.host"
@@ -326,7 +328,7 @@ def _(w):
     fails(w.run("policy", "run", "choose_worker", "./mine.lua", "records="), 1, "cannot open")
 
 
-@claim("a function that fails: 1, how and where")
+@claim("a function that fails ends run with 1, the kind of failure and its place")
 def _(w):
     for body, how, said in (("error 'out of order'", "error", "mine.lua:2: out of order"), ("error {}", "error", "table"), ("error('x', 2)", "error", "(error): x\n"),
                             ("while true do end", "instructions", "mine.lua:2: ended after 10000000 instructions"),
@@ -343,7 +345,7 @@ def _(w):
     fails(w.run("policy", "run", "on_start", "borrow"), 1, "borrow has no on_start, so the fixed rules apply")
 
 
-@claim("a wrong call is 2, and says what was probably meant")
+@claim("invalid arguments end with 2 and a suggestion")
 def _(w):
     fails(w.run("policy"), 2, "check, run or test")
     fails(w.run("policy", "chekc", "x"), 2, 'there is no subcommand "chekc"', "did you mean check?")
@@ -365,7 +367,7 @@ def _(w):
     fails(w.run("policy", "check", "wait", "--option", "{}"), 2, "did you mean --options?")
 
 
-@claim("the specs of the policies in examples pass")
+@claim("the specs of the example policies pass")
 def _(w):
     examples = os.path.join(SPECS, "..", "..", "examples", "policies")
     result = w.run("policy", "test", examples)
@@ -375,7 +377,7 @@ def _(w):
     assert result.lines()[-1] == "11 passed, 0 failed", result.out
 
 
-@claim("the specs of the policies that ship pass")
+@claim("the specs of the built-in policies pass")
 def _(w):
     result = w.run("policy", "test", SPECS)
     same((result.code, result.err), (0, ""))
@@ -397,7 +399,7 @@ def spec(w, body, name="mine_spec.lua"):
     return write(w, name, SPEC % body)
 
 
-@claim("a spec's failures are told with file and line; 1 if there is one")
+@claim("failed claims of a spec are reported with file and line, and the exit code is 1")
 def _(w):
     policy(w, "if ctx.back_ms > 5 then error 'too much' end return 'borrow', ctx.options.bound")
     result = w.run("policy", "test", spec(w, """
@@ -421,7 +423,7 @@ def _(w):
          "not ok - mine asks for what is not there\n  ./mine_spec.lua:17: there is no assert.close: equal, ...\n2 passed, 4 failed\n")
 
 
-@claim("a spec that needs the rock, or more of busted, is told so")
+@claim("a spec that needs the rock, or more of busted than vesta has, is reported as such")
 def _(w):
     result = w.run("policy", "test", write(w, "a_spec.lua", 'it("makes ids", function() require "vesta.testing".generator() end)\n'
                                            'it("spies", function() spy.new(print) end)\nit("is plain", function() assert.is_nil(spie) end)\nafter_each(print)'))
@@ -431,7 +433,7 @@ def _(w):
          "ok - is plain\nnot ok - ./a_spec.lua\n  ./a_spec.lua:4: vesta policy test has no after_each: ...\n1 passed, 3 failed\n")
 
 
-@claim("the policy under test runs in the sandbox: an endless loop ends, and os is not there")
+@claim("the policy under test runs in the sandbox, so that an endless loop ends and os is missing")
 def _(w):
     policy(w, "if ctx.back_ms == 0 then while true do end end return os.time()")
     result = w.run("policy", "test", spec(w, """
@@ -452,17 +454,17 @@ def _(w):
     like(result.out, "...5 passed, 0 failed\n")
 
 
-@claim("a test that never returns is ended after 5 s of processor time, with its line, and the others run")
+@claim("a test that never returns is ended with its line after 5 s of CPU time, and the other tests run")
 def _(w):
     result = w.run("policy", "test", write(w, "a_spec.lua", """describe("a", function()
   it("loops", function() while true do pcall(function() while true do end end) end end)
   it("is well", function() for _ = 1, 20 do pcall(error, "x") end end)
-end)"""), write(w, "b_spec.lua", 'it("hides", function() coroutine.wrap(function() while true do end end)() end)'), timeout=180)  # ten seconds of processor time
+end)"""), write(w, "b_spec.lua", 'it("hides", function() coroutine.wrap(function() while true do end end)() end)'), timeout=180)  # two tests of 5 s of CPU time
     same((result.code, result.out), (1, "not ok - a loops\n  ./a_spec.lua:2: stopped after 5 s of processor time, the limit of a test\nok - a is well\n"))
     same(result.err, "not ok - hides\n  stopped after 5 s of processor time, in a C function or a coroutine\n")
 
 
-@claim("what is no spec fails: a syntax error, an error outside of a claim, a file that is not there, no claim at all")
+@claim("a spec fails if it has a syntax error, an error outside of a test, no file or no test")
 def _(w):
     result = w.run("policy", "test", write(w, "a_spec.lua", "it("), write(w, "b_spec.lua", "error 'early'"),
                    write(w, "c_spec.lua", "describe('x', function() error {} end)"), write(w, "d_spec.lua", "\033Lua"),
@@ -480,7 +482,7 @@ def _(w):
     assert "no tests were found" in none.err, none.err
 
 
-@claim("a folder stands for its files that end in _spec.lua, in order")
+@claim("a folder selects its files that end in _spec.lua, in order")
 def _(w):
     os.mkdir(w.path("specs"))
     for name in ("b_spec.lua", "a_spec.lua", "c.lua"):

@@ -1,4 +1,4 @@
-"""reload.py -- `vesta reload` on real servers: what was applied, what was rejected and why, and which servers it cannot ask."""
+"""reload.py -- `vesta reload` on real servers: applied and rejected reloads, and servers that cannot reload."""
 import json
 import os
 
@@ -28,7 +28,7 @@ def served(w, address=None, token="", more=""):
     return Configured(w, write(w, "v.lua", CONFIG % (w.path("h"), address or "unix:" + w.path("a"), token, more)), faces=False)
 
 
-@claim("a reload that was applied is 0, and the line names the namespaces whose policies changed")
+@claim("an applied reload ends with 0, and names the namespaces whose policies changed")
 def _(w):
     with served(w):
         done = w.run("reload", "-c", "v.lua")
@@ -42,7 +42,7 @@ def _(w):
         same((done.code, json.loads(done.out)), (0, {"applied": True, "result": "reloaded: the new policies are in use: orders, web", "generation": 4}))
 
 
-@claim("a rejected policy or config is 1, with the file and the line, and is applied once it is mended")
+@claim("a rejected policy or config ends with 1, its file and its line, and is applied after it is corrected")
 def _(w):
     with served(w) as server:
         address, good = "unix:" + w.path("a"), open(w.path("v.lua")).read()
@@ -60,10 +60,10 @@ def _(w):
         fails(w.run("reload", "--admin", address), 1, "the reload was rejected", "v.lua:3:")
         write(w, "v.lua", good)
         same(w.run("reload", "-c", "v.lua").out, "reloaded: the new policies are in use: orders\n")
-        server.kill()  # it logged errors, which a Server that ends must not
+        server.kill()  # Server's own end fails on errors in the log, and this server has logged some.
 
 
-@claim("many changed namespaces are named as far as one line has room, and the others are counted")
+@claim("many changed namespaces are named as far as they fit in one line, and the others are counted")
 def _(w):
     names = ["n%02d" % i + "x" * 40 for i in range(30)]
     text = "return { namespaces = { %s }, http = { listen = 'unix:%s' }, resp = { listen = 'off' }, admin = { listen = 'unix:%s' } }"
@@ -76,7 +76,7 @@ def _(w):
         same(done.out, "reloaded: the new policies are in use: %s and %d more\n" % (", ".join(named), 30 - len(named)))
 
 
-@claim("no server, a listener of ids, and a server that has nothing to reload are 1; wrong words are 2")
+@claim("a missing server, a listener for ids, and a server without a config end with 1, and invalid arguments with 2")
 def _(w):
     fails(w.run("reload", "--admin", "unix:" + w.path("none")), 1, "none: cannot connect")
     fails(w.run("reload"), 2, "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE")
@@ -88,7 +88,8 @@ def _(w):
         fails(w.run("reload", "--admin", "unix:" + w.path("a")), 1, "there is nothing to reload: this server has no policies and no config file")
 
 
-@claim("an admin listener with TLS and a token: by its config, by a token and its CA; not without the right or the CA")
+@claim("an admin listener with TLS and a token is reached by its config, or by a token and a CA, but not without the "
+       "right or the CA")
 def _(w):
     make_certificates(w.path("made"))
     made, port = w.path("made", ""), free_port()

@@ -1,4 +1,4 @@
-"""screens.py -- what commands print to a terminal: it fits, its colours are few, and a screen says when it is old."""
+"""screens.py -- output on a terminal: it fits, uses few colours, and a stale screen is marked with its age."""
 import os
 import re
 import signal
@@ -10,7 +10,7 @@ from terminal import Terminal, look, plain
 
 
 def stores(w):
-    """A namespace with a holder and counters, all with long names."""
+    """Creates a namespace with a holder, and counters, all with long names."""
     lease, counter = "sqlite:" + w.path("a-folder-of-some-length.db"), "sqlite:" + w.path("counters.db")
     same(w.run("store", "init", "--store", lease, "--namespace", "orders", "--layout", "vesta-second").code, 0)
     same(w.run("gen", "--store", lease, "--namespace", "orders", "--layout", "vesta-second", "--worker", "7", "--path", w.path("seven.gen")).code, 0)
@@ -32,7 +32,7 @@ def tables(w):
             ["segments", "import", "leaf_alloc", counter, "--store", "sqlite:" + w.path("new.db"), "--as", "x", "--tag", "t"]]
 
 
-@claim("every table fits a terminal of 80 columns, and nothing is lost in a pipe")
+@claim("every table fits a terminal of 80 columns, and is complete in a pipe")
 def _(w):
     for words in tables(w):
         said = plain(look(w, 80, *words, TERM="xterm"))
@@ -46,7 +46,7 @@ def _(w):
     assert "a-tag-of-more-than-sixteen-letters" in whole and "1,234,567,890,123,456" in whole, whole
 
 
-@claim("no colour where NO_COLOR is set or the terminal is dumb; else red or yellow where something is wrong")
+@claim("faults are red or yellow on a terminal, and uncoloured with NO_COLOR or on a dumb terminal")
 def _(w):
     for words in tables(w):
         for env in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}):
@@ -55,7 +55,7 @@ def _(w):
     assert "\x1b[33mfuture" in look(w, 80, "audit", "--layout", "snowflake", w.path("ids"), TERM="xterm")
 
 
-@claim("a screen that is looked at again says since when it is old, keeps what it showed, and goes on by itself")
+@claim("--watch marks stale output with its age, keeps it on the screen, and continues when the store is back")
 def _(w):
     lease, counter = stores(w)
     for words, there in ((["workers", "--store", lease, "--namespace", "orders"], "1 held"), (["segments", "--store", counter], "3 tags")):
@@ -66,7 +66,8 @@ def _(w):
             old = plain(screen.until(r"the rows above are from 20\S+Z, \d+ s ago; retrying every second$", frame=True))
             assert there in old, old
             shown = re.search(r"from (20\S+Z), (\d+) s ago", old)
-            screen.until(r"from %s, (?!%s )\d+ s ago" % shown.groups(), frame=True)  # counted on, of the same moment
+            # The age increases, and the time of the data stays the same.
+            screen.until(r"from %s, (?!%s )\d+ s ago" % shown.groups(), frame=True)
             os.rename(path + ".away", path)
             deadline = time.monotonic() + 60 * SLOW
             while "the rows above" in plain(screen.frame()) or there not in screen.frame():
@@ -77,7 +78,7 @@ def _(w):
 
 @claim("a terminal shows how long a store has been silent, and Ctrl-C ends the wait")
 def _(w):
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # it accepts connections, and sends nothing
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # It accepts connections and sends nothing.
         uri = "mysql://me:secret@127.0.0.1:%d/db" % silent.getsockname()[1]
         for words in (["workers"], ["store", "show"], ["segments"]):
             with Terminal(w, *words, "--store", uri, TERM="xterm") as screen:

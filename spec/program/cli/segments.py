@@ -1,6 +1,5 @@
-"""segments.py -- `vesta segments`: the counters of a store of each kind listed, added to, given a step; those of tinyid's,
-Leaf's and a ticket server's tables taken over, past every number that was given.
-"""
+"""segments.py -- `vesta segments` on each kind of store: list, add and change counters, and import the counters of
+tinyid, Leaf and ticket servers above every issued number."""
 import datetime
 import json
 import re
@@ -30,19 +29,19 @@ def ok(world, *words):
 
 
 def database(name):
-    """A database of its own, with leaf_alloc; its URI."""
+    """Creates a database with leaf_alloc, and returns its URI."""
     served.mariadb().sql("CREATE DATABASE %s" % name)
     return served.mysql_uri(name=name)
 
 
 def prepared(world):
-    """A store of each kind, with what counters need."""
+    """Returns a prepared store of each kind."""
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--segments", "--namespace", "any", "--layout", "snowflake", "--store", uri).code, 0)
     return served.stores(world)
 
 
-@claim("on a store of each kind: a counter is added once, listed, and given another step")
+@claim("on each kind of store, a counter is added once, listed, and given another step")
 def _(world):
     for kind, uri in prepared(world).items():
         same(ok(world, "--store", uri).splitlines()[-1].startswith("0 tags in "), True)
@@ -61,7 +60,7 @@ def _(world):
         assert lines[3].startswith("2 tags in " + kind) and "own%2Fer" not in lines[3] and "se%2Fcret" not in lines[3], lines
 
 
-@claim("several tables and databases by a config; a tag is changed in each database of its row")
+@claim("a config can name several tables and databases, and a change of a tag applies to each database of its row")
 def _(world):
     first, second = ("sqlite:" + world.path(name) for name in ("a/v.db", "b/v.db"))
     with open(world.path("c.lua"), "w") as file:
@@ -87,7 +86,8 @@ def _(world):
     same(list(look(world, "file:" + world.path("files"))), ["orders"])
 
 
-@claim("if a config takes all tags of two tables, an existing tag is found in its table, and --table chooses for a new one")
+@claim("if a config takes all tags of two tables, an existing tag is found in its table, and --table chooses for a "
+       "new one")
 def _(world):
     first, second = ("sqlite:" + world.path(name) for name in ("a/v.db", "b/v.db"))
     ok(world, "add", "orders", "--from", "10", "--store", first)
@@ -114,7 +114,8 @@ def _(world):
 INVOICE = "INV-{day:%Y%m%d}-{number:4}-{luhn}"
 
 
-@claim("take prints numbers, each call one step; as business numbers they begin anew each day, and a full day is an error")
+@claim("take prints numbers and takes one step per call, business numbers restart each day, and an exhausted day is "
+       "an error")
 def _(world):
     for uri in prepared(world).values():
         ok(world, "add", "plain", "--from", "7", "--store", uri)
@@ -122,12 +123,14 @@ def _(world):
         same(ok(world, "take", "plain", "-n", "3", "--store", uri), "8\n9\n10\n")
         same(ok(world, "take", "plain", "--form", "R{number:5}", "--store", uri), "R00011\n")
         fails(world.run("segments", "take", "plain", "--form", INVOICE, "--store", uri), 1, "has issued numbers in another form")
-        same(ok(world, "take", "plain", "--store", uri), "12\n")  # nothing was raised, and none is lost
+        # The failed call neither raised the counter nor lost a number.
+        same(ok(world, "take", "plain", "--store", uri), "12\n")
         ok(world, "add", "digits", "--from", "11", "--store", uri)
         same(ok(world, "take", "digits", "--store", uri), "11\n")
         done = world.run("segments", "take", "digits", "--form", INVOICE, "--store", uri)
         assert done.code == 1 and "up to 11 without a date," in done.err, done.err
-        same(ok(world, "take", "digits", "--form", "R{number:5}", "--store", uri), "R00012\n")  # it has left no trace
+        # The rejected form has left no trace.
+        same(ok(world, "take", "digits", "--form", "R{number:5}", "--store", uri), "R00012\n")
         ok(world, "add", "invoices", "--store", uri)
         first = ok(world, "take", "invoices", "-n", "2", "--form", INVOICE, "--zone", "Europe/Berlin", "--store", uri).split()
         same([text[13:17] for text in first], ["0001", "0002"])
@@ -135,11 +138,12 @@ def _(world):
         same([json.loads(line)["number"] for line in got], ["1", "2"])
         ahead = world.run("segments", "take", "invoices", "--form", INVOICE, "--store", uri, env=shifted("+2592000"))
         same((ahead.code, len(ahead.out)), (0, 20))
-        if uri.startswith(("file:", "sqlite:")):  # whose clock is the host's
+        if uri.startswith(("file:", "sqlite:")):  # The clock of these stores is the host's.
             same(ahead.out[13:17], "0001")
             assert ahead.out[4:12] > first[0][4:12], (first, ahead.out)
-            same(ok(world, "take", "invoices", "--form", INVOICE, "--store", uri)[4:17], ahead.out[4:12] + "-0002")  # no day comes back
-        else:  # one host's wrong clock moves no day
+            # The store does not return to an earlier day.
+            same(ok(world, "take", "invoices", "--form", INVOICE, "--store", uri)[4:17], ahead.out[4:12] + "-0002")
+        else:  # The wrong clock of one host does not change the day.
             days = [datetime.datetime.strptime(text[4:12], "%Y%m%d") for text in (first[0], ahead.out)]
             assert days[1] - days[0] <= datetime.timedelta(days=1), (first, ahead.out)
         done = world.run("segments", "take", "invoices", "-n", "10000", "--form", INVOICE, "--store", uri)
@@ -150,7 +154,8 @@ def _(world):
         fails(world.run("segments", *words, "--store", uri), 2)
 
 
-@claim("midnight on three hosts whose clocks are 2 s apart: no number twice, none of yesterday's behind today's first")
+@claim("at midnight, three hosts with clocks 2 s apart issue no duplicates, and no number of yesterday after today's "
+       "first")
 def _(world):
     def day_at(at):
         return world.run("make", "--form", "{day:%Y%m%d}-{number}", "--zone", "Europe/Berlin", "number=1", "time=%d" % (at * 1000)).out[:8]
@@ -186,14 +191,14 @@ def _(world):
     same(sorted(text[13:17] for text in texts if text[4:12] == today), ["%04d" % (n + 1) for n in range(sum(text[4:12] == today for text in texts))])
 
 
-@claim("--watch says how many numbers a second are granted, and TERM ends it")
+@claim("--watch prints the numbers granted per second, and SIGTERM ends it")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     ok(world, "add", "orders", "--store", uri)
     process = world.start("segments", "--watch", "--json", "--store", uri, stdout=subprocess.PIPE, text=True)
     first = json.loads(process.stdout.readline())
     same("granted_s" in first["tags"][0], False)
-    ok(world, "import", "leaf_alloc", uri, "--ahead", "50000", "--yes", "--store", uri)  # raises it
+    ok(world, "import", "leaf_alloc", uri, "--ahead", "50000", "--yes", "--store", uri)  # This raises the counter.
     while True:
         row = json.loads(process.stdout.readline())["tags"][0]
         if row["granted_s"] > 0:
@@ -205,7 +210,7 @@ def _(world):
     same(process.wait(), 0)
 
 
-@claim("import takes over a tiny_id_info past every number, shows it first, and does it once")
+@claim("import shows a tiny_id_info first, takes it over above every issued number, and does so once")
 def _(world):
     source, target = database("tiny"), "sqlite:" + world.path("v.db")
     sql = served.mariadb().sql
@@ -234,7 +239,7 @@ def _(world):
     fails(world.run("segments", *words, "--tag", "nobody"), 1, "there is no tag to import")
 
 
-@claim("import wants each database of a delta, and begins above all of them")
+@claim("import requires every database of a delta, and starts above all of them")
 def _(world):
     sources, target = [database("odd"), database("even")], "sqlite:" + world.path("v.db")
     for place, (name, top) in enumerate((("odd", 1000), ("even", 90000))):
@@ -251,13 +256,14 @@ def _(world):
         done = world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes")
         assert done.code == 1 and "orders" in done.err, (column, done.err)
     same(look(world, target)["orders"]["max"], "90001")
-    served.mariadb().sql("INSERT INTO even.tiny_id_info (biz_type, max_id, step, delta) VALUES ('users', 7, 100, 1)")  # and orders stays unusable
+    # so that orders remains unusable
+    served.mariadb().sql("INSERT INTO even.tiny_id_info (biz_type, max_id, step, delta) VALUES ('users', 7, 100, 1)")
     done = world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes")
     assert done.code == 1 and "the row of tag 'orders' cannot be used" in done.err and "import it by --tag orders" in done.err, done.err
     same({tag: row["max"] for tag, row in look(world, target).items()}, {"orders": "90001", "users": "8"})
 
 
-@claim("import refuses a source that still rises, unless it begins far enough above")
+@claim("import rejects a source that is still in use, unless it starts far enough above")
 def _(world):
     source, target = database("moves"), "sqlite:" + world.path("v.db")
     served.mariadb().sql(TINYID % "moves.tiny_id_info")
@@ -275,7 +281,7 @@ def _(world):
         writer.communicate()
 
 
-@claim("import takes over a ticket server's table, above what it gave and somebody deleted")
+@claim("import takes over a ticket server's table above its deleted numbers")
 def _(world):
     source, target = database("tickets"), "sqlite:" + world.path("v.db")
     served.mariadb().sql("CREATE TABLE tickets.Tickets64 (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, stub CHAR(1) NOT NULL UNIQUE)")
@@ -287,7 +293,7 @@ def _(world):
     same(look(world, target)["orders"]["max"], "22")
 
 
-@claim("a tag that the collation takes for another: take, add and step name that other tag, and send nobody in a circle")
+@claim("if the collation equates a tag with another one, take, add and step name the other tag")
 def _(world):
     uri = database("folded")
     same(world.run("store", "init", "--segments", "--store", uri).code, 0)
@@ -297,7 +303,8 @@ def _(world):
         fails(world.run("segments", *words, "--store", uri), 1, "no tag 'Orders', but 'orders'", "use the tag 'orders'")
 
 
-@claim("a setting by which a server may lose acknowledged numbers is reported by each command that writes, and an engine is rejected")
+@claim("each command that writes reports a setting that can lose acknowledged numbers, and rejects an engine that is "
+       "not durable")
 def _(world):
     uri, db = database("lossy"), served.mariadb()
     db.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 2")
@@ -314,7 +321,7 @@ def _(world):
     same(world.run("segments", "import", "leaf_alloc", uri, "--store", "sqlite:" + world.path("v.db"), "--yes").code, 0)
 
 
-@claim("words that are none are refused with 2, and stores that cannot be had say why")
+@claim("invalid arguments are rejected with 2, and an unusable store is reported with the reason")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     for words in (["operand", "--store", uri], ["--store", ""], ["--store", "nowhere:/x"], ["--table", "x"], [], ["add", "--store", uri],

@@ -1,6 +1,5 @@
-"""shared.py -- servers and generators whose numbers are leased from a shared store: by flags, by a config with secrets
-of its own, and what is said where the store says no.
-"""
+"""shared.py -- servers and generators that lease worker ids from a shared store, by flags or by a config with secrets,
+and the messages if the store rejects them."""
 import contextlib
 import json
 import os
@@ -22,7 +21,7 @@ def workers(world, uri, ns):
 
 @contextlib.contextmanager
 def serving(world, *args, until="msg=ready"):
-    """A server that listens at a socket of the Redis protocol; ended with TERM."""
+    """Runs a server with a Redis protocol socket, and ends it with SIGTERM."""
     sock = world.path("resp.sock")
     server = world.start("serve", "--http", "off", "--resp", "unix:" + sock, *args, stderr=-1, text=True)
     server.said = ""
@@ -40,7 +39,7 @@ def serving(world, *args, until="msg=ready"):
 
 
 def seconds_of(line):
-    """Of the day, of a line of the log."""
+    """Returns the second of the day in a line of the log."""
     hours, minutes, seconds = line.split("T", 1)[1].split("Z", 1)[0].split(":")
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
@@ -62,7 +61,7 @@ def config(world, store, space):
 
 
 def holds(folder, secret):
-    """Files below the folder in which the secret stands."""
+    """Returns the files below the folder that contain the secret."""
     found = []
     for where, _, names in os.walk(folder):
         for name in names:
@@ -72,7 +71,7 @@ def holds(folder, secret):
     return found
 
 
-@claim("vesta serve --store with --lease and --identity leases, serves, and gives the number back")
+@claim("vesta serve --store with --lease and --identity leases a worker id, serves, and releases it")
 def _(world):
     for kind, uri in served.stores(world).items():
         init(world, uri, "flags")
@@ -85,14 +84,15 @@ def _(world):
         same((server.returncode, workers(world, uri, "flags")[0]["state"]), (0, "free"))
 
 
-@claim("a namespace that nobody made: the server says so, claims nothing, and goes on when somebody has")
+@claim("a server whose namespace is not in the store reports that, claims nothing, and continues when the namespace "
+       "is created")
 def _(world):
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--store", uri).code, 0)
         flags = ("--store", uri, "--namespace", "late", "--layout", "vesta-milli", "--path", world.path(uri[:2] + ".gen"), "--lease", "strict")
         with serving(world, *flags, until="waiting for a worker number") as server:
             assert "create it: vesta store init" in server.said, server.said
-            if uri == served.zk_uri():  # it waits for longer each time before it says so again
+            if uri == served.zk_uri():  # The server repeats the message at increasing intervals.
                 while server.said.count("waiting for a worker number") < 2:
                     server.said += server.stderr.readline()
                 first, second = (seconds_of(line) for line in server.said.splitlines() if "waiting for a worker" in line)
@@ -103,7 +103,7 @@ def _(world):
             same(len([line for line in redis(world, "GET", "late").splitlines() if line.isdigit()]), 1)
 
 
-@claim("a config's secrets reach the store, and stand in no file and no log")
+@claim("the secrets of a config reach the store, and appear in no file or log")
 def _(world):
     init(world, served.mysql_uri(), "orders")
     init(world, served.zk_uri(), "orders")
@@ -119,7 +119,7 @@ def _(world):
         assert secret not in server.said
 
 
-@claim("the rock leases from a shared store, known by a secret that is written nowhere")
+@claim("the rock leases from a shared store, and writes its secret nowhere")
 def _(world):
     build, root = os.path.dirname(VESTA), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
     core = os.path.join(build, "lua", "5.4", "vesta", "core.so")
@@ -146,7 +146,7 @@ def _(world):
         same(holds(world.folder, secret), [])
 
 
-@claim("a wrong secret is told by the server's own words, without the secret")
+@claim("a wrong secret is reported in the database's words, without the secret")
 def _(world):
     init(world, served.mysql_uri(), "wrong")
     init(world, served.zk_uri(), "wrong")
@@ -158,7 +158,7 @@ def _(world):
         assert part in server.said and "wr0ng" not in server.said, server.said
 
 
-@claim("tls = verify is not done without; off says that it is meant")
+@claim("tls = verify never falls back to plain text, and tls = off connects without TLS")
 def _(world):
     init(world, served.mysql_uri(), "orders")
     store = "uri = '%s', password = 's3cret', tls = " % served.mysql_uri("vesta")
@@ -173,11 +173,11 @@ def _(world):
 
 
 def own(world):
-    """An address that no other test has."""
+    """Returns flags for an address that no other test uses."""
     return "--http", "off", "--resp", "unix:" + world.path("own.sock")
 
 
-@claim("a secret of another kind of store is noted; one that is too long is refused without being shown")
+@claim("a secret for another kind of store is noted, and one that is too long is rejected without being printed")
 def _(world):
     shown = world.run("check", config(world, "uri = 'file:%s', password = 's3cret', auth = 'a:s3cret'" % world.folder, "worker = 1")).out
     assert "stores.s.auth is for zk: stores" in shown and "stores.s.password is for mysql: stores" in shown and "s3cret" not in shown, shown
@@ -186,7 +186,8 @@ def _(world):
     assert "xxx" not in done.err
 
 
-@claim("an autonomous lease needs history pacing, a local one a store on this machine, and no other lease exists")
+@claim("an autonomous lease requires history pacing, a local lease requires a store on this machine, and an unknown "
+       "lease is rejected")
 def _(world):
     zk = ("--store", served.zk_uri(), "--path", world.path("x.gen"))
     for command in (("serve", *own(world)), ("gen",)):
@@ -201,7 +202,7 @@ def _(world):
         fails(world.run("serve", "-c", path, flag, text), 2, "namespaces.NAME" + flag.replace("--", "."))
 
 
-@claim("a file whose URI had another password goes on with the new one, and neither is shown")
+@claim("a generator file whose URI had another password continues with the new one, and neither is printed")
 def _(world):
     at = ("--namespace", "other", "--path", world.path("p.gen"), "--wait-ms", "1")
     world.run("gen", "--store", "zk://me:s3cret@127.0.0.1:1/v", *at)

@@ -1,7 +1,10 @@
-/* slow_disk.c -- a disk that takes its time, for specs: LD_PRELOAD it, and name a file in SLOW_DISK.  While that file
- * has a number in it, each fsync and fdatasync takes so many milliseconds, those of the machine's own disk among them (at
- * most: it ends when the number does); while it has `EIO`, each is done and then fails.  SIGSTOP would hold the whole
- * process; a disk that hangs holds one thread.  With a folder in SLOW_DISK_BELOW the disk is what lies there and below. */
+/* slow_disk.c -- LD_PRELOAD library that simulates a slow or failing disk.
+ *
+ * SLOW_DISK names a control file. While it contains a number, each fsync and fdatasync takes at least that many
+ * milliseconds in total, and returns early if the number is removed. While it contains `EIO`, each call is done and
+ * then fails. If SLOW_DISK_BELOW is set, only files in that folder and below are affected.
+ *
+ * SIGSTOP cannot replace this: it stops the whole process, but a disk that hangs stops one thread. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +39,7 @@ static long now_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* The file beside the wish, with `.hangs` behind its name, says that a call waits. */
+/* Creates the control file's name plus `.hangs` to signal that a call waits. */
 static void mark(void) {
     char path[4096];
     snprintf(path, sizeof path, "%s.hangs", getenv("SLOW_DISK"));

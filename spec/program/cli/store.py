@@ -1,6 +1,5 @@
-"""store.py -- `vesta store init|show|advance` on a store of each kind: what it makes, keeps, says, and what a wrong call
-or a wrong right comes to.
-"""
+"""store.py -- `vesta store init|show|advance` on each kind of store: results, messages, and the effects of invalid
+arguments and missing rights."""
 import json
 import os
 import pty
@@ -24,7 +23,7 @@ def gen(world, uri, ns, name="x", *more):
     return world.run("gen", "--store", uri, "--namespace", ns, "--layout", "snowflake", "--path", world.path(name + ".gen"), *more)
 
 
-@claim("init makes store and namespace, says so and what rights are needed; again it leaves all as it is")
+@claim("init creates the store and the namespace, prints the required rights, and changes nothing the second time")
 def _(world):
     for kind, uri in served.stores(world).items():
         first = world.run("store", "init", "--store", uri)
@@ -43,7 +42,7 @@ def _(world):
         assert "floor_ms" not in after and abs(after["ahead_ms"]) < 60000, (kind, after)
 
 
-@claim("init with --json prints what show prints")
+@claim("init --json prints the same as show")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     done = world.run("store", "init", "--store", uri, "--namespace", "a", "--json")
@@ -51,7 +50,8 @@ def _(world):
     same(json.loads(done.out)["incarnation"], show(world, uri, "a")["incarnation"])
 
 
-@claim("init --segments makes the table of counters too, where it does not come with the first tag; again it leaves it as it is")
+@claim("init --segments also creates the table of counters, unless the first tag creates it, and changes nothing the "
+       "second time")
 def _(world):
     for uri in served.stores(world).values():
         for _ in range(2):
@@ -61,7 +61,8 @@ def _(world):
     fails(world.run("store", "show", "--store", uri, "--segments"), 2, "--segments is for init")
 
 
-@claim("init --again makes a namespace that was lost with a floor above all that was granted; again it leaves it as it is")
+@claim("init --again recreates a lost namespace with a floor above everything granted, and changes nothing the second "
+       "time")
 def _(world):
     for kind, uri in served.stores(world).items():
         for lease, margin_ms in (("strict", 20000), (None, 1210000)):
@@ -79,7 +80,7 @@ def _(world):
         same((early.code, early.out), (1, ""))
 
 
-@claim("init --again of a namespace that was made as new says so, and changes nothing")
+@claim("init --again leaves a namespace that was created as new unchanged, and reports that")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     words = ("store", "init", "--store", uri, "--namespace", "new", "--layout", "snowflake")
@@ -91,7 +92,7 @@ def _(world):
     same(show(world, uri, "new")["incarnation"], before["incarnation"])
 
 
-@claim("show without --namespace shows every namespace of the store, in order; one that cannot be read hides no other")
+@claim("show without --namespace shows all namespaces in order, even if one of them cannot be read")
 def _(world):
     for kind, uri in served.stores(world).items():
         if kind in ("file", "sqlite"):
@@ -127,7 +128,7 @@ def _(world):
         same(show(world, uri, "kept")["layout"], SNOWFLAKE)
 
 
-@claim("a namespace of a shared store is leased from only after init; then show counts who holds")
+@claim("processes can lease from a namespace of a shared store only after init, and show counts the holders")
 def _(world):
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--store", uri).code, 0)
@@ -144,7 +145,7 @@ def _(world):
 SMALL = "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z"
 
 
-@claim("static numbers are chosen by nobody, and may be given by hand; they stay as they are")
+@claim("static worker ids are never drawn, can be assigned by hand, and their range cannot be changed")
 def _(world):
     for kind, uri in served.stores(world).items():
         same(world.run("store", "init", "--store", uri, "--namespace", "static", "--layout", SMALL, "--static", "2-14").code, 0)
@@ -164,7 +165,7 @@ def _(world):
         same(json.loads(world.run("store", "advance", "--store", uri, "--namespace", "static", "--yes", "--json").out)["static"], [2, 14])
 
 
-@claim("advance wants to be meant: without a terminal it wants --yes, and says what it would do")
+@claim("advance without a terminal requires --yes, and prints what it would do")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     same(world.run("store", "init", "--store", uri, "--namespace", "orders").code, 0)
@@ -174,7 +175,7 @@ def _(world):
     same(show(world, uri, "orders")["incarnation"], before["incarnation"])
 
 
-@claim("at a terminal advance asks for the namespace's name, and another word does nothing")
+@claim("advance on a terminal asks for the namespace's name, and does nothing after another answer")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     same(world.run("store", "init", "--store", uri, "--namespace", "orders").code, 0)
@@ -192,7 +193,8 @@ def _(world):
         same(show(world, uri, "orders")["incarnation"] == before, code == 1)
 
 
-@claim("advance gives a new incarnation and a floor by the lease's margins, which never sinks, and holders claim above it")
+@claim("advance sets a new incarnation and a floor from the lease's margins, never lowers the floor, and holders then "
+       "claim above it")
 def _(world):
     for kind, uri in served.stores(world).items():
         same(world.run("store", "init", "--store", uri, "--namespace", "adv", "--layout", "snowflake").code, 0)
@@ -214,13 +216,13 @@ def _(world):
         assert done is None or done.code == 1, done.out
 
 
-@claim("advance names a lease that is too narrow for what the store's records were granted, and changes nothing")
+@claim("advance rejects a lease whose margin is below the times granted in the store, and changes nothing")
 def _(world):
     uri, place = served.mysql_uri(), ("--namespace", "narrow")
     same(world.run("store", "init", "--store", uri, *place, "--layout", "snowflake").code, 0)
     same(gen(world, uri, "narrow", "narrow").code, 0)
     before = show(world, uri, "narrow")
-    # a holder that was killed: what it was granted is above the floor of strict
+    # A killed holder: its granted times are above the floor of strict.
     holder = world.start("serve", "--store", uri, *place, "--layout", "snowflake", "--path", world.path("holder.gen"), "--http", "off",
                          "--resp", "unix:" + world.path("narrow.s"), stderr=subprocess.PIPE, text=True)
     while "msg=ready" not in holder.stderr.readline():
@@ -234,7 +236,7 @@ def _(world):
     same(world.run("store", "advance", "--store", uri, *place, "--yes").code, 0)
 
 
-@claim("a namespace is added with the rights of leasing, where the tables are there")
+@claim("if the tables exist, adding a namespace needs only the rights for leasing")
 def _(world):
     db = served.mariadb()
     db.sql("CREATE DATABASE added; GRANT SELECT, INSERT, UPDATE ON added.* TO vesta@'127.0.0.1'")
@@ -244,7 +246,7 @@ def _(world):
     same(world.run("store", "init", "--store", poor, "--namespace", "a").code, 0)
 
 
-@claim("a namespace that is gone is made again by advance, by the layout that it had, with a floor")
+@claim("advance recreates a lost namespace with its previous layout and a floor")
 def _(world):
     for uri in (served.mysql_uri(), "sqlite:" + world.path("v.db")):
         same(world.run("store", "init", "--store", uri).code, 0)
@@ -257,7 +259,7 @@ def _(world):
         fails(world.run("store", "advance", "--store", uri, "--namespace", "gone", "--yes", "--layout", "vesta-milli"), 2, "has the layout", "cannot change")
 
 
-@claim("who may not is told by the server's own words, without a password; nothing is half made")
+@claim("a missing right is reported in the database's words, without a password, and nothing is partly created")
 def _(world):
     db = served.mariadb()
     db.sql("CREATE DATABASE bare; GRANT SELECT, INSERT, UPDATE ON bare.* TO vesta@'127.0.0.1'")
@@ -281,21 +283,21 @@ def _(world):
     assert "wr0ng" not in other.err
 
 
-@claim("a password may stand in a file that the URI names")
+@claim("the URI can name a file with the password")
 def _(world):
     with open(world.path("secret"), "w") as file:
         file.write("own/er\n")
     same(world.run("store", "init", "--store", served.mysql_uri("owner", more="?secret_file=" + world.path("secret"))).code, 0)
 
 
-@claim("a store that does not answer ends it within seconds, with a sentence")
+@claim("an unreachable store ends the command within seconds, with a message")
 def _(world):
     for uri in ("mysql://a:b@127.0.0.1:1/v", "zk://a:b@127.0.0.1:1/v"):
         for word in ("show", "init"):
             fails(world.run("store", word, "--store", uri, timeout=30), 1, "127.0.0.1:1")
 
 
-@claim("wrong calls: each names what is wrong")
+@claim("invalid arguments are rejected, and the message names them")
 def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
     fails(world.run("store"), 2, "init, show, advance, lower or relayout")
@@ -325,7 +327,8 @@ def _(world):
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
 
 
-@claim("a name that makes a namespace another's layout is made only where its ids differ: by hand, and by its first user")
+@claim("a namespace whose name gives it another layout of a namespace is created only if their ids differ, by init "
+       "and by its first user")
 def _(world):
     for kind, uri in served.stores(world).items():
         init = lambda name, layout: world.run("store", "init", "--store", uri, "--namespace", name, "--layout", layout)  # noqa: E731, B023
@@ -344,19 +347,19 @@ def _(world):
             same(init("orders.2", "vesta-milli").code, 0)
         again = world.run("store", "relayout", "--store", uri, "--namespace", "orders", "--layout", "vesta-milli", "--json")
         same(json.loads(again.out)["created"], False)
-        same(init("shop.2", "vesta-second").code, 0)  # a name as any other, until there is one before it
+        same(init("shop.2", "vesta-second").code, 0)  # Without a predecessor, the name is an ordinary one.
         assert "shop.2 already has this layout" in init("shop", "vesta-second").err
         same(init("shop", "vesta-milli").code, 0)
 
 
-@claim("who names no store is told which one this machine's own leases are in")
+@claim("without --store, the message names the store of this machine's own leases")
 def _(world):
     same(world.run("gen").code, 0)
     fails(world.run("store", "advance"), 2, "processes without --store keep their leases in --store file:" + world.path("state"))
     same(world.run("store", "show", "--json").out[:40], world.run("store", "show", "--json", "--store", "file:" + world.path("state")).out[:40])
 
 
-@claim("init of a config makes its tables of counters with --segments, and says so without")
+@claim("init with a config creates the tables of counters with --segments, and prints that they are missing without it")
 def _(world):
     served.mariadb().sql("CREATE DATABASE ofconfig; GRANT ALL ON ofconfig.* TO vesta@'127.0.0.1'")
     uri = served.mysql_uri("vesta:s3cret", "ofconfig")
@@ -368,7 +371,7 @@ def _(world):
     same(world.run("segments", "-c", "c.lua").code, 0)
 
 
-@claim("init and show of a config are about all its stores: one that fails is reported, and the others are done all the same")
+@claim("init and show with a config process all its stores, and report those that fail")
 def _(world):
     with open(world.path("c.lua"), "w") as file:
         file.write("return { stores = { a = { uri = 'sqlite:/proc/none/a.db' }, b = { uri = 'sqlite:%s' }, s = { uri = 'sqlite:%s' } }, namespaces = {"
@@ -385,7 +388,7 @@ def _(world):
     fails(world.run("store", "advance", "-c", "c.lua", "--yes"), 2, "advance changes one namespace", "has a, b, c: add --namespace NAME")
 
 
-@claim("init of a namespace that is there names what it has and what was asked")
+@claim("init of an existing namespace prints its settings and the requested ones")
 def _(world):
     words = ("store", "init", "--store", "sqlite:" + world.path("v.db"), "--namespace", "there", "--layout")
     same(world.run(*words, "snowflake").code, 0)

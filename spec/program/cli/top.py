@@ -1,5 +1,5 @@
-"""top.py -- `vesta top` on real servers, in a terminal: what its views show, how it grows old and young again, how it
-ends; and before listeners that lie."""
+"""top.py -- `vesta top` on real servers, in a terminal: views, stale and restored data, the end, and hostile listeners.
+"""
 import contextlib
 import itertools
 import json
@@ -21,7 +21,7 @@ CONFIG = """return { stores = { db = { uri = "sqlite:%s" } }, segments = { { sto
 
 
 class Served:
-    """A server with an admin listener, that can be killed and started again."""
+    """A server with an admin listener that can be killed and restarted."""
 
     def __init__(self, w):
         self.world, self.http, self.admin = w, w.path("h"), w.path("a")
@@ -35,7 +35,7 @@ class Served:
         self.until("msg=ready")
 
     def until(self, text):
-        """Reads the log on to a line with that."""
+        """Reads the log up to a line that contains the text."""
         while text not in self.program.stderr.readline():
             assert self.program.poll() is None, text
 
@@ -60,7 +60,7 @@ class Served:
 
 
 class Liar(threading.Thread):
-    """A listener that answers each connection with bytes, of which the request may decide, and then keeps or closes it."""
+    """A listener that sends bytes to each connection, optionally depending on the request, then keeps or closes it."""
 
     def __init__(self, path, answer, keeps=False):
         super().__init__(daemon=True)
@@ -124,7 +124,7 @@ def _(w):
             same((words, w.run("top", *words, "--json", env=env).code), (words, 0))
 
 
-@claim("it fits 80x24 and what a terminal is resized to; q and Ctrl-C end it, and the terminal is as it was")
+@claim("top fits 80x24 and any resized terminal, and q and Ctrl-C end it and restore the terminal")
 def _(w):
     with Served(w):
         for how in ("q", signal.SIGINT, signal.SIGTERM):
@@ -146,10 +146,10 @@ def _(w):
             assert "\x1b[3" not in screen.until("q ends", frame=True)
 
 
-@claim("the terminal is as it was after each signal that ends top, and while it is stopped; it goes on as before")
+@claim("top restores the terminal on each signal that ends or stops it, and continues after SIGCONT")
 def _(w):
     with Served(w):
-        crash = (signal.SIGSEGV,) if SLOW == 1 else () # a sanitizer handles it itself
+        crash = (signal.SIGSEGV,) if SLOW == 1 else () # A sanitizer handles SIGSEGV itself.
         for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT, *crash, signal.SIGUSR1, signal.SIGALRM):
             with Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
                 screen.until("q ends", frame=True)
@@ -165,7 +165,8 @@ def _(w):
                 if number == signal.SIGTSTP:
                     assert screen.is_restored() and screen.said.rstrip().endswith("\x1b[K"), screen.said[-300:]
                 else:
-                    termios.tcsetattr(screen.theirs, termios.TCSANOW, screen.before)  # as a shell does
+                    # A shell restores the terminal's mode like this.
+                    termios.tcsetattr(screen.theirs, termios.TCSANOW, screen.before)
                 screen.said = ""
                 screen.program.send_signal(signal.SIGCONT)
                 screen.until("q ends", frame=True)
@@ -181,7 +182,7 @@ def _(w):
         pid = re.search(r"pid (\d+)", plain(first))[1]
         screen.type("3")
         screen.until("orders: 1 held", frame=True)
-        server.program.send_signal(signal.SIGSTOP)  # a question is under way when it dies
+        server.program.send_signal(signal.SIGSTOP)  # so that a request is under way when the server dies
         screen.until(r"STALE: .*\n +the server sends nothing", frame=True)
         server.kill()
         screen.until(r"STALE: .*\n.*: cannot", frame=True)
@@ -189,7 +190,7 @@ def _(w):
         assert len(re.findall(r"\x1b\[H", screen.until(r"(?s)(STALE.*){3}"))) < 20, "it draws without news"
         screen.type("1")
         old = plain(screen.until(r"STALE: the state of 20\S+Z, [1-9]\d* s old. Retrying each second", frame=True))
-        assert "pid " + pid in old and "orders" in old, old  # what was seen stays
+        assert "pid " + pid in old and "orders" in old, old  # The old data remains on the screen.
         assert "\x1b[31mSTALE" in screen.frame()
         server.start()
         screen.until(r"(?s)^(?!.*STALE).*pid (?!%s\b)\d+, up.*q ends" % pid, frame=True)
@@ -197,7 +198,7 @@ def _(w):
         same(screen.end(), 0)
 
 
-@claim("a listener that is none, a wrong token, silence, junk and huge things end with a sentence, or are waited out")
+@claim("top reports or waits out a missing listener, a wrong token, silence, invalid and huge replies")
 def _(w):
     fails(w.run("top"), 2, "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE")
     fails(w.run("top", "--admin", "unix:" + w.path("none")), 1, "none: cannot connect")
@@ -227,14 +228,14 @@ def _(w):
 
 
 def glass_of(screen):
-    """What the terminal shows: no line of it was too wide, no code unknown."""
+    """Returns the contents of the terminal, after checking that no line was too wide and no code unknown."""
     glass = Glass().feed(screen.said)
     same(glass.faults, [])
     return glass.lines()
 
 
 def turn(screen, keys, pattern):
-    """Types, and waits until the view says that.  Returns it."""
+    """Sends the keys, waits until the view matches the pattern, and returns it."""
     screen.type(keys)
     return plain(screen.until(r"(?s)%s.*(q ends|y: yes)" % pattern, frame=True))
 
@@ -274,7 +275,8 @@ def _(w):
         same(screen.end(), 0)
 
 
-@claim("--view shows one where there is no terminal, with every namespace and tag; --json has it as the server said it")
+@claim("without a terminal, --view prints one view with every namespace and tag, and --json prints the server's own "
+       "JSON")
 def _(w):
     with Served(w) as server:
         server.get("/v1/ids?ns=invoices&n=5")
@@ -290,7 +292,7 @@ def _(w):
 
 
 def together(w, asked):
-    """Runs them all at once; each is (what, words).  Gives what, exit code, what was said and what was complained of."""
+    """Runs all calls, each (name, arguments), at once. Returns name, exit code, stdout and stderr of each."""
     started = [(what, w.start("top", *words, stdout=-1, stderr=-1, text=True)) for what, words in asked]
     for what, program in started:
         out, err = program.communicate(timeout=60 * SLOW)
@@ -323,7 +325,7 @@ def _(w):
         has_workers.set()
         turn(screen, "", r"old: 0 held, 0 expired, 9 free")
         glass_of(screen)
-    # Only what is seen is asked for: at most one question a second of each kind, whatever came of it.
+    # top requests only what the view shows, at most once a second per route, whether or not a request succeeds.
     same(set(liar.asked), {b"/admin/events", b"/admin/status", b"/v1/segments", b"/admin/workers?ns=old"})
     fails(w.run("top", "--admin", "unix:" + w.path("old"), "--view", "segments", "--json"), 1, "older than this program")
 
@@ -352,7 +354,8 @@ def _(w):
     assert re.search(r"(?m)^zinc .* lease\norders .* 0:30 .* ready\n  not renewed +no majority$", done.out), done
 
 
-@claim("no text of a server controls the terminal: escapes, marks and broken UTF-8 in every name, and false answers")
+@claim("no text of a server can control the terminal: escapes, direction marks and broken UTF-8 in names, and wrong "
+       "types")
 def _(w):
     evil = rb'\u001b[2J' + "\x1b]0;x\x07\u009b2J\u202eabc\u200b".encode() + b"\xff\xc3" + rb"\ud800\n\t\u0000" + b"\xe2\x82"
     event = b'{"version":"E","pid":1,"unix_ms":9223372036854775806,"uptime_s":-9223372036854775807,"draining":true,"requests":{"E":7,"ok":3},' \
@@ -386,8 +389,7 @@ def _(w):
         assert wants[body][0] in out and code == wants[body][1], (wants[body], out, err)
 
 
-
-@claim("--json prints an answer of any length whole")
+@claim("--json prints an answer of any length completely")
 def _(w):
     event = b'{"pid":1,"namespaces":[%s]}' % b",".join(b'{"name":"space%d","ready":true}' % number for number in range(2000))
     Liar(w.path("long"), HEAD + b"data: " + event + b"\n\n", keeps=True)
@@ -396,13 +398,14 @@ def _(w):
 
 
 class Mangler(Liar):
-    """Streams events that are cut, or altered in some bytes, and ends with a whole one of another server."""
+    """Streams events that are truncated or altered, and ends with a valid event of another server."""
 
     def run(self):
         chance, left = random.Random(7), 400
         while True:
             taken = self.socket.accept()[0]
-            with contextlib.suppress(OSError):  # on a busy machine top asks anew meanwhile, and is given the rest
+            # On a busy machine, top reconnects in the meantime and receives the rest.
+            with contextlib.suppress(OSError):
                 taken.recv(65536)
                 taken.sendall(HEAD)
                 while left:
@@ -422,7 +425,7 @@ class Mangler(Liar):
         return event
 
 
-@claim("events that are cut or altered anywhere end no view: the next whole one is shown")
+@claim("a truncated or altered event ends no view, and the next valid one is shown")
 def _(w):
     event = b'{"version":"1","pid":1,"unix_ms":1795432359195,"uptime_s":9,"connections":1,"waiting":0,"draining":false,' \
             b'"requests":{"ok":3,"unknown_name":7},"other_namespaces":{"count":2,"unready":1,"ids":3,"refused":4},"policies":{"generation":1,' \

@@ -1,4 +1,4 @@
-"""words.py -- the dispatcher and the options: help, suggestions, exit codes; the same for every command."""
+"""words.py -- the dispatcher and the options that all commands share: help, suggestions, exit codes."""
 import os
 import re
 import time
@@ -12,7 +12,7 @@ def listed(w):
     return [line.split()[0] for line in w.run().lines() if line.startswith("  ")]
 
 
-@claim("vesta alone lists every command, and so do --help, -h and help")
+@claim("vesta without arguments lists every command, like --help, -h and help")
 def _(w):
     first = w.run()
     same(first.code, 0)
@@ -21,13 +21,14 @@ def _(w):
         same(w.run(form).out, first.out)
 
 
-@claim("an error about an operand names the first one that the command does not take")
+@claim("an error about an operand names the first unexpected one")
 def _(w):
     for words in (["client"], ["client", "list"], ["workers"], ["segments"], ["store"], ["doctor"], ["top"], ["gen"]):
         fails(w.run(*words, "first", "second"), 2, '"first"', "Try: vesta help " + words[0])
 
 
-@claim("help of a command: purpose, usage, two examples, every option; three ways to ask for it")
+@claim("a command's help contains its purpose, usage, two examples and every option, and can be requested in three "
+       "ways")
 def _(w):
     for command in listed(w):
         help_ = w.run("help", command)
@@ -39,7 +40,7 @@ def _(w):
 
 
 def helps(w):
-    """The help of every command, and of every word behind one that has its own."""
+    """Yields each command, and each subcommand with its own help."""
     for command in listed(w):
         yield [command]
         usage = w.run("help", command).out.split("\n\n")[1]
@@ -49,7 +50,7 @@ def helps(w):
             yield [command, word]
 
 
-@claim("no line of any help is longer than 80 columns")
+@claim("no line of help is longer than 80 columns")
 def _(w):
     seen = [["overview"]] + list(helps(w))
     assert ["workers", "import"] in seen and ["segments", "take"] in seen and ["policy", "run"] in seen, seen
@@ -60,11 +61,12 @@ def _(w):
             assert len(line) <= 80 and not line.endswith(" "), (words, len(line), line)
 
 
-@claim("every word of a help that begins with -- is an option that the command knows")
+@claim("every option in a command's help is an option that the command accepts")
 def _(w):
     for command in listed(w):
         for option in set(re.findall(r"^  (?:-\w, )?--([a-z-]+)", w.run("help", command).out, re.M)) - {"help"}:
-            wrong = w.run(command, "--" + option, "--zzzzzz")  # the second ends it, whatever the command does
+            # The second, unknown option ends the command before it does anything.
+            wrong = w.run(command, "--" + option, "--zzzzzz")
             same(wrong.code, 2)
             assert 'unknown option "--%s"' % option not in wrong.err, wrong.err
 
@@ -75,7 +77,7 @@ with open(os.path.join(SOURCE, "csrc/include/vesta.h"), encoding="utf-8") as hea
 VERSION = re.escape("vesta " + NUMBER) + r"( \(commit ([0-9a-f]{12})(, changed)?\))?\n"
 
 
-@claim("the version is the header's, and the commit is that of the clone or of the archive; a source with neither has none")
+@claim("the version is the header's, and the commit is the clone's or the archive's, or empty")
 def _(w):
     printed = re.fullmatch(VERSION, w.run("--version").out)
     if os.path.exists(os.path.join(SOURCE, ".git")):
@@ -93,7 +95,7 @@ def _(w):
     same(w.shell(write).out, clone.replace('"\n', ', changed"\n'))
 
 
-@claim("an unknown command is 2, with what was probably meant")
+@claim("an unknown command ends with 2 and a suggestion")
 def _(w):
     fails(w.run("exlpain"), 2, 'no command "exlpain"', "did you mean explain?", "vesta help")
     fails(w.run("zzz"), 2, 'no command "zzz"', "Try: vesta help")
@@ -105,7 +107,7 @@ def _(w):
     fails(w.run("help", "layout", "make"), 2, '"make"')
 
 
-@claim("where a name is rejected and a near one exists, the message has it")
+@claim("wherever a name is rejected, the message suggests a similar valid one")
 def _(w):
     with open(w.path("c.lua"), "w") as file:
         file.write("return { stores = { s = { uri = 'sqlite:%s' } }, namespaces = { orders = { } }, segments = { { store = 's', tags = 'invoices' } } }" % w.path("s.db"))
@@ -133,7 +135,7 @@ def _(w):
         fails(w.run("check", "wrong.lua"), 1, "did you mean %s?" % near)
 
 
-@claim("help may name the word behind a command: import has options of its own")
+@claim("help accepts a subcommand: import has its own options")
 def _(w):
     assert "--dry-run" in w.run("help", "workers", "import").out
     assert "--dry-run" not in w.run("help", "workers").out
@@ -144,16 +146,17 @@ def _(w):
 
 CONFIG = """return { http = { listen = "unix:%s/http.sock" }, resp = { listen = "off" }, admin = { listen = "unix:%s/admin.sock" },
   stores = { c = { uri = "sqlite:%s/c.db" } }, segments = { { store = "c", tags = "orders" } }, namespaces = { shop = { worker = 7 } } }"""
-ELSEWHERE = r"redis-cli|journalctl|psql|vesta fill|curl|man -l|^vesta health$|policy test"  # needs another program or this project's folder
+# These examples need another program or this project's folder.
+ELSEWHERE = r"redis-cli|journalctl|psql|vesta fill|curl|man -l|^vesta health$|policy test"
 
 
 def examples(w, command):
-    """What the help of a command shows behind a prompt, one command each."""
+    """Returns the commands that the help of a command shows after a prompt."""
     shown = w.run("help", command).out.split("\nOptions:\n")[0].replace(" \\\n    ", " ")
     return re.findall(r"(?m)^  \$ (.*)$", shown)
 
 
-@claim("the examples of every help run: in a folder that stands for this machine's, or with --effective if they need another machine")
+@claim("the examples of every help run, in a temporary folder or with --effective if they need another machine")
 def _(w):
     run, ran = "%s/run" % w.folder, set()
     w.shell("mkdir -p run etc lib .local/share/bash-completion/completions")
@@ -177,13 +180,14 @@ def _(w):
             if re.search(r"zk:|mysql:|tls:|vesta serve|--watch", words):
                 words = words.rstrip(" &") + " --effective"
             done = w.shell("PATH=$PWD:$PATH; " + words)
-            is_found = command == "audit" and "printf" in line  # its example has a duplicate
+            is_found = command == "audit" and "printf" in line  # The example contains a duplicate.
             assert done.code == (1 if is_found or command == "doctor" and done.code == 1 else 0), (command, words, done.code, done.out, done.err)
             ran.add(command)
     same(sorted(set(listed(w)) - ran), ["fill"])
 
 
-@claim("a program without its stores' modules names the package or the build that brings them, and lists no store that it lacks")
+@claim("without the modules of the stores, messages name the package or build that provides them, and list only "
+       "available stores")
 def _(w):
     alone = os.path.join(w.folder, "alone")
     w.shell("mkdir alone && cp $vesta alone/vesta")
@@ -191,10 +195,11 @@ def _(w):
     assert reached.code == 2 and ("(none is installed)" in reached.err or "(--store mysql: or zk:)" in reached.err), reached.err
     for uri in ("mysql://u@127.0.0.1:1/d", "zk://127.0.0.1:1/x"):
         done = w.shell(alone + "/vesta workers --store " + uri)
-        assert "apt-get install" in done.err or "127.0.0.1:1" in done.err, done.err  # it has them if vesta is installed here
+        # The modules are found if vesta is installed here.
+        assert "apt-get install" in done.err or "127.0.0.1:1" in done.err, done.err
 
 
-@claim("an unknown option is 2, with what was probably meant")
+@claim("an unknown option ends with 2 and a suggestion")
 def _(w):
     fails(w.run("explain", "--layuot", "snowflake"), 2, 'unknown option "--layuot"', "did you mean --layout?", "vesta help explain")
     fails(w.run("explain", "--zzzzzz"), 2, 'unknown option "--zzzzzz"', "vesta help explain")
@@ -207,7 +212,7 @@ def _(w):
     fails(w.run("explain", "--format", "octal", "1"), 2, '"octal"', "any|dec|hex|base32|base62")
 
 
-@claim("options and operands stand in any order, --name=value too, and -- ends the options")
+@claim("options and operands can be in any order, --name=value works, and -- ends the options")
 def _(w):
     want = w.run("explain", "--json", "--layout", "snowflake", "1").out
     for args in (["1", "--json", "--layout=snowflake"], ["--layout=snowflake", "1", "--json"],
@@ -216,14 +221,14 @@ def _(w):
     fails(w.run("explain", "--", "--json"), 2, '"--json" is not an id')
 
 
-@claim("a reader who has seen enough is no failure")
+@claim("a reader that closes the pipe early is not a failure")
 def _(w):
     for command in ("layout", "help explain", "guess 5"):
         result = w.shell('"$vesta" %s | head -c 1 >/dev/null; exit ${PIPESTATUS[0]}' % command)
         same((result.code, result.err), (0, ""))
 
 
-@claim("a full disk is 1, with a message; so is a closed stdout")
+@claim("a full disk and a closed stdout end with 1 and a message")
 def _(w):
     for command in ("layout", "--version", "explain 1", "make time=1 seq=1 machine=1"):
         full = w.shell('"$vesta" %s >/dev/full' % command)

@@ -1,6 +1,5 @@
-"""workers.py -- `vesta workers`: what it says of numbers that are held, expired, free and never used, on a store of each
-kind, and of records that somebody wrote by hand.
-"""
+"""workers.py -- `vesta workers` on each kind of store: worker ids that are held, expired, free and unused, and edited
+records."""
 import json
 import os
 import re
@@ -30,7 +29,7 @@ def gen(world, uri, ns, worker, *more):
 
 
 def serve(world, uri, ns, *more):
-    """A server with a lease, ready; end it with TERM and it gives the number back."""
+    """Starts a server and waits for its lease. SIGTERM ends it and releases the worker id."""
     sock = world.path(ns + ".sock")
     server = world.start("serve", "--store", uri, "--namespace", ns, "--path", world.path(ns + ".gen"), "--http", "off", "--resp", "unix:" + sock,
                          *LAYOUT, *more, stderr=-1, text=True)
@@ -48,7 +47,7 @@ def end(server):
     same(server.wait(), 0)
 
 
-@claim("without --namespace the first one of a config is shown, and the others are named")
+@claim("without --namespace the first namespace of a config is shown, and the others are named")
 def _(world):
     with open(world.path("two.lua"), "w") as file:
         file.write('return { stores = { s = { uri = "sqlite:%s" } }, namespaces = { a = { store = "s" }, b = { store = "s" } } }' % world.path("two.db"))
@@ -61,7 +60,7 @@ def _(world):
         same(world.run("workers", "-c", "two.lua", *words).err, "")
 
 
-@claim("held, given back, never used: counted and told, with holder, identity, time left, clocks and the mark")
+@claim("held, released and unused worker ids are counted, and listed with holder, identity, time left, clocks and mark")
 def _(world):
     for kind, uri in served.stores(world).items():
         prepare(world, uri, "look")
@@ -89,7 +88,8 @@ def _(world):
             os.remove(world.path(name))
 
 
-@claim("an idle holder on SQLite or in a folder is held until its window ends: it renews once a minute, and its lease has 15 s")
+@claim("an idle holder on SQLite or in a folder is shown as held until its window ends, although it renews a 15 s "
+       "lease once a minute")
 def _(world):
     for uri in ("sqlite:" + world.path("idle.db"), "file:" + world.path("idle")):
         prepare(world, uri, "idle")
@@ -97,7 +97,7 @@ def _(world):
         try:
             row = look(world, uri, "idle")["workers"][0]
             same((row["state"], row["lease_ms"]), ("held", 15000))
-            for later_s, state in ((45, "held"), (600, "expired")):  # as if it had last written so long ago
+            for later_s, state in ((45, "held"), (600, "expired")):  # as if the last write were that long ago
                 done = world.run("workers", "--store", uri, "--namespace", "idle", "--json", env=shifted("%+d" % later_s))
                 late = json.loads(done.out)["workers"][0]
                 same((late["state"], "left_ms" in late), (state, state == "held"))
@@ -107,7 +107,7 @@ def _(world):
         os.remove(world.path("idle.gen"))
 
 
-@claim("a holder that is killed expires when its lease is over")
+@claim("a killed holder's worker id expires when its lease ends")
 def _(world):
     uri = served.mysql_uri()
     prepare(world, uri, "killed")
@@ -118,7 +118,7 @@ def _(world):
     same((got["held"], got["expired"], got["workers"][0]["state"], "left_ms" in got["workers"][0]), (0, 1, "expired", False))
 
 
-@claim("a lease of strict has 15 s, one of balanced 12 minutes, one of autonomous a day")
+@claim("the lease is 15 s for strict, 12 minutes for balanced, and a day for autonomous")
 def _(world):
     uri = served.mysql_uri()
     prepare(world, uri, "leases")
@@ -128,7 +128,8 @@ def _(world):
     same([w["lease_ms"] for w in look(world, uri, "leases")["workers"]], [15000, 720000, 86400000])
 
 
-@claim("--watch prints whole tables until interrupted, tells of a store that is away, and goes on when it is back")
+@claim("--watch prints whole tables until it is interrupted, reports an unreachable store, and continues when the "
+       "store is back")
 def _(world):
     db, uri = served.mariadb(), served.mysql_uri()
     prepare(world, uri, "watched")
@@ -150,7 +151,7 @@ def _(world):
     assert rest == "" or rest.endswith("}\n"), rest
 
 
-@claim("without a terminal --watch sends no codes of terminals")
+@claim("--watch without a terminal prints no terminal codes")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     prepare(world, uri, "a")
@@ -161,7 +162,7 @@ def _(world):
     assert all(line.isascii() and line[:-1].isprintable() for line in lines), lines
 
 
-@claim("records of another layout, beyond the field, and with codes for terminals in them are told as what they are")
+@claim("records of another layout, outside the field, or with terminal codes are shown as such")
 def _(world):
     db, uri = served.mariadb(), served.mysql_uri()
     prepare(world, uri, "odd")
@@ -190,7 +191,7 @@ def _(world):
     fails(world.run("workers", "--store", uri, "--namespace", "odd"), 1, "truncated")
 
 
-@claim("wrong calls, a namespace or a store that is not there")
+@claim("invalid arguments and a missing namespace or store are reported")
 def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
     fails(world.run("workers"), 1, "no process has leased a worker id of namespace default", "name the store by --store")

@@ -1,9 +1,9 @@
-"""clients.py VESTA CLIENT FOLDER -- a stock Redis client makes its tour of a running `vesta serve`.
+"""clients.py VESTA CLIENT FOLDER -- runs a stock Redis client against `vesta serve`.
 
-Every client is a program in its own language (tour.*) that prints what it got, a line a step, and this one looks whether
-the digits are exact: the server counts up by one tick an id and has worker 5 in the lowest bits, so an id that went
-through a double, was lost or came twice breaks the row.  A client that cannot be had is skipped, with the reason.
-FOLDER takes what is built or installed for the clients.
+Each client is a program in its own language (tour.*) that prints its results, one line per step. This file checks that
+every digit is exact: the server advances one tick per id and has worker 5 in the lowest bits, so an id that was rounded
+to a double, lost or duplicated breaks the sequence. An unavailable client is skipped with the reason. FOLDER receives
+what is built or installed for the clients.
 """
 import os
 import re
@@ -18,7 +18,7 @@ from serving import Server, claim, environment, free_port, main, same, SLOW
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLIENT, FOLDER = sys.argv[2], os.path.abspath(sys.argv[3])
 PASSWORD = "open \"sesame\" ' \u00e9"
-SKIPPED = 77  # what ctest takes for a skipped test
+SKIPPED = 77  # ctest treats this exit code as skipped.
 
 
 def skip(reason):
@@ -26,7 +26,7 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
-# ------------------------------------------------------------------ how each client is run: (port, password or None)
+# ------------------------------------------------------------------ how to run each client with a port and a password
 
 def python_with_redis():
     for python in (sys.executable, "/usr/bin/python3"):
@@ -78,7 +78,7 @@ def lua_resty_redis(world, port, password):
 
 
 def install_node_modules():
-    """Once for all node clients, from the lock file."""
+    """Installs the modules of all node clients once, from the lock file."""
     why = node_modules.install(HERE, FOLDER)
     if why:
         skip(why)
@@ -95,10 +95,10 @@ def node(package, needs=18):
 
 
 def beside_modules(name):
-    """A script where it finds node_modules."""
+    """Copies a script next to node_modules, and returns its path."""
     path = os.path.join(FOLDER, name)
     shutil.copy(os.path.join(HERE, name), "%s.%d" % (path, os.getpid()))
-    os.replace("%s.%d" % (path, os.getpid()), path)  # another client may be about to read it
+    os.replace("%s.%d" % (path, os.getpid()), path)  # Another client may be about to read the script.
     return path
 
 
@@ -145,7 +145,8 @@ def check_tour(said, context, without=()):
 
 
 def named(world):
-    """A server that knows a client of the name `tour`, and its secret; who says nothing may nothing."""
+    """Starts a server with a client named `tour`, and returns it with the secret. Without credentials nothing is
+    allowed."""
     with open(world.path("clients"), "w") as file:
         file.write("default names=* calls=read\n")
     done = world.run("client", "add", "tour", "--names", "*", "--calls", "give", "--file", world.path("clients"))
@@ -156,7 +157,7 @@ def named(world):
 SAYS_A_NAME = {"redis-py", "ioredis", "ioredis-5", "node-redis", "node-redis-resp2", "node-redis-5", "node-redis-5-resp3"}
 
 if CLIENT in TOURS:
-    @claim("the same as a client with a name and its secret; with the secret alone, which says whose it is; and with neither")
+    @claim("the tour works with a name and a secret and with the secret alone, and is rejected without credentials")
     def _(world):
         server, secret = named(world)
         with server:
@@ -166,7 +167,7 @@ if CLIENT in TOURS:
             assert "NOPERM" in context or "no permissions" in context and "done" not in said, context
 
     if CLIENT.startswith("ioredis"):
-        @claim("the same over TLS, with a name and its secret; and not by a certificate that it does not trust")
+        @claim("the tour works over TLS with a name and a secret, and is rejected with an untrusted certificate")
         def _(world):
             server, secret = named(world)
             pem, flags = certificate(world)
@@ -177,17 +178,17 @@ if CLIENT in TOURS:
                 said, context = take_tour(world, server.resp, secret, {"TOUR_USER": "tour", "TOUR_CA": os.devnull})
                 assert "self-signed certificate" in context and "done" not in said, context
 
-    @claim("connects, has an id, a batch, a pipeline, a transaction and an error, exact to the digit")
+    @claim("the client gets an id, a batch, a pipeline, a transaction and an error, exact to the digit")
     def _(world):
         with Server(world) as server:
             check_tour(*take_tour(world, server.resp, None))
 
-    @claim("the same with a password")
+    @claim("the tour works with a password")
     def _(world):
         with with_password(world) as server:
             check_tour(*take_tour(world, server.resp, PASSWORD))
 
-    @claim("is told that its password is wrong, and that one is needed")
+    @claim("a wrong password and a missing password are rejected")
     def _(world):
         with with_password(world) as server:
             said, context = take_tour(world, server.resp, "guess")
@@ -197,7 +198,7 @@ if CLIENT in TOURS:
             same(server.redis("AUTH", PASSWORD), b"+OK\r\n")
 
 
-# ------------------------------------------------------------------ Redis' own two programs
+# ------------------------------------------------------------------ redis-cli and redis-benchmark
 
 def redis_cli(world, server, script, flags="", password=None):
     env = {"REDISCLI_AUTH": password} if password else {}
@@ -222,7 +223,7 @@ def check_cli(done):
 
 
 if CLIENT == "node-redis-5-resp3":
-    @claim("with a cache of its own, which would give the same id again, it is told why it cannot connect")
+    @claim("a client with a cache, which could return an id twice, is rejected with the reason")
     def _(world):
         install_node_modules()
         with Server(world) as server:
@@ -235,7 +236,7 @@ if CLIENT == "redis-cli":
     if not shutil.which("redis-cli"):
         skip("apt-get install redis-tools")
 
-    @claim("makes the tour in RESP2 and in RESP3, with a password too")
+    @claim("the tour works in RESP2 and RESP3, also with a password")
     def _(world):
         with Server(world) as server:
             for flags in ("", "-2", "-3"):
@@ -246,7 +247,7 @@ if CLIENT == "redis-cli":
             done = redis_cli(world, server, " GET default", password="guess")
             assert "WRONGPASS" in done.err and "NOAUTH" in done.out, (done.out, done.err)
 
-    @claim("asks for what it shows to a person: INFO, COMMAND DOCS, VESTA.EXPLAIN as a map, latency")
+    @claim("the commands for people work: INFO, COMMAND DOCS, VESTA.EXPLAIN as a map, latency")
     def _(world):
         with Server(world) as server:
             out = redis_cli(world, server, commands("INFO", "VESTA.EXPLAIN 4398046511109", "COMMAND DOCS GET", "CLIENT LIST"), "-3").out
@@ -263,7 +264,7 @@ if CLIENT == "redis-benchmark":
     if not shutil.which("redis-benchmark"):
         skip("apt-get install redis-tools")
 
-    @claim("measures GET, MGET and a command of vesta's own, pipelined or not, and every request is answered")
+    @claim("redis-benchmark runs GET, MGET and a command of vesta, pipelined or not, and every request is answered")
     def _(world):
         with Server(world) as server:
             for flags, ids in (("GET default", 1), ("-P 16 GET default", 1), ("-P 50 -c 100 MGET default default default", 3),

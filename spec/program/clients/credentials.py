@@ -1,5 +1,5 @@
-"""credentials.py VESTA -- how programs that people have at hand say a name and a secret: redis-cli and redis-py by flags and URL,
-curl by Basic and Bearer, Prometheus by a bearer token.  What they ask with it is in the other specs."""
+"""credentials.py VESTA -- how common programs pass a name and a secret: redis-cli and redis-py by flags and URL, curl
+by Basic and Bearer, Prometheus by a bearer token. Other specs test what clients may request."""
 import hashlib
 import json
 import os
@@ -14,7 +14,7 @@ from over_tls import certificate
 from servers import until
 from serving import SLOW, Server, claim, free_port, give_back, main, same
 
-ODD = "p@ss word:/?#[%]+&"  # all that a URL has a meaning for
+ODD = "p@ss word:/?#[%]+&"  # Characters with a meaning in URLs.
 
 
 def added(world, name, *words):
@@ -22,7 +22,8 @@ def added(world, name, *words):
 
 
 def named(world, *flags, **more):
-    """`orders` has a token of ours, `web` one with odd letters; without credentials nothing is allowed that is asked here."""
+    """Starts a server where `orders` has a generated token, `web` has a secret with odd characters, and these requests
+    need credentials."""
     with open(world.path("clients"), "w") as file:
         file.write("default names=nothing calls=make\nweb names=* calls=give secret=random:2026-01-01T00:00:00Z:%s\n"
                    % hashlib.sha256(ODD.encode()).hexdigest())
@@ -38,7 +39,7 @@ def url(server, name, secret):
     return "redis://%s:%s@127.0.0.1:%d" % (name, urllib.parse.quote(secret, safe=""), server.resp)
 
 
-@claim("redis-cli by --user and --pass, by -a alone and by -u; redis-py by the same URL")
+@claim("redis-cli authenticates by --user and --pass, by -a alone and by -u, and redis-py by the same URL")
 def _(world):
     secret, server = named(world)
     with server:
@@ -52,7 +53,7 @@ def _(world):
         assert "WRONGPASS" in ran("sh", "-c", 'exec "$@" 2>&1', "x", *cli, "--user", "web", "--pass", secret, "PING")
 
 
-@claim("curl by -u, by --oauth2-bearer and by a header; by -u without a name")
+@claim("curl authenticates by -u, by --oauth2-bearer and by a header, and by -u without a name")
 def _(world):
     secret, server = named(world)
     with server:
@@ -81,7 +82,8 @@ def asked(port, path):
         return json.load(reply)["data"]
 
 
-@claim("Prometheus scrapes with a bearer token, over TLS too, or by Basic what HTTP and the admin's address show, and is refused without")
+@claim("Prometheus scrapes HTTP and the admin's address with a bearer token, also over TLS, or with Basic, and is "
+       "rejected without")
 def _(world):
     if not shutil.which("prometheus"):
         return print("    skipped, no prometheus here: apt-get install prometheus")

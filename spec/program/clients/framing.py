@@ -1,8 +1,8 @@
-"""framing.py VESTA -- streams of requests, right and wrong, to vesta and to redis-server: both must find the same requests
-in them, answer them alike where both know the command, and break off at the same place.
+"""framing.py VESTA -- sends valid and invalid streams of requests to vesta and redis-server. Both must find the same
+requests, answer those that both know alike, and close at the same place.
 
-Where vesta is stricter on purpose, `why_stricter` says so, and then everything before that place must agree all the same.
-The streams come from a fixed seed, so that a run is the same every time; what differs is printed as Python bytes.
+Where vesta is intentionally stricter, `why_stricter` returns the reason, and everything before that place must agree.
+The streams come from a fixed seed, so each run is the same. Differences are printed as Python bytes.
 """
 import random
 import re
@@ -16,7 +16,7 @@ from serving import claim, command, main, same, SLOW, until_closed
 
 CASES = 24000 // SLOW
 SKIPPED = 77
-PINGS = b"\r\n" + command("PING", "last") * 2  # unanswered where the connection was ended before
+PINGS = b"\r\n" + command("PING", "last") * 2  # These remain unanswered if the connection was closed before them.
 
 if not shutil.which("redis-server"):
     print("skipped: apt-get install redis-server")
@@ -64,7 +64,8 @@ class Pair:
             try:
                 if split is not None:
                     sock.sendall(stream[:split])
-                    with self.connect(path) as other:  # answered twice: the first part was read before the second comes
+                    # Two answers show that the first part was read before the second is sent.
+                    with self.connect(path) as other:
                         for _ in range(2):
                             other.sendall(b"PING\r\n")
                             same(other.recv(100), b"+PONG\r\n")
@@ -72,11 +73,11 @@ class Pair:
                 sock.sendall(stream)
                 sock.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # it broke off before it had read all
+                pass  # The server closed before it had read everything.
             return until_closed(sock)
 
 
-# ------------------------------------------------------------------ what was answered, without what may differ
+# ------------------------------------------------------------------ replies, without the parts that may differ
 
 def read_reply(data, at):
     end = data.index(b"\r\n", at)
@@ -104,7 +105,7 @@ def read_reply(data, at):
 
 
 def parsed(data):
-    """The replies; a well-formed stream of them, or this fails."""
+    """Returns the replies, and fails if the stream is malformed."""
     replies, at = [], 0
     while at < len(data):
         reply, at = read_reply(data, at)
@@ -113,7 +114,7 @@ def parsed(data):
 
 
 def kind_of_error(text):
-    """The texts are each one's own; what a client acts on is the word in front."""
+    """Returns the first word of the error, which clients act on. The rest of the text may differ."""
     text = text.replace("ERR Protocol version is not an integer or out of range", "NOPROTO")
     return re.match("(protocol )?error -?[A-Z]+", text)[0]
 
@@ -126,10 +127,10 @@ def alike(one, other):
     return type(one) is type(other) and one == other
 
 
-# ------------------------------------------------------------------ differences that are meant
+# ------------------------------------------------------------------ intended differences
 
 STRICTER = (
-    # what vesta says, what the stream must have for that, and why
+    # (vesta's message, pattern in the stream, reason)
     ("does not end where its length says", rb"", "Redis skips two bytes behind a bulk string without looking at them"),
     ("invalid multibulk length", rb"\*-", "Redis takes a negative count for an empty request"),
     ("invalid multibulk length", rb"\*\d{4,}", "Redis takes a million arguments and more, vesta 1024"),
@@ -141,7 +142,7 @@ STRICTER = (
 
 
 def why_stricter(stream, ours, theirs):
-    """The reason, or None.  Ours breaks off where theirs goes on."""
+    """Returns the reason why vesta closes where Redis continues, or None."""
     if not ours or not isinstance(ours[-1], str) or "protocol error" not in ours[-1]:
         return None
     if not all(map(alike, ours[:-1], theirs)) or len(theirs) < len(ours) - 1:
@@ -153,7 +154,7 @@ def why_stricter(stream, ours, theirs):
 
 
 def why_more(stream, ours, theirs):
-    """The reason, or None.  Theirs stops answering where ours goes on."""
+    """Returns the reason why Redis stops answering where vesta continues, or None."""
     if b"\0" in stream and len(theirs) < len(ours) and all(map(alike, theirs, ours)):
         return "Redis looks for the end of a line typed by hand with strchr, which stops at a NUL"
     return None
@@ -199,7 +200,7 @@ def end_words(dice):
 
 
 def typed(dice, words):
-    """As a line, quoted where that is needed, in one of the two ways."""
+    """Formats the words as an inline command, quoted if necessary in either of the two ways."""
     line = []
     for text in words:
         if text and re.fullmatch(rb"[!#-&(-\[\]-~]+", text):
@@ -218,8 +219,9 @@ def one_request(dice, words):
 
 
 def valid(dice):
-    """Requests, among them such as change the connection, or transactions: not both, since a transaction may have HELLO and
-    AUTH for Redis only, and what stands behind CLIENT is looked at when it runs, not when it is queued."""
+    """Returns valid requests, with either changes of the connection or transactions, but not both: in a transaction
+    only Redis accepts HELLO and AUTH, and it checks the arguments of CLIENT when the command runs, not when it is
+    queued."""
     parts, has_transactions = [], dice.randrange(2)
     for _ in range(dice.randrange(1, 6)):
         kind = dice.randrange(12)
@@ -264,7 +266,7 @@ def report(count, reasons):
 
 # ------------------------------------------------------------------ the claims
 
-@claim("right streams are answered as Redis answers them")
+@claim("valid streams are answered as Redis answers them")
 def _(world):
     dice, reasons = random.Random(20260101), {}
     with Pair(world) as pair:
@@ -275,7 +277,7 @@ def _(world):
     assert all("NUL" in why or "bulk length" in why for why in reasons), reasons
 
 
-@claim("wrong streams are broken off where Redis breaks them off, or earlier for a reason")
+@claim("invalid streams are closed where Redis closes them, or earlier for a known reason")
 def _(world):
     dice, reasons, broken = random.Random(20260102), {}, 0
     with Pair(world) as pair:
@@ -285,11 +287,11 @@ def _(world):
             compare(stream, ours, theirs, reasons)
             broken += any("protocol error" in reply for reply in ours if isinstance(reply, str))
     report(CASES, reasons)
-    assert CASES // 4 < broken < CASES * 3 // 4, broken  # both kinds are there
+    assert CASES // 4 < broken < CASES * 3 // 4, broken  # The sample contains both kinds.
     assert len(reasons) >= 5, reasons
 
 
-@claim("a stream is answered alike wherever it is cut in two")
+@claim("a stream is answered alike wherever it is split in two")
 def _(world):
     dice, reasons = random.Random(20260103), {}
     with Pair(world) as pair:
@@ -302,7 +304,7 @@ def _(world):
                 same((stream, split, pair.answers(stream, split)), (stream, split, whole))
 
 
-@claim("who broke the protocol or said goodbye is cut off without having to close, who did not stays")
+@claim("a client that broke the protocol or sent QUIT is disconnected, and other clients stay connected")
 def _(world):
     with Pair(world) as pair:
         for stream, closed in ((b"*x\r\n", True), (b"*1\r\n$-1\r\n", True), (b"*1\r\n:1\r\n", True), (b'ECHO "a\r\n', True), (b"QUIT\r\n", True),
@@ -312,7 +314,7 @@ def _(world):
                 with pair.connect(path) as sock:
                     sock.sendall(stream if closed else stream + command("ECHO", "still here"))
                     if closed:
-                        until_closed(sock)  # or the socket's timeout is the failure
+                        until_closed(sock)  # otherwise the socket's timeout fails the test
                     else:
                         data = b""
                         while not data.endswith(b"still here\r\n"):

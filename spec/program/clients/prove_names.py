@@ -1,5 +1,6 @@
-"""prove_names.py VESTA FOLDER -- shown, rather than only tested: what each of three clients may of two namespaces, by three
-programs; a secret exchanged under load; and what guesses cost others.  Needs some seconds, and prints what it saw."""
+"""prove_names.py VESTA FOLDER -- a demonstration: the rights of three clients in two namespaces by three programs,
+rotation of a secret under load, and the cost of guesses for others. It takes some seconds and prints what it observed.
+"""
 import http.client
 import os
 import re
@@ -18,7 +19,7 @@ NAMESPACES = "orders", "invoices"
 CLIENTS = {"shop": ("orders", "give,block"), "web": ("*", "give"), "audit": ("invoices", "read")}
 CALLS = {"give": ("GET %s", "/genid?ns=%s"), "block": ("VESTA.BLOCK %s 5", "/v1/blocks?n=5&ns=%s"), "read": ("VESTA.EXPLAIN %s 77", "/v1/ids/77?ns=%s")}
 LOADERS, LOAD_S = 4, 3
-# with room for every id of the load: nobody shall wait for anything but a secret
+# The layout has room for every id of the load, so that requests wait only for secrets.
 CONFIG = """local layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
 return { clients = "clients", namespaces = { orders = { worker = 1, layout = layout, pacing = "history" },
                                              invoices = { worker = 2, layout = layout, pacing = "history" } } }"""
@@ -31,7 +32,7 @@ def client(world, *words):
 
 
 def three(world):
-    """The tokens of the three; a client without credentials may ask for nothing here."""
+    """Adds the three clients and returns their tokens. A client without credentials may not request anything here."""
     with open(world.path("clients"), "w") as file:
         file.write("default names=nothing calls=make\n")
     return {name: client(world, "add", name, "--names", names, "--calls", calls) for name, (names, calls) in CLIENTS.items()}
@@ -42,7 +43,7 @@ def reloaded(server):
     server.listen("were read again")
 
 
-# ------------------------------------------------------------------ what each may
+# ------------------------------------------------------------------ rights
 
 def ran(*args):
     return subprocess.run(args, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * SLOW, cwd=FOLDER).stdout.strip()
@@ -68,7 +69,7 @@ def ioredis(server, name, secret, words):
     return ran("node", "-e", IOREDIS, "--", str(server.resp), name, secret, *words)
 
 
-@claim("three clients, two namespaces: redis-cli, curl and ioredis get what the file says, and nothing else")
+@claim("redis-cli, curl and ioredis get exactly the rights of the clients file, for three clients and two namespaces")
 def _(world):
     why = node_modules.install(HERE, FOLDER)
     secrets = three(world)
@@ -85,14 +86,14 @@ def _(world):
                     same((name, ns, kind, got), (name, ns, kind, [may] * len(got)))
 
 
-# ------------------------------------------------------------------ a secret is exchanged
+# ------------------------------------------------------------------ rotation of a secret
 
 def asks_redis(server, secret):
     return server.say(server.resp, command("AUTH", "shop", secret) + command("GET", "orders"))
 
 
 class Load:
-    """Asks without rest, over HTTP on connections that are kept, and over the Redis protocol on new ones."""
+    """Requests ids continuously, over HTTP on persistent connections and over the Redis protocol on new ones."""
 
     def __init__(self, server, secret):
         self.server, self.secret, self.served, self.refused, self.going = server, secret, [0] * (2 * LOADERS), [], True
@@ -125,7 +126,8 @@ class Load:
         return sum(self.served), self.refused
 
 
-@claim("a secret is exchanged under load by rotate, HUP, rotate --drop-old, HUP: not one request is refused, and the old one is gone")
+@claim("rotating a secret under load (rotate, SIGHUP, rotate --drop-old, SIGHUP) rejects no request, and the old "
+       "secret ends")
 def _(world):
     old = three(world)["shop"]
     with Configured(world, CONFIG) as server:
@@ -147,9 +149,9 @@ def _(world):
         assert asks_redis(server, old).startswith(b"-WRONGPASS"), "the old one"
 
 
-# ------------------------------------------------------------------ what guessing costs
+# ------------------------------------------------------------------ the cost of guesses
 
-@claim("guessing at one address: a line in the log and a count; a right token beside it costs no time")
+@claim("guesses from one address are logged once and counted, and do not delay a valid token")
 def _(world):
     secrets = three(world)
     operator = client(world, "add", "ops", "--calls", "read")

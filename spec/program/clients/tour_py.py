@@ -18,7 +18,7 @@ def many(pipeline, count):
 
 
 print("pipeline", *many(client.pipeline(transaction=False), 10))
-print("multi", *many(client.pipeline(), 3))  # MULTI and EXEC unless told otherwise
+print("multi", *many(client.pipeline(), 3))  # redis-py uses MULTI and EXEC by default.
 try:
     client.get("nowhere")
 except redis.ResponseError as error:

@@ -29,7 +29,7 @@ IN_TROUBLE = """return { admin = { token = "%s" }, namespaces = {
 why = node_modules.install(HERE, FOLDER)
 if why:
     print("skipped: " + why)
-    sys.exit(77)  # what ctest takes for a skipped test
+    sys.exit(77)  # ctest treats this exit code as skipped.
 with open(os.path.join(FOLDER, "node_modules", "axe-core", "axe.min.js")) as file:
     AXE = file.read()
 FINDINGS = "axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.target + ' ' + n.failureSummary).join('; ')))"
@@ -88,7 +88,8 @@ def keep_busy(world, server, secret):
             time.sleep(0.25)
 
 
-@claim("axe-core finds nothing wrong: light, dark, narrow, wide; signing in, a wrong id, questions, an old page")
+@claim("axe-core finds no fault in light, dark, narrow and wide pages, while signing in, with a wrong id, in dialogs "
+       "and when stale")
 def _(world):
     with contextlib.ExitStack() as stack:
         server, secret = pictured(world)
@@ -127,13 +128,14 @@ def _(world):
         look(stranger, "token-wrong")
 
 
-@claim("axe-core finds nothing wrong: a server that has just begun, and one in trouble")
+@claim("axe-core finds no fault on the page of a new server and of a server with faults")
 def _(world):
     with Paged(world, 'return { admin = { token = "%s" } }' % TOKEN) as server, browsing() as browser:
         look(open_page(browser, server), "empty")
-    lately = time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(time.time() - 100 * 86400))  # of 194 days that the time has
+    # The layout's time lasts 194 days.
+    lately = time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(time.time() - 100 * 86400))
     config = IN_TROUBLE % (TOKEN, free_port(), world.folder, lately, world.folder)
-    with Paged(world, config, quiet=True) as server, browsing() as browser:  # it will not say that it is ready
+    with Paged(world, config, quiet=True) as server, browsing() as browser:  # This server never logs that it is ready.
         tab = open_page(browser, server)
         tab.until("!!document.querySelector('#ns-scarce .state.good') && !!document.querySelector('#ns-orders .state.bad')")
         server.get("/v1/ids?ns=scarce&n=9")

@@ -1,5 +1,5 @@
-"""foreign.py -- a page of another origin, in a real browser, has it ask a server for ids by every means that a page has:
-it spends none.  A listed origin's page gets and reads them; the admin's own page works through a tunnel."""
+"""foreign.py -- in a real browser, a page of another origin requests ids from a server in every way that a page can,
+and gets none. A page of a listed origin gets and reads ids. The admin's own page works through a tunnel."""
 import contextlib
 import json
 import re
@@ -53,7 +53,7 @@ MEANS = """(async () => {
 
 
 class Elsewhere:
-    """A site of one page, and who asks it for more gets that."""
+    """A site with one page, which it serves for every path."""
 
     def __enter__(self):
         self.door = socket.create_server(("127.0.0.1", 0))
@@ -66,7 +66,7 @@ class Elsewhere:
 
     def serve(self):
         with contextlib.suppress(OSError):
-            while True:  # browsers connect, and say nothing yet
+            while True:  # Browsers open connections before they send a request.
                 threading.Thread(target=self.answer, args=self.door.accept()[:1], daemon=True).start()
 
     @staticmethod
@@ -81,12 +81,13 @@ def counted(server, what):
     return int(found.group(1)) if found else 0
 
 
-@claim("a page of another origin spends no id, by whatever means a page has: forms, pictures, frames, fetch, events, sockets, links")
+@claim("a page of another origin spends no id with forms, images, frames, fetch, events, sockets or links")
 def _(world):
     ids, refused = 'vesta_ids_issued_total{namespace="default",proto="http"}', 'vesta_requests_total{proto="http",code="cross_site"}'
     with Server(world) as server, Elsewhere() as site, browsing() as browser:
         first = server.tick()
-        for name in "127.0.0.1", "localhost":  # of the same site, at another port; of another
+        # The first name is the same site at another port, the second is another site.
+        for name in "127.0.0.1", "localhost":
             tab = browser.tab()
             tab.go("http://%s:%d/" % (name, site.port))
             tab.until("document.title == 'another site'")
@@ -95,19 +96,19 @@ def _(world):
             assert not [how for how in done if how in ("basic", "cors", "events open", "socket open", "script load", "img load")], done
             asked = sum(url.startswith("http://127.0.0.1:%d/" % server.http) for url in tab.asked)
             assert asked > 100 and counted(server, refused) - before > 100, (asked, counted(server, refused) - before)
-            tab.run("location.href = 'http://127.0.0.1:%d/genid'; 0" % server.http)  # as who follows a link
+            tab.run("location.href = 'http://127.0.0.1:%d/genid'; 0" % server.http)  # like a click on a link
             tab.until("document.body && document.body.innerText.includes('cross_site')")
         same(server.tick(), first + 1)
-        same(counted(server, ids), 2)  # which this test took itself
-        tab.go("http://127.0.0.1:%d/genid" % server.http)  # as who types it
+        same(counted(server, ids), 2)  # This test requested both itself.
+        tab.go("http://127.0.0.1:%d/genid" % server.http)  # like a typed address
         tab.until("/^\\d+$/.test(document.body.innerText)")
 
 
-@claim("a page whose name was made to lead here gets nothing, which to its browser is a page of this server")
+@claim("a page on a domain that was rebound to this server is rejected, although its browser treats it as same-origin")
 def _(world):
     with Server(world) as server, Elsewhere(), browsing() as browser:
         first, tab = server.tick(), browser.tab()
-        tab.go("http://rebound.localhost:%d/" % server.http)  # this machine's own: the page for links
+        tab.go("http://rebound.localhost:%d/" % server.http)  # This machine's own name gets the index page.
         tab.until("document.body.innerText.includes('/genid')")
         for name in "rebound.example", "127.0.0.1.nip.io":
             asked = server.say(server.http, b"GET /genid HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nUser-Agent: Mozilla/5.0\r\n\r\n" % name.encode())
@@ -115,7 +116,8 @@ def _(world):
         same(server.tick(), first + 1)
 
 
-@claim("a listed origin's page gets ids and reads them, asks first where it must, and no other page does")
+@claim("a page of a listed origin gets and reads ids, after a preflight where needed, and a page of another origin "
+       "does not")
 def _(world):
     with Elsewhere() as shop, Elsewhere() as other, browsing() as browser:
         with Server(world, "--allow-origins", "http://127.0.0.1:%d" % shop.port) as server:
@@ -132,7 +134,7 @@ def _(world):
 
 
 class Tunnel:
-    """What `ssh -L` does: a port here that leads to the admin's socket there."""
+    """A port on this machine that leads to the admin's socket, like `ssh -L`."""
 
     def __init__(self, path):
         self.path = path
@@ -164,7 +166,8 @@ class Tunnel:
             sink.shutdown(socket.SHUT_WR)
 
 
-@claim("the admin's page works through a tunnel to its socket, without a token, and another origin's page cannot act there")
+@claim("the admin's page works without a token through a tunnel to its socket, and a page of another origin cannot "
+       "act there")
 def _(world):
     path = world.path("admin")
     server = Paged(world, "return { namespaces = { orders = { layout = 'vesta-second', worker = 7, store = 'file:%s' } } }" % world.folder)

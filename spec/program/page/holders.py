@@ -1,5 +1,5 @@
-"""holders.py -- a store that accepts connections and answers nothing, under the admin's page: it is told since when, holds up
-nothing, and is read again when it answers.  The database is a real one, stopped by its kernel."""
+"""holders.py -- the admin's page while a store accepts connections but never answers. The database is a real one,
+stopped by SIGSTOP."""
 from paged import TOKEN, Events, Paged, browsing, open_page, text_of
 from servers import MariaDB
 from serving import claim, main, same
@@ -9,7 +9,7 @@ CONFIG = """return { admin = { token = "%s" }, namespaces = {
     requests = { layout = "snowflake", worker = 3, store = "file:%s" } } }"""
 
 
-@claim("a store that does not answer is told of since when, holds up nothing, and is read again when it answers")
+@claim("the page shows since when a store is silent, delays nothing else, and updates when the store answers again")
 def _(world):
     db = MariaDB().start()
     try:
@@ -30,11 +30,11 @@ def watch(server, tab, db):
     assert said["workers"][0]["end_ms"] > said["store_ms"], said
     again = events.workers("orders", lambda said: said["error"] == "")
     assert again["read_unix_ms"] > said["read_unix_ms"], again
-    if "workers" not in again:  # no lease was renewed in between: what did not change is not sent again
+    if "workers" not in again:  # If no lease was renewed in between, the unchanged list is not sent again.
         same(server.ask("workers?ns=orders")["workers"], said["workers"])
     db.pause()
     silent = events.workers("orders", lambda said: "does not answer since" in said["error"])
-    for _ in range(20):  # while a call is under way: it has not come to an end that could be told
+    for _ in range(20):  # The pending call has not returned, so it does not affect these replies.
         said = server.ask("workers?ns=orders")
         for ns in "requests", "orders":
             same(server.get("/v1/ids?n=3&ns=" + ns).status, 200)

@@ -1,5 +1,5 @@
-"""hostile.py -- texts that mean the page harm: whoever stands between it and a real server puts them in the place of every
-text that it is told, be it a name, a holder, a policy's word, a layout or a state."""
+"""hostile.py -- a proxy between the page and a real server replaces every text that the page receives, such as names,
+holders, answers of policies, layouts and states, with a hostile one."""
 import json
 
 from between import Between
@@ -9,7 +9,7 @@ from serving import claim, main, same
 MARKUP = "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\"><b id=odd>'\"&amp;</style></textarea>"
 TURNED = "\u202egnp.\u2066\u200f\u061c\u2029\u0007 "
 
-# Chromium 150 reports the whole option as the scrollWidth of a SELECT, and draws it within the box.
+# Chromium 150 reports the whole option as the scrollWidth of a SELECT, but draws it within the box.
 OUTSIDE = """[...document.querySelectorAll('body *')].filter(e => {
     const at = e.getBoundingClientRect(), isFree = e.closest('.scroll, .skip, dialog');
     return !isFree && e.checkVisibility() && (at.left < 0 || at.right > innerWidth ||
@@ -18,7 +18,7 @@ OUTSIDE = """[...document.querySelectorAll('body *')].filter(e => {
 
 
 class Forger(Between):
-    """Each text of an event becomes this one, with its own behind, so that names stay apart."""
+    """Replaces each text of an event by `text` followed by the original, so that names stay distinct."""
     text = ""
 
     def forge(self, said):
@@ -47,7 +47,7 @@ class Forger(Between):
             sink.close()
 
 
-@claim("markup, words that turn the writing round, and 64 KB in every text: nothing runs, nothing leaves its place")
+@claim("markup, text that reverses its direction, and 64 KB in every text run no script and stay inside their boxes")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         server.redis("INCR", "invoices")

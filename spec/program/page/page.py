@@ -14,7 +14,7 @@ PAGE = os.path.join(HERE, "..", "..", "..", "csrc", "server", "page")
 BYTES_MAX = 150 * 1024
 
 
-@claim("without a token the page shows nothing; a wrong token is rejected; the right one is accepted, and can be forgotten")
+@claim("the page is empty without a token, rejects a wrong token, accepts the right one, and can forget it")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = browser.tab()
@@ -42,7 +42,7 @@ def _(world):
             tab.until("document.getElementById('login-error').innerText.includes('rejected this token')")
             assert tab.run(shown("#login")) and not tab.run(shown("#board"))
         tab = browser.tab()
-        tab.go(server.url(None) + "#token=a%0Ab")  # which no header can have
+        tab.go(server.url(None) + "#token=a%0Ab")  # A header cannot contain this character.
         tab.until("document.getElementById('login-error').innerText.includes('cannot be reached')")
         tab.type("#token", "\u2713")
         tab.press("Enter")
@@ -61,11 +61,11 @@ def _(world):
         same([(row[1], row[2], row[3], row[4]) for row in rows],
              [("default", "127.0.0.1:%d" % sock.getsockname()[1], "resp", ids) for sock, ids in ((most, "70"), (other, "1"))])
         assert rows[1][7].startswith("get ") and rows[1][7].endswith(", <b>till</b>"), rows
-        # ids are taken while it looks: all of them are this client's part
+        # Ids are issued while the page is open, so this client has a share of 100 %.
         def takes():
             most.sendall(command("VESTA.NEXT", "orders", "70"))
             return most.recv(4096) and tab.run("document.querySelector('#clients tbody tr').cells[3].innerText")
-        end = time.monotonic() + 200 * SLOW  # a machine that stands still gives no ids
+        end = time.monotonic() + 200 * SLOW  # An idle server would show no shares.
         while takes() != "100 %":
             assert time.monotonic() < end, tab.run("document.querySelector('#clients').innerText")
             time.sleep(0.1)
@@ -86,7 +86,8 @@ def _(world):
         sock.sendall(command("GET", "orders"))
         assert sock.recv(100).startswith(b"$")
         tab.until(agreed + " === '1,000 ids/s, weight 3'")
-        sock.sendall(command("VESTA.NEXT", "orders", "1000") + command("GET", "orders") * 20)  # more than what a second saves up
+        # more than the rate saves up in a second
+        sock.sendall(command("VESTA.NEXT", "orders", "1000") + command("GET", "orders") * 20)
         tab.until("/^1,000 ids\\/s, weight 3, [1-9][0-9]? waited$/.test(%s)" % agreed)
 
 
@@ -162,7 +163,7 @@ def _(world):
         same(tab.run("document.querySelectorAll('#ns-z .warn, #ns-z .bad, #broken:not([hidden])').length"), 0)
         tab.until("document.getElementById('recent').innerText.includes('z: worker id 3 is leased')")
         os.rename(store, away)
-        open(store, "w").close()  # not a folder, so the lease cannot be renewed
+        open(store, "w").close()  # a file, not a folder, so that the lease cannot be renewed
         tab.until("document.getElementById('recent').textContent.includes('warning: z: ids continue for now, but the lease is not renewed')")
         tab.until("document.getElementById('broken').innerText.includes('No ids: z.')")
         same(tab.run(order), "zb,zb")
@@ -269,7 +270,7 @@ def _(world):
         same(names[:4], ["skip", "reload", "drain", "forget"])
         for name in ("id-namespace", "id-text", "id-day", "time"):
             assert name in names, names
-        ringed = {name for name, ring in seen if ring}  # the date's own button draws another
+        ringed = {name for name, ring in seen if ring}  # The date input's own button has another focus ring.
         same(sorted(set(names) - ringed), [])
 
 
@@ -311,7 +312,7 @@ def _(world):
             for id, fields in zip(ids, said):
                 told = world.run("explain", "--json", "--layout", preset, id)
                 if told.code != 0:
-                    continue  # an id that the layout cannot have
+                    continue  # The layout cannot have such an id.
                 explained, compared = json.loads(told.out), compared + 1
                 for name, value in fields.items():
                     same((preset, id, name, int(value)), (preset, id, name, int(explained[name])))
@@ -321,7 +322,8 @@ def _(world):
 @claim("eight windows are live over one connection, poll nothing, and close it when no window is visible")
 def _(world):
     with Paged(world) as server, browsing() as browser:
-        tabs = [open_page(browser, server, window=True) for _ in range(8)]  # a browser gives a server six connections
+        # A browser opens at most six connections to a server.
+        tabs = [open_page(browser, server, window=True) for _ in range(8)]
         for tab in tabs:
             tab.run("window.told = document.getElementById('server').innerText; 0")
         for tab in tabs:

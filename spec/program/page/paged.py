@@ -1,4 +1,4 @@
-"""paged.py -- a server with the admin's page, and a browser that looks at it."""
+"""paged.py -- a server with the admin's page, and a browser that shows it."""
 import atexit
 import contextlib
 import functools
@@ -18,7 +18,7 @@ CONFIG = """return { admin = { token = "%s" }, stores = { db = { uri = "sqlite:%
 
 
 class Paged(Configured):
-    """Serves two namespaces and a tag; the path of one generator, and so its identity, is markup."""
+    """Serves two namespaces and a tag. The path of one generator, and therefore its identity, is markup."""
 
     def __init__(self, world, config=None, quiet=False):
         self.admin = free_port()
@@ -33,7 +33,7 @@ class Paged(Configured):
         return CONFIG % (TOKEN, database, world.folder, odd, world.folder)
 
     def watching(self):
-        """How many follow the server's events."""
+        """Returns the number of open event streams."""
         return self.ask("status")["viewers"]
 
     def ask(self, what):
@@ -51,7 +51,7 @@ class Paged(Configured):
 
 
 class Events:
-    """All that the server sends to a page."""
+    """Reads all events that the server sends to a page."""
 
     def __init__(self, server):
         self.sock = server.connect(server.admin)
@@ -66,7 +66,7 @@ class Events:
         return event["event"], json.loads(event["data"])
 
     def workers(self, namespace, are=lambda said: True):
-        """The next that is said of a namespace's numbers and is as wanted."""
+        """Returns the next event about a namespace's worker ids for which `are` is true."""
         while True:
             kind, said = self.next()
             if kind == "workers" and said["namespace"] == namespace and are(said):
@@ -82,7 +82,7 @@ def _one_browser():
 
 @contextlib.contextmanager
 def browsing():
-    """The browser of all claims, in which each has tabs of its own."""
+    """Yields the browser that all claims share. Each claim opens its own tabs."""
     try:
         yield _one_browser()
     finally:
@@ -94,7 +94,7 @@ def text_of(tab, element):
 
 
 def shown(element):
-    """An expression: whether it is to be seen."""
+    """Returns an expression that is true if the element is visible."""
     return "!!document.querySelector(%s)?.checkVisibility()" % json.dumps(element)
 
 

@@ -1,4 +1,5 @@
-"""accesses.py -- the access log: a line a request, what stands in it and what never may, a file that is moved away or full."""
+"""accesses.py -- the access log: one line per request, its fields, what it must not contain, and a file that is rotated
+or full."""
 import json
 import os
 import re
@@ -10,14 +11,14 @@ from serving import SLOW, Configured, Server, claim, command, environment, get, 
 
 
 def fields(line):
-    """Of logfmt: bare values and quoted ones."""
+    """Parses a line of logfmt with bare and quoted values."""
     parts = re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: |$)', line)
     same(" ".join("%s=%s" % part for part in parts), line)
     return {name: value[1:-1] if value[:1] == '"' else value for name, value in parts}
 
 
 def lines(path, count):
-    """The lines of the file, once there are so many."""
+    """Waits until the file has so many lines, and returns them."""
     until = time.monotonic() + 20 * SLOW
     while True:
         text = open(path).read() if os.path.exists(path) else ""
@@ -32,7 +33,7 @@ def logged(world, *flags, **kw):
     return Server(world, "--access-log", world.path("access"), *flags, **kw)
 
 
-@claim("a line a request over both protocols: when, who, what, what came of it, how many ids, bytes and microseconds")
+@claim("each request over both protocols is logged with time, client, request, result, ids, bytes and microseconds")
 def _(world):
     with logged(world) as server:
         replies = [server.say(server.http, get(path, "Connection: close")) for path in
@@ -59,9 +60,9 @@ def _(world):
         same(len({line["conn"] for line in seen}), 5)
 
 
-@claim("a batch of equal commands in one write has a line each, and a request that waited says how long")
+@claim("each of several equal commands in one write is logged, and a request that waited is logged with its duration")
 def _(world):
-    slow = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"  # 4 ids a millisecond
+    slow = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"  # 4 ids per millisecond
     with logged(world, "--log-format", "json", "--wait-ms", "4000", layout=slow, pacing="clock") as server:
         with server.connect(server.resp) as sock:
             sock.sendall(command("GET", "default") * 3 + command("VESTA.NEXT", "default", "400") + command("QUIT"))
@@ -73,7 +74,7 @@ def _(world):
         assert 10000 < seen[3]["us"] < 60e6, seen
 
 
-@claim("no secret stands in it, and foreign text neither ends a line nor hides one")
+@claim("the access log contains no secret, and text from clients cannot end or hide a line")
 def _(world):
     secrets = ["p4ssw0rd", "t0ken", "b3arer", "s3cond", "n1dd3n"]
     with open(world.path("password"), "w") as file:
@@ -86,7 +87,8 @@ def _(world):
         for path in ("/tinyid/id/nextId?bizType=x&token=t0ken", "/genid?token=t0ken", "/a%0ab?token=t0ken", "/genid?%74oken=t0ken"):
             server.say(server.http, get(path, "Connection: close", "Authorization: Bearer b3arer"))
         server.say(server.http, b"GET /x\x01y HTTP/1.1\r\nHost: t\r\n\r\n")
-        server.say(server.http, get("/v1/ids/12345", "Connection: close", method="DELETE"))  # not what another asked before
+        # and not what the previous request asked
+        server.say(server.http, get("/v1/ids/12345", "Connection: close", method="DELETE"))
         body = b"bizType=x&token=t0ken"
         server.say(server.http, get("/tinyid/id/nextId", "Connection: close", "Content-Type: application/x-www-form-urlencoded",
                                     "Content-Length: %d" % len(body), method="POST") + body)
@@ -101,7 +103,8 @@ def _(world):
              [("(other)", "/v1/ids/", "bad_method")])
 
 
-@claim("it has the client's name, in a config as by a flag, and is opened anew by USR1; a file that cannot be opened stops the start")
+@claim("the access log names the client, is set by a config or a flag, is reopened on SIGUSR1, and must be writable "
+       "at the start")
 def _(world):
     access = world.path("access")
     config = 'return { log = { access = "%s", format = "json" }, clients = "%s", namespaces = { default = {} } }' % (access, world.path("clients"))
@@ -123,7 +126,7 @@ def _(world):
     assert refused.returncode == 1 and "access log '" in refused.stderr, refused
 
 
-@claim("lines that a full disk, or a reader that hangs, does not take are lost, counted and told of; requests go on")
+@claim("if a full disk or a reader that hangs takes no lines, they are counted and reported, and requests continue")
 def _(world):
     with Server(world, "--access-log", "/dev/full") as server:
         same(len(server.redis("MGET", *["default"] * 3)) > 0, True)
@@ -135,7 +138,7 @@ def _(world):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with Server(world, "--access-log", pipe) as server:
-        many = 40000  # far more than a pipe and a ring hold
+        many = 40000  # far more than a pipe and the ring buffer hold
         with server.connect(server.resp) as sock:
             sock.sendall(command("PING") * many + command("QUIT"))
             same(len(until_closed(sock)), 7 * many + 5)

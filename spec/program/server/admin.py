@@ -1,4 +1,4 @@
-"""admin.py -- the admin's routes: who may, what each does, and that no other listener has them."""
+"""admin.py -- the admin's routes: required rights, effects, and their absence from other listeners."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ ROUTES = [("GET", "/admin/status"), ("POST", "/admin/reload"), ("POST", "/admin/
 
 
 class Administered(Server):
-    """A server with an admin's listener, on a unix socket or, with a token, on a port."""
+    """A server with an admin listener, on a Unix socket, or on a port with a token."""
 
     def __init__(self, world, *flags, port=None, token=None, **more):
         self.path = world.path("admin.sock")
@@ -23,7 +23,7 @@ class Administered(Server):
         super().__init__(world, "--admin", address, *flags, env={"VESTA_ADMIN_TOKEN": token} if token else None, **more)
 
     def ask(self, method, path, *headers, body=b""):
-        """One request; its status, its head as text, and its body, read as JSON where it is JSON."""
+        """Sends one request and returns its status, its head as text, and its body, parsed if it is JSON."""
         data = get(path, "Connection: close", *headers, *(["Content-Length: %d" % len(body)] if body else []), method=method) + body
         if self.admin:
             reply = self.say(self.admin, data)
@@ -41,7 +41,7 @@ def refused(reply, status, code):
     assert "Content-Type: application/problem+json\r\n" in reply[1], reply[1]
 
 
-@claim("the status says how server, namespaces and policies are")
+@claim("the status shows the server, its namespaces and its policies")
 def _(world):
     policy = world.path("p.lua")
     with open(policy, "w") as file:
@@ -95,7 +95,7 @@ def _(world):
     assert all(abs(event["unix_ms"] / 1000 - time.time()) < 600 for event in said["recent"]), events
 
 
-@claim("reload by POST is what HUP does: a good one counts up, a bad one keeps the old and is told")
+@claim("POST reload works like SIGHUP: a valid policy is used and counted, and an invalid one is rejected and reported")
 def _(world):
     policy = world.path("p.lua")
 
@@ -120,14 +120,14 @@ def _(world):
         refused(server.ask("POST", "/admin/reload"), 409, "no_policies")
 
 
-@claim("drain by POST is what TERM does, and once more is not a second TERM")
+@claim("POST drain works like SIGTERM, and a second POST is not a second SIGTERM")
 def _(world):
-    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids per second
     with Administered(world, "--wait-ms", "4000", layout=slow, pacing="clock") as server:
         with server.connect(server.http) as busy, socket.socket(socket.AF_UNIX) as again:
             busy.sendall(get("/v1/ids?n=6"))
             again.connect(server.path)
-            again.sendall(b"POST /admin/drain HTTP/1.1\r\n")  # half a request keeps its connection
+            again.sendall(b"POST /admin/drain HTTP/1.1\r\n")  # An incomplete request keeps its connection open.
             while server.ask("GET", "/admin/status")[2]["waiting"] != 1:
                 pass
             same(server.ask("POST", "/admin/drain")[0], 202)
@@ -139,11 +139,11 @@ def _(world):
         server.listen("admin: drain requested")
 
 
-@claim("the log's level is set while the server runs")
+@claim("the log level can be changed at run time")
 def _(world):
     with Administered(world) as server:
         same(server.ask("POST", "/admin/log?level=error")[2], {"status": "error"})
-        server.process.send_signal(signal.SIGUSR2)  # tells how each namespace is, at info
+        server.process.send_signal(signal.SIGUSR2)  # SIGUSR2 logs the state of each namespace at level info.
         same(server.ask("POST", "/admin/log", "Content-Type: application/x-www-form-urlencoded", body=b"level=info")[0], 202)
         server.process.send_signal(signal.SIGUSR2)
         said = server.listen("namespace=default")
@@ -153,7 +153,7 @@ def _(world):
             refused(server.ask("POST", "/admin/log" + query), 400, "bad_field")
 
 
-@claim("with a token, nobody acts or looks without it, and each refusal is told")
+@claim("with a token, every request without it is rejected and logged")
 def _(world):
     with Administered(world, token=TOKEN) as server:
         wrong = [(), ("Authorization: " + TOKEN,), ("Authorization: Bearer",), ("Authorization: Bearer ",),
@@ -171,20 +171,20 @@ def _(world):
         assert TOKEN not in server.said
 
 
-@claim("over TCP these routes need a token, and without one no server starts with them")
+@claim("over TCP these routes require a token, and a server without a token does not start")
 def _(world):
     port = free_port()
     with Administered(world, port=port, token=TOKEN) as server:
         same(server.ask("GET", "/admin/status", KNOWN)[0], 200)
         refused(server.ask("GET", "/admin/status"), 401, "no_token")
-        same(server.ask("GET", "/healthz")[2], "ok\n")  # these say nothing that is worth one
+        same(server.ask("GET", "/healthz")[2], "ok\n")  # These replies contain no internals, so they need no token.
         same(server.ask("GET", "/readyz")[0], 200)
         assert "vesta_ids_issued_total" in server.ask("GET", "/metrics")[2]
         assert "/admin/drain" in server.ask("GET", "/")[2]
     fails(world.run("serve", "--admin", "127.0.0.1:%d" % port, "--worker", "1"), 2, "VESTA_ADMIN_TOKEN")
 
 
-@claim("actions want POST, ids are not to be had there, and no public listener has these routes")
+@claim("actions require POST, the admin listener issues no ids, and no public listener has these routes")
 def _(world):
     with Administered(world) as server:
         before = server.tick()

@@ -1,6 +1,5 @@
-"""blocks.py -- a client that has read nothing but docs/blocks.md: what a server sends is enough to make the ids, and its
-vectors are those of spec/vectors/blocks.csv.
-"""
+"""blocks.py -- a client written from docs/blocks.md alone makes the ids from a server's replies. The vectors on that
+page are those of spec/vectors/blocks.csv."""
 import csv
 import json
 import os
@@ -32,7 +31,7 @@ def vectors():
 
 
 def over_resp2(data):
-    """The reply as names and values, by the lengths that it says."""
+    """Parses the reply into names and values by its lengths."""
     count, rest = re.match(rb"\*(\d+)\r\n", data), data[data.index(b"\n") + 1:]
     found = []
     while rest:
@@ -51,7 +50,7 @@ def wide(block):
     return {name: int(value) if name in WIDE else value for name, value in block.items()}
 
 
-@claim("the page's vectors are the file's, and a few lines make each id of them")
+@claim("the vectors on the page equal the file's, and a few lines of code make each id from them")
 def _(world):
     page, rows = text_of("docs", "blocks.md"), vectors()
     listed = re.findall(r"(?m)^(?:ticks|numbers),.*$", page)
@@ -65,7 +64,7 @@ def _(world):
             same(number["first"] + number["i"] * number["stride"], number["id"])
 
 
-@claim("blocks over RESP2, RESP3 and HTTP make the ids that GET would have given, in layouts of every form")
+@claim("blocks over RESP2, RESP3 and HTTP yield the ids that GET would have returned, for all kinds of layouts")
 def _(world):
     namespaces = ", ".join("['%s'] = { layout = '%s', worker = 9, pacing = 'history' }" % (name, name) for name in LAYOUTS)
     where = {row["layout"]: [int(row[name]) for name in WHERE] for row in vectors() if row["kind"] == "ticks"}
@@ -74,7 +73,7 @@ def _(world):
             blocks = [wide(over_resp2(server.redis("VESTA.BLOCK", name, "700"))), wide(json.loads(server.get("/v1/blocks?ns=%s&n=700" % name).body))]
             assert server.say(server.resp, command("HELLO", "3") + command("VESTA.BLOCK", name, "2")).count(b"\r\n%11\r\n$2\r\nns\r\n") == 1
             for block in blocks:
-                count = block["count"]  # what may be given now, and at least one
+                count = block["count"]  # The server grants as many as are available now, and at least one.
                 same(([block[key] for key in WHERE], block["ns"], block["kind"], 1 <= count <= 700), (where[name], name, "ticks", True))
                 told = world.run("explain", "--json", "--layout", block["layout"], *(str(compose(block, i)) for i in range(count)))
                 ids = [json.loads(line) for line in told.lines()]

@@ -1,6 +1,6 @@
-"""choosing.py -- what policies say of worker numbers to `vesta serve`: whether to start, which number to claim, whether to
-go on while the store is silent, what to do about a number that was lost.  Real stores: a folder, SQLite, ZooKeeper.
-"""
+"""choosing.py -- decisions of policies about worker ids in `vesta serve`: whether to start, which worker id to claim,
+whether to continue while the store is silent, and what to do after a lease was lost. The stores are real: a folder,
+SQLite, ZooKeeper."""
 import os
 import re
 import signal
@@ -14,14 +14,14 @@ from servers import ZooKeeper
 
 LAYOUT = "sign:1 time:41 seq:12 worker:10 unit=1ms epoch=2020-01-01T00:00:00Z"
 
-# The lowest number of a few that nobody else holds.
+# Chooses the lowest of a few worker ids that no other process holds.
 LOWEST = """
   local held, first, last = {}, 7, 8
   for _, r in ipairs(ctx.records) do held[r.worker] = r.held and not r.expired and r.identity ~= ctx.identity end
   for worker = first, last do if not held[worker] then return worker end end
   return nil, "the numbers " .. first .. " to " .. last .. " are held" """
 
-AT_WORK = "if ctx.identity ~= 'host-0' then %s end return 3"  # not when it is tried
+AT_WORK = "if ctx.identity ~= 'host-0' then %s end return 3"  # but not during the trial calls before the start
 
 WHAT_IT_KNOWS = """
   local r = ctx.records[1]
@@ -33,7 +33,7 @@ WHAT_IT_KNOWS = """
 
 
 def policy(world, name="policy", **functions):
-    """A policy's file: choose_worker="return 7"."""
+    """Writes a policy with these function bodies, for example choose_worker="return 7"."""
     path = world.path(name + ".lua")
     with open(path, "w") as file:
         file.write("return { api = 1, %s }\n" % ", ".join("%s = function(ctx) %s end" % pair for pair in functions.items()))
@@ -41,7 +41,7 @@ def policy(world, name="policy", **functions):
 
 
 class Chooser(Server):
-    """A server whose number a policy chooses; `name` is that of its generator file."""
+    """A server whose worker id is chosen by a policy. `name` is the name of its generator file."""
 
     def __init__(self, world, policy, store, *flags, name="a", more=()):
         super().__init__(world, *flags, layout=LAYOUT, pacing="clock")
@@ -80,7 +80,7 @@ def stores(world):
 
 
 def made(world, store):
-    """A store that many share, so a person makes the namespace."""
+    """Creates the namespace, because processes do not create it in a shared store."""
     same(world.run("store", "init", "--store", store, "--namespace", "default", "--layout", LAYOUT).code, 0)
     return store
 
@@ -91,14 +91,14 @@ def leases(world):
 
 
 def refused_start(server, code=1):
-    """Runs a server that shall not come to life; what it said."""
+    """Runs a server that must fail to start, and returns its stderr."""
     done = subprocess.run(server.args, cwd=server.world.folder, env=server.env, capture_output=True, text=True, timeout=60 * SLOW)
     same(done.returncode, code)
     return done.stderr
 
 
 class Locked:
-    """Nobody else gets at the database."""
+    """Locks the database for all others."""
 
     def __init__(self, world):
         self.database = sqlite3.connect(world.path("vesta.db"), isolation_level=None, timeout=20)
@@ -110,9 +110,9 @@ class Locked:
         self.database.close()
 
 
-# ---------------------------------------------------------------- choosing
+# ---------------------------------------------------------------- choice of a worker id
 
-@claim("a shadow that would choose another number is not obeyed, beside a policy and alone: it is counted, once the number is known")
+@claim("the choice of a shadow policy is only counted, both with and without a policy in force")
 def _(world):
     shadow = policy(world, "shadow", choose_worker="return 99, 'mine'", on_start="return 'refuse', 'not today'")
     store = "file:" + world.path("store")
@@ -131,7 +131,7 @@ def _(world):
             same(server.metric(line % ("choose_worker", "worker", "agreed")), 0.0)
 
 
-@claim("servers get the numbers that a policy picks over what the store lists, on a folder and on SQLite")
+@claim("on a folder and on SQLite, servers claim the worker ids that a policy chooses from the store's list")
 def _(world):
     lowest = policy(world, choose_worker=LOWEST)
     for at, store in enumerate(stores(world)):
@@ -143,7 +143,7 @@ def _(world):
             assert a.id() != b.id()
 
 
-@claim("... and on ZooKeeper")
+@claim("on ZooKeeper, servers claim the worker ids that a policy chooses from the store's list")
 def _(world):
     zoo = ZooKeeper().start().ready()
     try:
@@ -156,7 +156,7 @@ def _(world):
         zoo.end()
 
 
-@claim("a policy is told of the store's records and of the machine")
+@claim("a policy receives the store's records and the properties of the machine")
 def _(world):
     telling = policy(world, choose_worker=WHAT_IT_KNOWS)
     with Chooser(world, policy(world, "first", choose_worker="return 3"), sqlite_of(world), name="first"):
@@ -170,7 +170,7 @@ def _(world):
     same(reason[8:], [world.path("a.gen"), "true", "3,1,true", "now"])
 
 
-@claim("where a policy names no number the start waits, says why, and goes on when one is free")
+@claim("if a policy returns no worker id, the start waits, logs the reason, and continues when one is free")
 def _(world):
     lowest, store = policy(world, choose_worker=LOWEST), sqlite_of(world)
     with Chooser(world, lowest, store, name="a") as a:
@@ -191,7 +191,7 @@ def _(world):
         same(a.worker(), 7)
 
 
-@claim("a policy that fails to choose, or names a number that cannot be, leaves it to the default choice, and the log says so")
+@claim("if a policy fails or returns an invalid worker id, the default choice applies and is logged")
 def _(world):
     for at, (body, result, part) in enumerate((
             ("error('I cannot')", "error", "I cannot"),
@@ -209,7 +209,7 @@ def _(world):
             assert "drawn at random" in server.said, server.said
 
 
-@claim("a number given by hand is claimed, whatever a policy would choose; it may still refuse to start")
+@claim("an assigned worker id is claimed without asking the policy, which can still refuse the start")
 def _(world):
     asked = policy(world, choose_worker="return 9")
     server = Chooser(world, asked, "file:" + world.path("store"), more=["--worker", "4"])
@@ -220,7 +220,8 @@ def _(world):
     assert "default: the policy refuses to start: not on default" in said, said
 
 
-@claim("a policy that fails when it is tried does not start: the log says which function, in which situation and where")
+@claim("if a policy fails in its trial calls, the server does not start, and logs the function, the situation and the "
+       "place")
 def _(world):
     for function, body, part in (("choose_worker", "return ctx.records[1].worker", "with no records (error): "),
                                  ("on_start", "return #ctx.peers", "at a first start, alone (garbage): "),
@@ -231,9 +232,10 @@ def _(world):
     assert not os.path.exists(world.path("vesta.db")) or not leases(world)
 
 
-# ---------------------------------------------------------------- starting
+# ---------------------------------------------------------------- start
 
-@claim("on_start hears of the peers' clocks and of its own last time, once; what it refuses ends the start, and claims nothing")
+@claim("on_start receives the peers' clocks and its own last time, once, and its refusal ends the start without a "
+       "claim")
 def _(world):
     store = sqlite_of(world)
     alone = "if ctx.last_ms or #ctx.peers > 0 then return 'refuse', 'there are others' end return 'go'"
@@ -249,7 +251,8 @@ def _(world):
     same(leases(world), 1)
 
 
-@claim("on_start is about a claim: a lease that is still open after a kill goes on at once and unasked, without the store, too")
+@claim("on_start is called before a claim only: after a kill an open lease continues without it, even without the "
+       "store")
 def _(world):
     asking, refusing = policy(world, on_start="return 'go'"), policy(world, "b", on_start="return 'refuse', 'not again'")
     with Chooser(world, asking, made(world, sqlite_of(world)), "--lease", "balanced") as server:
@@ -263,11 +266,11 @@ def _(world):
             server.__enter__()
             ids.add(server.id())
             same((len(ids), server.worker(), server.calls("on_start")), (2, worker, 0))
-    said = refused_start(server)  # it was given back: now it is a claim
+    said = refused_start(server)  # The lease was released, so this start makes a claim.
     assert "the policy refuses to start: not again" in said, said
 
 
-@claim("an on_start that fails is no reason not to start")
+@claim("a failing on_start does not prevent the start")
 def _(world):
     failing = policy(world, on_start="if #ctx.peers == 1 then error('oh') end return 'go'")
     with Chooser(world, failing, sqlite_of(world)) as peer, Chooser(world, failing, sqlite_of(world), name="b") as server:
@@ -275,9 +278,10 @@ def _(world):
         assert server.id() != peer.id()
 
 
-# ---------------------------------------------------------------- a store that is silent
+# ---------------------------------------------------------------- a silent store
 
-@claim("while the store is silent on_store_down is asked again and again; on 'refuse' ids end, and go on with the store")
+@claim("while the store is silent, on_store_down is called repeatedly, and on 'refuse' issuing stops until the store "
+       "is back")
 def _(world):
     going = "return 'continue', 'down for ' .. ctx.down_ms .. ', left ' .. ctx.left_ms"
     with Chooser(world, policy(world, on_store_down=going), made(world, sqlite_of(world)), "--lease", "strict") as server:
@@ -288,7 +292,8 @@ def _(world):
             soon(lambda: server.calls("on_store_down"), lambda count: count >= 1)
             reply = server.get("/genid")
             ids.add(reply.body)
-            # the window of strict is short: a slow machine may find it over, and what is asked again certainly does
+            # The window of strict is short. On a slow machine it may have ended, and it ends at the latest when the
+            # policy is called again.
             assert reply.status == 200 or time.monotonic() - since > 2, reply.body
             soon(lambda: server.calls("on_store_down"), lambda count: count >= 2)
         same(len(ids), 2)
@@ -307,7 +312,7 @@ def _(world):
         same(server.calls("on_store_down", "error"), 0)
 
 
-# ---------------------------------------------------------------- a number that is lost
+# ---------------------------------------------------------------- a lost lease
 
 def checksum(text):
     value = 0xcbf29ce484222325
@@ -317,7 +322,7 @@ def checksum(text):
 
 
 def take_over(world, worker):
-    """Somebody else claims the number, as after a lease that ran out."""
+    """Another process claims the worker id, as after an expired lease."""
     with sqlite3.connect(world.path("vesta.db"), timeout=20) as database:
         database.execute("BEGIN IMMEDIATE")
         ver, record = database.execute("SELECT ver, record FROM vesta_lease WHERE worker = ?", (worker,)).fetchone()
@@ -333,7 +338,7 @@ def take_over(world, worker):
 
 
 def loser(world, **functions):
-    """A server that has number 40 until somebody else takes it, and 41 afterwards."""
+    """A server that holds worker id 40 until another process takes it, and 41 afterwards."""
     rules = policy(world, choose_worker="return ctx.records[1] and 41 or 40", **functions)
     return Chooser(world, rules, made(world, sqlite_of(world)), "--lease", "strict")
 
@@ -346,7 +351,7 @@ def lose(world, server):
     return first
 
 
-@claim("a number that was taken over is replaced, without a policy's word, with its word 'claim', and where it fails")
+@claim("a lost worker id is replaced without a policy, on 'claim', and if the policy fails")
 def _(world):
     for at, functions in enumerate(({}, {"on_lease_lost": "return 'claim'"}, {"on_lease_lost": "return ctx.worker == 40 and 40 or 'claim'"})):
         place = World(world.path("place%d" % at))
@@ -358,7 +363,7 @@ def _(world):
             same((server.calls("on_lease_lost"), server.calls("on_lease_lost", "garbage")), [(0, 0), (1, 0), (0, 1)][at])
 
 
-@claim("on 'stop' no other number is claimed until a restart: the log and /readyz say why")
+@claim("on 'stop' no other worker id is claimed until a restart, and the log and /readyz show the reason")
 def _(world):
     with loser(world, on_lease_lost="return 'stop', 'a person must look at ' .. ctx.worker") as server:
         lose(world, server)
@@ -366,7 +371,7 @@ def _(world):
         assert "a person must look at 40" in event, event
         said = soon(lambda: server.get("/readyz").body, lambda body: "a person must look" in body)
         assert '"code":"not_ready"' in said and '"code":"lease"' in said, said
-        for _ in range(3):  # as often as the keeper asks
+        for _ in range(3):  # The keeper asks the policy again each time.
             time.sleep(1)
             same(server.get("/genid").status, 503)
         same((server.calls("on_lease_lost"), server.calls("choose_worker")), (1, 1))

@@ -1,4 +1,4 @@
-"""config.py -- `vesta serve -c FILE`: several namespaces in one server, and who has the last word on a key."""
+"""config.py -- `vesta serve -c FILE`: several namespaces in one server, and precedence of settings."""
 import ctypes
 import json
 import os
@@ -19,7 +19,7 @@ def explain(world, layout, id_):
     return json.loads(world.run("explain", "--json", "--layout", layout, str(id_)).out)
 
 
-@claim("each namespace gives ids of its own layout and number, over HTTP and the Redis protocol")
+@claim("each namespace issues ids of its own layout and worker id, over HTTP and the Redis protocol")
 def _(world):
     with Configured(world, TWO) as server:
         for name, layout, worker in (("orders", "vesta-milli", 7), ("users", "snowflake epoch=2024-01-01T00:00:00Z", 9)):
@@ -28,21 +28,22 @@ def _(world):
             same(len(set(ids)), 6)
             assert {explain(world, layout, one)["worker"] for one in ids} == {worker}, ids
         same(explain(world, "vesta-milli", bulks(server.redis("GET", "orders"))[0])["version"], 1)
-        same(explain(world, "vesta-milli", server.get("/genid").body)["worker"], 7)  # the first is meant where none is named
+        # Requests without a namespace use the first one.
+        same(explain(world, "vesta-milli", server.get("/genid").body)["worker"], 7)
         same(server.get("/v1/ids?ns=nobody").status, 404)
         assert server.redis("GET", "nobody").startswith(b"-ERR"), server.redis("GET", "nobody")
         assert "namespace=orders worker=7" in server.said and "namespace=users worker=9" in server.said, server.said
     same(sorted(name for name in os.listdir(world.path("state")) if name.endswith(".gen")), ["orders.gen", "users.gen"])
 
 
-@claim("`default` is the first, whatever comes before it in the alphabet")
+@claim("`default` is the first namespace, even if another name sorts before it")
 def _(world):
     text = "return { namespaces = { a = { worker = 1 }, default = { worker = 2 } } }"
     with Configured(world, text) as server:
         same(explain(world, "vesta-second", server.get("/genid").body)["worker"], 2)
 
 
-@claim("the examples that can be served are served")
+@claim("the example configs that need no other server are served")
 def _(world):
     for name, spaces in (("laptop", ["default"]), ("namespaces", ["default", "orders", "users"])):
         with Configured(world, os.path.join(EXAMPLES, name + ".lua"), env={"VESTA_STATE": world.path(name)}) as server:
@@ -50,7 +51,7 @@ def _(world):
                 same(len(bulks(server.redis("GET", space))), 1)
 
 
-@claim("a flag goes before the environment, and that before the file")
+@claim("a flag overrides the environment, which overrides the file")
 def _(world):
     unix = {name: world.path(name + ".sock") for name in ("file", "env", "flag")}
     text = "return { http = { listen = 'unix:%(file)s' }, resp = { listen = 'unix:%(file)s.r' } }" % unix
@@ -71,7 +72,7 @@ def _(world):
         assert answers(unix["file"]) and answers(unix["env"])
 
 
-@claim("flags of one namespace do not go with a config, and say where it says the same")
+@claim("flags for one namespace are rejected with a config, and the message names the key")
 def _(world):
     path = write(world, "return {}")
     for flag, value, key in (("--layout", "uid", "NAME.layout"), ("--worker", "0", "NAME.worker"), ("--path", "/x", "NAME.path"),
@@ -82,7 +83,7 @@ def _(world):
         fails(world.run("serve", "-c", path, flag, value), 2, flag + " and --config cannot be combined", key)
 
 
-@claim("a config that is wrong is 1 with the message of vesta check; a flag that is wrong beside it is 2")
+@claim("an invalid config ends with 1 and the message of vesta check, and an invalid flag next to it ends with 2")
 def _(world):
     path = write(world, "return {\n threads = 0 }")
     fails(world.run("serve", "--config", path), 1, "vesta serve: %s:2: threads is 0, which must be a whole number from 1 to 64\n" % path)
@@ -96,7 +97,7 @@ def _(world):
     assert not os.path.exists(world.path("state"))
 
 
-@claim("check says what is in shadow; shadow is true or false, a shadow that is wrong is refused, and there is one")
+@claim("check shows the shadow policy, rejects an invalid one, and allows only one per namespace")
 def _(world):
     def checked(namespace):
         return world.run("check", write(world, "return { namespaces = { a = { worker = 1, %s } } }" % namespace))
@@ -112,7 +113,7 @@ def _(world):
         fails(checked(namespace), 1, said)
 
 
-@claim("an empty variable counts as unset: of a config's own, of every config's, of a service manager, and of a policy")
+@claim("an empty variable counts as unset, in the config, for vesta itself, from the service manager and for policies")
 def _(world):
     with open(os.path.join(os.path.dirname(__file__), *[".."] * 3, "examples", "kubernetes", "image.lua")) as file:
         path = write(world, file.read())
@@ -127,7 +128,7 @@ def _(world):
         assert 'text="role nil"' in server.said, server.said
 
 
-@claim("a policy reads the variables that policy_env names, says so in the log, and no secret is among them")
+@claim("a policy reads the variables that policy_env names, they are logged, and secrets are not among them")
 def _(world):
     with open(world.path("p.lua"), "w") as file:
         file.write("local r = env 'REGION' return { api = 1, choose_worker = function(ctx)\n"
@@ -145,7 +146,7 @@ def _(world):
         assert said in result.err and "p4ss" not in result.err, (names, result.err)
 
 
-@claim("the password is the config's; a file of it that others may read is a warning in the log")
+@claim("the password is read from a file, and a warning is logged if other users can read that file")
 def _(world):
     with open(world.path("pass"), "w") as file:
         file.write("s3cret\n")
@@ -158,7 +159,8 @@ def _(world):
         assert server.say(server.resp, command("AUTH", "s3cret\n")).startswith(b"-WRONGPASS")
 
 
-@claim("HUP reads the config anew: policies change, the rest is named, and what is wrong changes nothing")
+@claim("SIGHUP reloads the config: policies change, other changes are logged as ignored, and an invalid config "
+       "changes nothing")
 def _(world):
     text = "return { namespaces = { a = { worker = 1 }, b = { worker = 2, policy = 'wait' } } }"
     with Configured(world, text) as server:
@@ -176,7 +178,8 @@ def _(world):
 
 
 class Openings:
-    """Counts how often files are opened, by inotify; closings are asked for, too, since equal events are told once."""
+    """Counts how often files are opened, by inotify. It also watches closing, because inotify merges consecutive equal
+    events."""
     OPEN, CLOSE_NOWRITE = 0x20, 0x10
 
     def __init__(self, *paths):
@@ -186,16 +189,17 @@ class Openings:
         assert self.fd >= 0 and -1 not in self.paths, os.strerror(ctypes.get_errno())
 
     def count(self):
-        """Since the last time, by the file's name."""
+        """Returns the openings since the last call, by file name."""
         counts = dict.fromkeys(map(os.path.basename, self.paths.values()), 0)
         events = os.read(self.fd, 65536)
-        for at in range(0, len(events), struct.calcsize("iIII")):  # events of files have no names behind them
+        # Events about a watched file have no name after the header.
+        for at in range(0, len(events), struct.calcsize("iIII")):
             watch, mask = struct.unpack_from("iIII", events, at)[:2]
             counts[os.path.basename(self.paths[watch])] += mask & self.OPEN != 0
         return counts
 
 
-@claim("a start and a reload read the config once, and each policy once: what was tried is put to work")
+@claim("a start and a reload read the config and each policy once, and use the text that was checked")
 def _(world):
     policy = world.path("p.lua")
     with open(policy, "w") as file:
@@ -210,7 +214,7 @@ def _(world):
     os.close(openings.fd)
 
 
-@claim("a generator file that says otherwise than the config stops the start of a server that has nothing else to serve")
+@claim("a server whose only namespace contradicts its generator file does not start")
 def _(world):
     same(world.run("gen", "--namespace", "orders", "--layout", "snowflake", "--worker", "7").code, 0)
     one = "return { namespaces = { orders = { layout = 'vesta-milli', worker = 7 } } }"

@@ -1,5 +1,5 @@
-"""connected.py -- who is connected: CLIENT LIST, INFO, ID and KILL over all loops, /admin/clients, metrics by client, and what
-connections meet that are ended."""
+"""connected.py -- connections: CLIENT LIST, INFO, ID and KILL over all threads, /admin/clients, metrics per client, and
+connections that are ended."""
 import json
 import os
 import re
@@ -12,16 +12,17 @@ from serving import SLOW, Server, claim, command, get, main, same, until_closed
 
 NOPERM = b"-NOPERM this user has no permissions to run the 'client|kill' command\r\n"
 WORDS = ("id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem rbs rbp obl oll omem tot-mem "
-         "events cmd user redir resp").split()  # Redis 7.0's, in its order: go-redis refuses a line with any other
+         # The keys of Redis 7.0 in its order. go-redis rejects a line with any other key.
+         "events cmd user redir resp").split()
 
 
 class Connection:
-    """A connection of the Redis protocol that is asked one thing after the other."""
+    """A connection of the Redis protocol with one request at a time."""
 
     def __init__(self, server, *first):
         self.sock = server.connect(server.resp)
         self.file = self.sock.makefile("rb")
-        for words in (["PING"], *first):  # once it is answered it is a member
+        for words in (["PING"], *first):  # The reply proves that the connection is registered.
             assert not self.ask(*words).startswith(b"-"), words
 
     def ask(self, *words):
@@ -29,7 +30,7 @@ class Connection:
         return self.reply()
 
     def reply(self):
-        """A reply as it came, bulk strings without their length."""
+        """Returns a reply as received, with bulk strings stripped of their length."""
         line = self.file.readline()
         if line[:1] == b"$" and line != b"$-1\r\n":
             return self.file.read(int(line[1:]) + 2)[:-2]
@@ -41,7 +42,7 @@ class Connection:
         return int(self.ask("CLIENT", "ID")[1:])
 
     def is_closed(self):
-        """The server ended it; waits for that."""
+        """Waits until the server closes the connection."""
         return until_closed(self.sock) == b""
 
     def __enter__(self):
@@ -56,7 +57,7 @@ def lines(text):
 
 
 def with_clients(world, *flags, **kw):
-    """A server with an operator and two who may only take ids."""
+    """A server with an operator and two clients that may only request ids."""
     path = world.path("clients")
     with open(path, "w") as file:
         os.fchmod(file.fileno(), 0o600)
@@ -75,7 +76,7 @@ def auth(name):
 
 
 def waits(server, has, expect):
-    """Until what CLIENT LIST says of all fits."""
+    """Waits until the lines of CLIENT LIST satisfy `has`."""
     until = time.monotonic() + 20 * SLOW
     with Connection(server, auth("ops")) as ops:
         while True:
@@ -85,9 +86,10 @@ def waits(server, has, expect):
             assert time.monotonic() < until, seen
 
 
-# ------------------------------------------------------------------ who is there
+# ------------------------------------------------------------------ lists
 
-@claim("CLIENT LIST has a line a connection of all loops and protocols, in Redis' words, for whoever may operate")
+@claim("CLIENT LIST returns a line per connection of all threads and protocols, in Redis' format, to clients that may "
+       "operate")
 def _(world):
     with with_clients(world, "--threads", "4") as server:
         web = server.connect(server.http)
@@ -111,13 +113,13 @@ def _(world):
             same(lines(ops.ask("CLIENT", "LIST", "ID", till["id"], "999999", str(2**63 - 1))), [till])
             same((len(lines(ops.ask("CLIENT", "LIST", "TYPE", "normal"))), ops.ask("CLIENT", "LIST", "TYPE", "pubsub")), (4, b""))
             same([line["id"] for line in lines(ops.ask("CLIENT", "INFO"))], [me["id"]])
-            # who may not operate sees itself, whatever it asks for
+            # A client without the right to operate sees only itself, whatever it asks for.
             same([line["name"] for line in lines(nobody.ask("CLIENT", "LIST"))], [""])
             same(nobody.ask("CLIENT", "LIST", "ID", till["id"]), b"")
         web.close()
 
 
-@claim("wrong words of CLIENT LIST and KILL are refused in Redis' words; what is of no use here is refused by name")
+@claim("invalid arguments of CLIENT LIST and KILL are rejected in Redis' words, and unsupported ones by name")
 def _(world):
     with with_clients(world) as server, Connection(server, auth("ops")) as ops:
         for words, reply in (
@@ -141,7 +143,8 @@ def _(world):
 
 # ------------------------------------------------------------------ ending
 
-@claim("CLIENT KILL ends by id, address, own address, user and all of them; who asks stays, unless it wants itself")
+@claim("CLIENT KILL ends connections by id, address, local address, user and all of them, but not the caller unless "
+       "it asks for that")
 def _(world):
     with with_clients(world, "--threads", "4") as server, Connection(server, auth("ops")) as ops:
         def killed(victims, *words, reply):
@@ -164,7 +167,8 @@ def _(world):
         assert ops.is_closed()
 
 
-@claim("who may not operate ends nobody but itself; without named clients that takes the password, or a unix socket")
+@claim("a client without the right to operate can end only itself, and without a clients file the right needs the "
+       "password or a Unix socket")
 def _(world):
     with with_clients(world) as server, Connection(server, auth("ops")) as ops, Connection(server, auth("shop")) as shop:
         same([shop.ask("CLIENT", "KILL", *words) for words in (["USER", "ops"], ["ID", str(ops.id())], ["127.0.0.1:1"])], [NOPERM] * 3)
@@ -186,7 +190,7 @@ def _(world):
         same(until_closed(web), b"")
 
 
-@claim("a connection is ended while it waits for an id, in a transaction, and while it reads a list that is longer than a reply")
+@claim("a connection can be ended while it waits for an id, in a transaction, and while it reads a long list")
 def _(world):
     slow = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
     with with_clients(world, "--threads", "2", "--wait-ms", "5000", layout=slow, pacing="clock") as server, Connection(server, auth("ops")) as ops:
@@ -201,7 +205,7 @@ def _(world):
         assert int(ops.ask("GET", "default")) > 0
 
 
-@claim("fourteen hundred connections are listed whole, and ended at once, over four loops")
+@claim("1,400 connections on four threads are listed completely and ended at once")
 def _(world):
     many = 1400
     with with_clients(world, "--threads", "4") as server:
@@ -214,7 +218,7 @@ def _(world):
             text = ops.ask("CLIENT", "LIST")
             assert len(text) > 344 * 1024, len(text)  # longer than a reply may be
             same((len(lines(text)), text.count(b"user=shop ")), (many + 1, many))
-            for one in crowd[:many // 2]:  # as many ask while they are ended
+            for one in crowd[:many // 2]:  # Half of them send a request while they are ended.
                 one.sock.sendall(command("GET", "default") * 20)
             same(ops.ask("CLIENT", "KILL", "USER", "shop"), b":%d\r\n" % many)
             for one in crowd:
@@ -223,7 +227,7 @@ def _(world):
             waits(server, lambda seen: [line["user"] for line in seen], ["ops", "ops"])
 
 
-@claim("a client that is removed while connected is shown as default, and can be ended")
+@claim("a client that is removed while connected is listed as default, and can be ended")
 def _(world):
     with with_clients(world) as server, Connection(server, auth("ops")) as ops, Connection(server, auth("mail")) as mail:
         path = world.path("clients")
@@ -243,7 +247,7 @@ def _(world):
 # ------------------------------------------------------------------ the admin's routes, metrics, the log
 
 def admin(world, path, method="GET", *headers):
-    """(status, what was said)"""
+    """Returns (status, body)."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(world.path("admin"))
         sock.sendall(get(path, "Connection: close", *headers, method=method))
@@ -259,7 +263,7 @@ def administered(world, *flags):
 BEARER = "Authorization: Bearer " + secret("ops")
 
 
-@claim("/admin/clients tells of clients and, in pages, of connections: who took how many ids, from where")
+@claim("/admin/clients lists clients, and connections in pages, with their number of ids and their address")
 def _(world):
     with administered(world, "--threads", "3") as server, Connection(server, auth("shop"), ["CLIENT", "SETNAME", 'a"b\\']) as shop, \
             Connection(server, auth("mail")) as mail, Connection(server) as nobody:
@@ -270,7 +274,7 @@ def _(world):
         assert mail.ask("VESTA.INFO", "x").startswith(b"-ERR") and mail.ask("VESTA.BLOCK", "default", "5").startswith(b"-NOPERM")
         same(admin(world, "/admin/clients")[1]["code"], "no_token")
         until = time.monotonic() + 20 * SLOW
-        while True:  # the connection that was refused may be there for a moment
+        while True:  # The rejected connection may still be listed for a moment.
             status, said = admin(world, "/admin/clients", "GET", BEARER)
             same(status, 200)
             known = {client["name"]: client for client in said["clients"]}
@@ -281,7 +285,8 @@ def _(world):
         same([(known[name]["connections"], known[name]["ids"]) for name in ("default", "shop", "mail")], [(1, 0), (1, 1003), (1, 1)])
         same(known["mail"]["refused"], {"request": 1, "rights": 1, "rate": 0, "pause": 0})
         same(known["shop"]["share"], {"rate": 0, "requests": 0, "weight": 3, "held": 0, "refused": 0})
-        same({name for name in known if "share" not in known[name]}, {"(others)", "default"})  # no line of the file
+        # a client without a line in the file
+        same({name for name in known if "share" not in known[name]}, {"(others)", "default"})
         same(known["shop"]["last_address"], "127.0.0.1")
         assert abs(known["shop"]["last_unix_ms"] / 1000 - time.time()) < 600
         mine = next(c for c in said["connections"] if c["client"] == "shop")
@@ -289,7 +294,7 @@ def _(world):
              ('a"b\\', "resp", 1003, 7, 0, "vesta.next", False))
         same((mine["address"], mine["to"]), ("127.0.0.1:%d" % shop.sock.getsockname()[1], "127.0.0.1:%d" % server.resp))
         same(next(c for c in said["connections"] if c["proto"] == "admin")["client"], "ops")
-        # pages, and who took most
+        # Pages, and the order by ids.
         ids, after = [], ""
         while True:
             page = admin(world, "/admin/clients?n=1" + after, "GET", BEARER)[1]
@@ -305,7 +310,7 @@ def _(world):
             same((wrong, admin(world, "/admin/clients?" + wrong, "GET", BEARER)[0]), (wrong, 400))
 
 
-@claim("/admin/clients/end ends by client, address and id, with all of them true, and nobody where nothing is said")
+@claim("/admin/clients/end ends connections that match client, address and id together, and none without arguments")
 def _(world):
     with administered(world, "--threads", "3") as server:
         shop, other, mail = Connection(server, auth("shop")), Connection(server, auth("shop")), Connection(server, auth("mail"))
@@ -327,7 +332,7 @@ def _(world):
         assert other.is_closed() and mail.is_closed()
 
 
-@claim("metrics by client: connections that are open, requests refused by whose doing it was")
+@claim("metrics per client count open connections and rejected requests by cause")
 def _(world):
     with with_clients(world) as server, Connection(server, auth("shop")) as shop, Connection(server) as nobody:
         def figures():
@@ -346,7 +351,7 @@ def _(world):
             assert time.monotonic() < until, figures()
 
 
-# ------------------------------------------------------------------ other rights, while something is under way
+# ------------------------------------------------------------------ rights that change during a request
 
 def rewrite(world, pattern, to):
     with open(world.path("clients")) as file:
@@ -361,21 +366,21 @@ def reload_with(world, server, pattern, to):
     server.listen("the clients were read again")
 
 
-@claim("a transaction that waited and whose reply was begun is answered whole, though the client has other rights by then")
+@claim("a transaction that waited and began to reply is answered completely, even if its client's rights changed")
 def _(world):
     text = "x" * 60000
     server = with_clients(world)
     rewrite(world, "shop .*", r"\g<0> requests=100")
     with server, socket.socket() as sock, Connection(server, auth("shop")) as other:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # the most of the reply finds no room
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # Most of the reply does not fit into the buffers.
         sock.settimeout(20 * SLOW)
         sock.connect(("127.0.0.1", server.resp))
         sock.sendall(command(*auth("shop")) + command("MULTI") + command("ECHO", text) * 15)
         file = sock.makefile("rb")
         same([file.readline() for _ in range(17)], [b"+OK\r\n"] * 2 + [b"+QUEUED\r\n"] * 15)
-        other.sock.sendall(command("PING") * 130)  # by which the client owes some of its rate, and EXEC waits
+        other.sock.sendall(command("PING") * 130)  # This exceeds the client's rate, so that EXEC waits.
         sock.sendall(command("EXEC"))
-        same(file.read(1), b"*")  # the reply was begun
+        same(file.read(1), b"*")  # The reply has begun.
         reload_with(world, server, "shop names=. calls=give ", "shop names=* calls=give,read ")
         same(file.readline(), b"15\r\n")
         for _ in range(15):
@@ -384,7 +389,7 @@ def _(world):
         assert file.readline()[:1] == b"$"
 
 
-@claim("a connection whose client is gone does not wait for that client's rate, either")
+@claim("a connection whose client was removed does not wait for that client's rate")
 def _(world):
     server = with_clients(world)
     rewrite(world, "shop .*", r"\g<0> requests=1")
@@ -392,12 +397,13 @@ def _(world):
         shop.ask("MULTI")
         for _ in range(20):
             shop.ask("PING")
-        same(len(shop.ask("EXEC")), 20)  # it owes twenty seconds
+        same(len(shop.ask("EXEC")), 20)  # The client is twenty seconds over its rate.
         reload_with(world, server, "shop .*\n", "")
         same(shop.ask("AUTH", "mail", secret("mail")), b"+OK\r\n")
 
 
-@claim("who watches the admin's events sees no more of them once its client is gone, or may operate no more; others do")
+@claim("an admin's event stream ends if its client is removed or loses the right to operate, and other streams "
+       "continue")
 def _(world):
     def watch(authorization):
         sock = socket.socket(socket.AF_UNIX)
@@ -413,7 +419,7 @@ def _(world):
         by_token, gone, less = watch("Authorization: Bearer " + "t" * 32), watch(BEARER), watch("Authorization: Bearer " + secret("shop"))
         reload_with(world, server, "ops .*\n|shop names=. calls=give,operate (.*)",
                     lambda line: "shop names=* calls=give " + line[1] if line[1] else "")
-        gone.read(), less.read()  # to the end
+        gone.read(), less.read()  # Reads to the end.
         ended = time.time()
         while True:
             line = by_token.readline()

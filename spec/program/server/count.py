@@ -1,4 +1,4 @@
-"""count.py -- uniqueness by counting: both faces at once, several connections, two loops."""
+"""count.py -- uniqueness by counting ids over both protocols, several connections and two threads."""
 import re
 import threading
 
@@ -38,14 +38,14 @@ def count(server):
     return ids
 
 
-@claim("240,000 ids over both faces on two loops, counting up: none twice, no gap")
+@claim("240,000 ids over both protocols on two threads with history pacing have no duplicate and no gap")
 def _(world):
     with Server(world, "--threads", "2") as server:
         ids = count(server)
         same(ids[-1] - ids[0], (len(ids) - 1) << 10)
 
 
-@claim("240,000 ids over both faces on two loops, on the clock: none twice")
+@claim("240,000 ids over both protocols on two threads with clock pacing have no duplicate")
 def _(world):
     with Server(world, "--threads", "2", layout="vesta-second", pacing="clock") as server:
         count(server)

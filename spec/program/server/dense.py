@@ -1,5 +1,4 @@
-"""dense.py -- numbers without a gap, as clients reserve, commit and cancel them; servers and clients that end meanwhile.
-"""
+"""dense.py -- numbers without gaps: clients reserve, commit and cancel, while servers and clients end."""
 import json
 import threading
 import time
@@ -8,7 +7,7 @@ from reserving import ask, config, reserve
 from serving import Configured, claim, command, main, same
 
 
-@claim("a number is reserved, committed or cancelled, over both protocols; asked again the answer is the same")
+@claim("a number is reserved, committed or cancelled over both protocols, and a repeated request gets the same reply")
 def _(world):
     with Configured(world, config(world)) as server:
         number, token = reserve(server)
@@ -25,7 +24,7 @@ def _(world):
         same((reply.status, reply.body), (200, '{"status":"cancelled"}\n'))
         reply = server.get("/v1/reservations/commit?" + settle, "POST")
         same((reply.status, json.loads(reply.body)["code"]), (409, "settled"))
-        number, token = reserve(server)  # the lowest that is free
+        number, token = reserve(server)  # the lowest free number
         same(number, 2)
         reply = server.get("/v1/reservations/commit?tag=invoices&number=2&token=" + token, "POST")
         same((reply.status, reply.body), (200, '{"status":"committed"}\n'))
@@ -33,7 +32,7 @@ def _(world):
         same((one["tag"], one["order"], one["databases"]), ("invoices", "dense", []))
 
 
-@claim("whatever else is asked of such a tag is refused, and costs no number; so are tokens and holds that are none")
+@claim("other requests for such a tag, and invalid tokens and holds, are rejected and cost no number")
 def _(world):
     with Configured(world, config(world)) as server:
         for words in (["GET", "invoices"], ["INCR", "invoices"], ["INCRBY", "invoices", "5"], ["MGET", "invoices"],
@@ -48,7 +47,8 @@ def _(world):
             assert server.redis("VESTA.COMMIT", "invoices", "1", token).startswith(b"-ERR the token is malformed"), token
         for number in ("", "-1", "x", "9223372036854775808", "1.0"):
             assert server.redis("VESTA.CANCEL", "invoices", number, "0" * 32).startswith(b"-ERR number '"), number
-        assert b"no table vesta_reservation" in server.redis("VESTA.COMMIT", "invoices", "1", "0" * 32)  # or its file was replaced
+        # The same holds if the file was replaced.
+        assert b"no table vesta_reservation" in server.redis("VESTA.COMMIT", "invoices", "1", "0" * 32)
         for name in ("nobody", "'", "x" * 65):
             assert server.redis("VESTA.RESERVE", name).startswith(b"-ERR unknown name"), name
         same(server.get("/v1/reservations?tag=invoices").status, 405)
@@ -59,7 +59,7 @@ def _(world):
         same(server.redis("VESTA.RESERVE", "orders"), b"-ERR the numbers of 'orders' may have gaps and cannot be reserved: take the next one with INCR orders\r\n")
 
 
-@claim("clients that go and a server that is killed leave no gap: what was committed is 1 to n, each once")
+@claim("clients that disappear and a killed server leave no gap: the committed numbers are 1 to n, each once")
 def _(world):
     committed, lock = [], threading.Lock()
 
@@ -67,7 +67,7 @@ def _(world):
         for i in range(12):
             number, token = reserve(server, "1000")
             if (i + seed) % 3 == 0:
-                continue  # gone with its number
+                continue  # The client disappears with its number.
             same(ask(server, "VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
             with lock:
                 committed.append(number)
@@ -78,7 +78,7 @@ def _(world):
             thread.start()
         for thread in threads:
             thread.join()
-        for _ in range(5):  # told to reserve, and gone before the answer
+        for _ in range(5):  # A client sends the request and disappears before the reply.
             with server.connect(server.resp) as sock:
                 sock.sendall(command("VESTA.RESERVE", "invoices", "1000"))
         last, token = reserve(server, "60000")
@@ -95,7 +95,7 @@ def _(world):
         same(len(set(committed)), len(committed))
 
 
-@claim("a database that does not answer: a request waits as long as it may, and the answer says what is known")
+@claim("if the database does not answer, a request waits up to its limit, and the reply states what is known")
 def _(world):
     import sqlite3
     with Configured(world, config(world, ", wait_ms_max = 300")) as server:

@@ -1,7 +1,8 @@
-"""edges.py -- sockets are told of once, at their edges: whatever a client does between them, no byte of it is forgotten.
+"""edges.py -- epoll reports sockets edge-triggered, and the server must process every byte whatever a client does
+between two events.
 
-A client's script is bytes and what is to be answered to them, byte for byte.  A forgotten edge is a client that is not
-answered any more; that is waited for, never slept for.
+A client's script is a list of bytes to send and the exact reply. If the server misses an event, the client waits for
+its reply until the timeout, so no test needs to sleep.
 """
 import ctypes
 import os
@@ -13,9 +14,9 @@ import time
 
 from serving import SLOW, Server, claim, command, get, main, same, until_closed
 
-PATIENCE_S = 20 * SLOW  # nothing came for so long: it was forgotten
-SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"  # 4 ids a millisecond
-READ_MAX = 65536  # of the server, at once
+PATIENCE_S = 20 * SLOW  # After this time without a reply, the server has missed an event.
+SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"  # 4 ids per millisecond
+READ_MAX = 65536  # the most that the server reads at once
 
 
 def echo(text):
@@ -28,12 +29,12 @@ HTTP = [(get("/healthz"), b"ok\n"), (b"POST /healthz HTTP/1.1\r\nHost: t\r\nCont
 
 
 def read_by_now(server):
-    """What was sent before was read: the loop serves its clients in the order in which they came."""
+    """Returns when earlier data was read, because a thread serves its clients in the order of events."""
     same(server.redis("PING"), b"+PONG\r\n")
 
 
 def whole(script, length):
-    """What is answered to the first bytes of a script."""
+    """Returns the reply to the first bytes of a script."""
     answer, at = b"", 0
     for said, answered in script:
         at += len(said)
@@ -43,7 +44,7 @@ def whole(script, length):
     return answer
 
 
-@claim("a client may pause, and may stop speaking, at each byte of what it says; all that was whole is answered")
+@claim("a client may pause or stop sending after each byte, and all complete requests are answered")
 def _(world):
     script = [PING, echo("one\r\n$3"), (b"PING\r\n", b"+PONG\r\n"), echo("")]
     text = b"".join(said for said, _ in script)
@@ -64,7 +65,7 @@ def _(world):
                 same((at, until_closed(sock)), (at, whole(script, len(text))))
 
 
-@claim("... over HTTP, too")
+@claim("over HTTP, a client may pause or stop sending after each byte, and all complete requests are answered")
 def _(world):
     text = b"".join(said for said, _ in HTTP)
     with Server(world) as server:
@@ -77,12 +78,12 @@ def _(world):
                 same((at, re.findall(rb"HTTP/1.1 (\d+)", until_closed(sock))), (at, [b"200", b"405", b"404"]))
 
 
-@claim("what a client says, or that it says no more, while it waits for an id is heard when it has it")
+@claim("data or the end of a stream that arrives while a client waits for an id is processed after the wait")
 def _(world):
     with Server(world, "--wait-ms", "5000", layout=SLOW_MILLI, pacing="clock") as server:
         for ends in False, True:
             with server.connect(server.resp) as sock:
-                sock.sendall(command("MGET", *["default"] * 1000))  # a quarter of a second's worth
+                sock.sendall(command("MGET", *["default"] * 1000))  # 250 ms at this layout's rate
                 read_by_now(server)
                 sock.sendall(PING[0])
                 if ends:
@@ -96,18 +97,18 @@ def _(world):
                 same(sock.recv(100), b"+PONG\r\n")
 
 
-@claim("more than the server reads at once is read to its end, and a reply that is not read holds up nothing for ever")
+@claim("a client that sends more than one read is served to the end, and an unread reply blocks no other client")
 def _(world):
     with Server(world) as server:
         for length in READ_MAX - 1, READ_MAX, READ_MAX + 1, 5 * READ_MAX:
             with server.connect(server.resp) as sock:
-                sock.sendall(b"PING\r\n" * (length // 6) + b"\n" * (length % 6))  # an empty line asks nothing
+                sock.sendall(b"PING\r\n" * (length // 6) + b"\n" * (length % 6))  # The server ignores an empty line.
                 read_by_now(server)
                 serve([Client(sock, [(b"", b"+PONG\r\n" * (length // 6)), PING])])
 
 
 class Client:
-    """Sends a script in parts, reads what is answered in parts, and compares."""
+    """Sends a script in parts, reads the reply in parts, and compares."""
 
     def __init__(self, sock, script, chance=None):
         self.sock, self.chance = sock, chance or random.Random(1)
@@ -128,7 +129,7 @@ class Client:
             self.sock.shutdown(socket.SHUT_WR)
 
     def reads(self):
-        """False: the server has closed."""
+        """Returns false if the server has closed."""
         try:
             part = self.sock.recv(self.part())
         except BlockingIOError:
@@ -138,7 +139,7 @@ class Client:
         return part != b""
 
     def step(self):
-        """Speaks, or listens, by chance; False: it is over."""
+        """Sends or reads at random. Returns false at the end."""
         if self.sent < len(self.text) and self.chance.random() < 0.5:
             self.sends()
             return True
@@ -146,7 +147,7 @@ class Client:
 
 
 def serve(clients):
-    """Each does its steps, by chance, until all that is due was read."""
+    """Lets the clients act in random order until each has read its whole reply."""
     chance, left, moved_s, moved = random.Random(2), list(clients), time.monotonic(), 0
     while left:
         client = chance.choice(left)
@@ -163,13 +164,14 @@ def serve(clients):
 
 
 def script_of(chance):
-    """Small requests, ones that take many reads, and ones whose replies no socket takes at once."""
+    """Returns a script of small requests, requests that take many reads, and requests with replies larger than a
+    socket's buffer."""
     sizes = (0, 1, 30, 3000, 60000)
     return [PING if chance.random() < 0.5 else echo(chance.choice("abc") * chance.choice(sizes))
             for _ in range(chance.choice((1, 5, 40)))]
 
 
-@claim("a hundred clients that speak and read in parts, by chance, and read late: each has its answers, byte for byte")
+@claim("a hundred clients that send and read in random parts, and read late, get exact replies")
 def _(world):
     path = world.path("r.sock")
     for threads in "1", "3":
@@ -193,15 +195,16 @@ def _(world):
             serve(clients)
 
 
-# ---------------------------------------------------------------- a loop that does not come back
+# ---------------------------------------------------------------- a thread that hangs
 
 SEIZE, INTERRUPT, SYSCALL, DETACH = 0x4206, 0x4207, 24, 17  # <linux/ptrace.h>
-WAIT_ALL = 0x40000000  # __WALL: threads, too
-BLOCKS_S = 0.1  # a thread that has met no call's end for so long waits in one
+WAIT_ALL = 0x40000000  # __WALL: also waits for threads
+BLOCKS_S = 0.1  # A thread without a system call for this time is blocked in one.
 
 
 class Held:
-    """The first loop of a server, stopped where the call that it waits in returns: it was told, and does nothing."""
+    """Stops the first thread of a server as its pending system call returns, so that it was notified but does nothing.
+    """
 
     def __init__(self, server):
         self.thread = server.process.pid
@@ -235,7 +238,7 @@ def ponged(sock, within_s):
     return bool(select.select([sock], [], [], within_s)[0]) and sock.recv(100) == b"+PONG\r\n"
 
 
-@claim("while one loop is held up the others let in who was told to it, and serve all who come; then it serves its own")
+@claim("while one thread hangs, the others accept its clients and serve everyone, and later the thread serves its own")
 def _(world):
     with Server(world, "--threads", "2") as server:
         held, kept, late, in_a_row = Held(server), [], [], 0
@@ -244,7 +247,8 @@ def _(world):
                 first.sendall(PING[0])
                 assert ponged(first, PATIENCE_S), "a client that the held loop was told of is let in by no other"
             end_s = time.monotonic() + PATIENCE_S
-            while in_a_row < 5:  # it has fewer clients than the other; until it is known to be silent it is given some
+            # It has fewer clients than the other thread, so until it is known to hang it is assigned some.
+            while in_a_row < 5:
                 sock = server.connect(server.resp)
                 sock.sendall(PING[0])
                 in_a_row = in_a_row + 1 if ponged(sock, 0.3 * SLOW) else 0

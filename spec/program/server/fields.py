@@ -1,15 +1,14 @@
-"""fields.py -- `vesta serve` under layouts at the edges: a microsecond without a sequence, ids above 2^63, a layout that is
-only read.
-"""
+"""fields.py -- `vesta serve` with extreme layouts: microseconds without a sequence, ids above 2^63, and a layout that
+is read-only."""
 import json
 
 from serving import Server, bulks, claim, main, same
 
 MICRO = "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z"
-HIGH = "time:41 worker:11 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"  # its highest bit is set since 2004
+HIGH = "time:41 worker:11 seq:12 unit=1ms epoch=1970-01-01T00:00:00Z"  # Its highest bit is set since 2004.
 
 
-@claim("a layout of microseconds without a sequence gives ids, explains them and makes them again")
+@claim("a layout in microseconds without a sequence issues ids, explains them and rebuilds them")
 def _(world):
     with Server(world, layout=MICRO, pacing="clock") as server:
         ids = [int(server.get("/genid").body) for _ in range(20)]
@@ -23,7 +22,7 @@ def _(world):
         same(server.get("/makeid?time=9007199254740992&machine=1").status, 400)
 
 
-@claim("ids above 2^63 are unsigned in every answer")
+@claim("ids above 2^63 are unsigned in every reply")
 def _(world):
     with Server(world, layout=HIGH, pacing="clock") as server:
         number = int(server.get("/genid").body)
@@ -35,7 +34,7 @@ def _(world):
         assert given > number, (given, number)
 
 
-@claim("a layout that is only read is refused to a server, with the reason")
+@claim("a server rejects a read-only layout, with the reason")
 def _(world):
     for layout, why in (("mastodon", "62 bits"), ("cockroachdb", "a lease cannot reserve")):
         done = world.run("serve", "--http", "unix:" + world.path("s"), "--resp", "off", "--layout", layout, "--worker", "3")

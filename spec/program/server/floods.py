@@ -1,7 +1,7 @@
-"""floods.py -- the whole matrix of floods: 10,000 idle connections and 4,000 new ones a second for a minute, with 1,
-2 and 4 loops and three limits of descriptors.  A sample of it, in seconds, is regress/a_flood_stops_no_other_client.py.
+"""floods.py -- all floods: 10,000 idle connections and 4,000 new ones per second for a minute, with 1, 2 and 4 threads
+and three limits of descriptors. regress/a_flood_stops_no_other_client.py is a sample that takes seconds.
 
-VESTA_FLOOD_SECONDS is another length; a second argument is a part of a claim, as everywhere.
+VESTA_FLOOD_SECONDS sets another length.
 """
 import os
 import socket
@@ -15,7 +15,7 @@ IDLE, RATE, SOURCES = 10000, 4000, 8
 
 
 def served(server):
-    """How long until a new client has its answer."""
+    """Returns the seconds until a new client gets its reply."""
     from_s = time.monotonic()
     while True:
         try:
@@ -51,7 +51,8 @@ def one(world, threads, files):
 
 for threads in (1, 2, 4):
     for files in (1024, 10320, 16384):
-        claim("a flood of a minute, %d loops, %d descriptors: nobody wedged, no client refused, served again within a second"
+        claim("in a flood of a minute, %d threads with %d descriptors reject no client, and a new client is served "
+              "within a second afterwards"
               % (threads, files))(lambda world, threads=threads, files=files: one(world, threads, files))
 
 main()

@@ -1,6 +1,5 @@
-"""forms.py -- a tag whose numbers are business numbers, on every face of the server, over midnights, and used up.  The
-database is sqlite:, whose clock is this machine's, and MariaDB, which has one of its own.
-"""
+"""forms.py -- a tag with business numbers over every protocol of the server, over midnight, and when exhausted. The
+databases are SQLite, with the clock of this machine, and MariaDB, with its own clock."""
 import calendar
 import contextlib
 import json
@@ -14,7 +13,7 @@ from serving import SLOW, Configured, claim, command, main, same, write
 
 INVOICE = "INV-{day:%Y%m%d}-{number:6}-{luhn}"
 NOON = calendar.timegm((2026, 11, 22, 12, 0, 0))
-MIDNIGHT = calendar.timegm((2026, 11, 22, 23, 0, 0))  # in Berlin
+MIDNIGHT = calendar.timegm((2026, 11, 22, 23, 0, 0))  # midnight in Berlin
 
 
 def texts(data):
@@ -31,7 +30,7 @@ def invoices(form=INVOICE, zone="Europe/Berlin"):
 
 
 def made(world, tag="invoices", step=1):
-    """A counter in a file of its own; its uri."""
+    """Creates a counter in a new file and returns its URI."""
     uri = "sqlite:" + world.path("v.db")
     same(world.run("segments", "add", tag, "--step", str(step), "--store", uri).code, 0)
     return uri
@@ -42,7 +41,7 @@ def stands_at(world, uri, tag="invoices"):
 
 
 def clock_at(world, at, name="clock"):
-    """An environment of programs whose clock is there now, and may be set again."""
+    """Returns an environment whose clock starts at `at` and can be set again."""
     set_clock(world.path(name), "%+d" % (at - time.time()))
     return shifted(world.path(name))
 
@@ -52,9 +51,9 @@ def numbers(world, got, form=INVOICE):
     return [int(json.loads(line)["number"]) for line in lines]
 
 
-# ------------------------------------------------------------------ faces
+# ------------------------------------------------------------------ protocols
 
-@claim("one counter over every command and route: each number once, written as its form says")
+@claim("all commands and routes share one counter, each number is issued once and formatted by the form")
 def _(world):
     uri = made(world)
     with Configured(world, config(uri, invoices(), "namespaces = { ids = { worker = 5 } },"), env=clock_at(world, NOON)) as server:
@@ -77,7 +76,7 @@ def _(world):
         assert 'vesta_tag_numbers_issued_total{tag="invoices",proto="resp"} 11\n' in metrics, metrics
 
 
-@claim("what counts with numbers is refused, and so are counts that no reply or no day has: it costs no number")
+@claim("arithmetic commands and excessive counts are rejected, and cost no number")
 def _(world):
     uri = made(world)
     with Configured(world, config(uri, invoices("{day:%Y%j}-{number:3}"), "namespaces = { ids = { worker = 5 } },"), env=clock_at(world, NOON)) as server:
@@ -100,7 +99,8 @@ def _(world):
         same(server.redis("GET", "invoices"), b"$11\r\n2026326-001\r\n")
 
 
-@claim("a text may have what JSON quotes, and 64 characters, 2,000 at a time; a form without a day is for any order and any tags")
+@claim("a text may have 64 characters and characters that JSON escapes, and a form without a day works with any order "
+       "and tags")
 def _(world):
     uri, form = made(world, "parts", 5000), '\\"{{' + "\\" * 48 + "}}{number:12}"
     same(world.run("segments", "add", "other", "--store", uri).code, 0)
@@ -116,9 +116,10 @@ def _(world):
         assert server.redis("INCR", "other").startswith(b"-ERR the numbers of 'other' are text")
 
 
-# ------------------------------------------------------------------ used up
+# ------------------------------------------------------------------ exhausted numbers
 
-@claim("numbers that are used up are refused by name, at no more than one step of the database a second, until the day is over")
+@claim("exhausted numbers are rejected with the tag's name until the next day, with at most one step of the database "
+       "per second")
 def _(world):
     uri = made(world)
     with Configured(world, config(uri, invoices("{day:%y%j}{number:1}")), env=clock_at(world, NOON)) as server:
@@ -143,7 +144,8 @@ def _(world):
         same(data, b"$6\r\n263271\r\n")
 
 
-@claim("a clock outside the form's years gives no number, and says so; inside them the counter goes on")
+@claim("a clock outside the form's years issues no number and is reported, and the counter continues when the clock "
+       "is right")
 def _(world):
     uri, row = made(world), invoices("{day:%y%m%d}-{number}")
     with Configured(world, config(uri, row).replace("60000", "300"), env=clock_at(world, calendar.timegm((2100, 1, 2, 0, 0, 0)))) as server:
@@ -156,7 +158,7 @@ def _(world):
 # ------------------------------------------------------------------ midnight
 
 class Taken:
-    """Texts, and when they were asked for and given."""
+    """The issued texts with the times of request and reply."""
 
     def __init__(self):
         self.seen = []
@@ -171,7 +173,8 @@ class Taken:
         return got
 
     def check(self, world):
-        """No number twice; who asks behind another's answer has the larger one; two days, and today's begins with 1."""
+        """Asserts that no number is repeated, that a request after another's reply has the larger number, and that the
+        two days each start with 1."""
         seen = self.seen
         same(len({text for _, _, text in seen}), len(seen))
         ranks = {text: (text[4:12], int(text[13:19])) for _, _, text in seen}
@@ -187,8 +190,8 @@ class Taken:
 
 
 def over_midnight(world, uri, hosts, clock=None):
-    """Three servers with clocks of their own take over midnight, the last of them killed again and again; `clock`: the
-    database's."""
+    """Runs three servers with separate clocks over midnight and kills the last one repeatedly. `clock` is the
+    database's clock."""
     taken, text = Taken(), config(uri, invoices())
     path = write(world, text)
 
@@ -236,12 +239,14 @@ def over_midnight(world, uri, hosts, clock=None):
     taken.check(world)
 
 
-@claim("midnight on three servers whose clocks, which a file's is, are 2 s apart: no number twice, none of yesterday's behind today's first")
+@claim("over midnight, three servers with clocks 2 s apart on SQLite issue no duplicate, and no number of yesterday "
+       "after today's first")
 def _(world):
     over_midnight(world, made(world), (-2, 0, 2))
 
 
-@claim("midnight is the database's: servers with clocks 2 s apart, one of them killed, and one whose clock is a year ahead have its days")
+@claim("midnight is the database's, for servers with clocks 2 s apart, for one that is killed, and for one whose "
+       "clock is a year ahead")
 def _(world):
     db = served.MariaDB()
     try:

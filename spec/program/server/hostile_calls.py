@@ -1,5 +1,5 @@
-"""hostile_calls.py -- every command and every route that a server lists, on each of its listeners, with hostile values in
-each parameter: the server answers each, and goes on."""
+"""hostile_calls.py -- every command and route of each listener, with hostile values in each parameter. The server
+answers each and continues."""
 import http.client
 import re
 import socket
@@ -36,7 +36,7 @@ class Unix(http.client.HTTPConnection):
 
 
 def routes(text):
-    """Of the index: (path, its parameters)."""
+    """Yields (path, parameters) from the index."""
     for line in text.splitlines():
         found = re.match(r"\s*(/[^\s?]*)(\?\S+)? -- ", line)
         if found:
@@ -44,7 +44,8 @@ def routes(text):
 
 
 def ask(connection, method, path):
-    """One request; a connection that the server ended is made anew.  A stream of events is not read to its end."""
+    """Sends one request, on a new connection if the server closed the last one. A stream of events is not read to its
+    end."""
     try:
         connection.request(method, path)
         reply = connection.getresponse()
@@ -76,7 +77,8 @@ def walk(connection, index):
     return asked
 
 
-@claim("routes of HTTP and of the admin's listener, each parameter with each hostile value: the server goes on")
+@claim("the server answers each route of HTTP and of the admin listener with each hostile value in each parameter, "
+       "and continues")
 def _(world):
     with Configured(world, config(world)) as server:
         plain = http.client.HTTPConnection("127.0.0.1", server.http, timeout=20 * SLOW)
@@ -98,7 +100,8 @@ def names(server):
         return [word.decode().upper() for word in data.split(b"\r\n")[2::2]]
 
 
-@claim("commands of the Redis protocol, each argument with each hostile value, in and out of transactions: the server goes on")
+@claim("the server answers each Redis command with each hostile value in each argument, in and out of transactions, "
+       "and continues")
 def _(world):
     with Configured(world, config(world)) as server:
         listed = names(server)

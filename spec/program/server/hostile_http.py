@@ -1,6 +1,6 @@
-"""hostile_http.py -- what HTTP clients send that nobody should answer with an id: one line a refusal.
+"""hostile_http.py -- HTTP requests that must not get an id, one row per rejection.
 
-Each is refused with its status and the end of the connection, once, however many requests its bytes may look like; it
+Each is rejected once with its status and the end of the connection, even if its bytes look like several requests. It
 costs no id, and the next request is served.
 """
 import re
@@ -15,7 +15,7 @@ TAGS = ["'%20OR%201=1%20--", "a`b", "../x", "Default", "default%20", "%20default
         "%0d%0aSET%20x", "%00", "default%00", "", "%2e%2e%2f", "%2525", "default,default", "${jndi:x}", "<script>"]
 IDS = ["", "-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "%D9%A1%D9%A2", "12%2034", "1%00", "abc"]
 
-SERVED = [  # refused with a word, on a connection that goes on
+SERVED = [  # rejected with an error body, on a connection that stays open
     *[("n=" + n, 400, ask("/v1/ids?n=" + n)) for n in COUNTS],
     *[("n=%s in a form" % n, 400, ask("/v1/ids", FORM, method="POST", body=b"n=" + n.encode())) for n in COUNTS],
     *[("a block of " + n, 400, ask("/v1/blocks?n=" + n)) for n in COUNTS if n != "10001"],
@@ -42,7 +42,7 @@ SERVED = [  # refused with a word, on a connection that goes on
     ("a body with DELETE", 405, ask("/genid", FORM, method="DELETE", body=SMUGGLED)),
 ]
 
-ANSWERED = [  # odd, and good
+ANSWERED = [  # unusual but valid
     ("a wish to change the protocol", ask("/healthz", "Connection: Upgrade", "Upgrade: h2c", "HTTP2-Settings: x")),
     ("a wish for trailers", ask("/healthz", "TE: trailers", "Trailer: X")),
     ("64 headers with Host", ask("/healthz", *["X: 1"] * 62)),
@@ -57,7 +57,7 @@ ANSWERED = [  # odd, and good
 
 
 def replies_of(sock, count):
-    """So many replies; their statuses."""
+    """Reads so many replies and returns their statuses."""
     data, statuses = b"", []
     while len(statuses) < count:
         head = re.match(rb"HTTP/1\.1 (\d+) [^\r]*\r\n(?:[^\r]+\r\n)*?Content-Length: (\d+)\r\n(?:[^\r]+\r\n)*\r\n", data)
@@ -73,14 +73,14 @@ def replies_of(sock, count):
 
 
 def each_answered(server, rows):
-    """On one connection, each followed by a good request in the same write."""
+    """Sends all on one connection, each followed by a valid request in the same write."""
     with server.connect(server.http) as sock:
         for what, status, data in rows:
             sock.sendall(data + ask("/healthz"))
             same((what, replies_of(sock, 2)), (what, [status, 200]))
 
 
-@claim("refused with a word, the connection goes on: counts, names, ids, paths, parameters, types, methods")
+@claim("invalid counts, names, ids, paths, parameters, types and methods are rejected, and the connection stays open")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -88,13 +88,14 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("odd and good: answered once each")
+@claim("unusual but valid requests are answered once each")
 def _(world):
     with Server(world) as server:
         each_answered(server, [(what, 200, data) for what, data in ANSWERED])
 
 
-@claim("a request that comes byte by byte, one every second, is ended ten seconds after its first; others are served meanwhile")
+@claim("a request sent byte by byte, one per second, is ended ten seconds after its first byte, while others are "
+       "served")
 def _(world):
     with Server(world) as server:
         ended = threading.Event()
@@ -138,9 +139,9 @@ for name, table in (("what two readers could take for two requests", TWO_READING
                     ("bodies in chunks", [(what, 411, post("Transfer-Encoding: chunked", FORM, body=data)) for what, data in CHUNKS]),
                     ("heads that no HTTP client writes", FORMS), ("targets that are no path", TARGETS),
                     ("request lines of other protocols and other times", LINES), ("what is too large", LARGE)):
-    claim("refused, each once, with its status: %s" % name)(lambda world, table=table: each_refused(world, table))
+    claim("rejected once, with its status: %s" % name)(lambda world, table=table: each_refused(world, table))
 
-@claim("half a request and then nobody costs nothing and is answered by nothing")
+@claim("an incomplete request costs no id and gets no reply")
 def _(world):
     with Server(world) as server:
         before = server.tick()

@@ -1,6 +1,5 @@
-"""known.py -- the policies of the known generators at work in `vesta serve`: the numbers that servers get from a store.
-What each decides, and over which lists, is spec/policy's.
-"""
+"""known.py -- the policies of known generators in `vesta serve`, and the worker ids that servers get from a store.
+Their decisions on lists of records are tested in spec/policy."""
 import re
 import subprocess
 
@@ -23,7 +22,7 @@ def number(running):
 
 
 def numbers(world, *starts):
-    """The number of each of some servers that run one after the other: (policy, identity)."""
+    """Returns the worker ids of servers that run one after the other, each with (policy, identity)."""
     got = []
     for policy, identity in starts:
         with server(world, policy, identity) as running:
@@ -45,10 +44,11 @@ def _(world):
     with server(world, '{ "vesta" }', "a") as a, server(world, '{ "vesta" }', "b") as b:
         with server(world, '{ "vesta", role = "server", last = 1023 }', "c") as c:
             same([number(a), number(b), number(c)], [0, 1, 924])
-    same(numbers(world, ('{ "vesta" }', "b"), ('{ "vesta" }', "d")), [1, 2])  # its own again; then one never used
+    # the identity's own worker id again, then one that was never used
+    same(numbers(world, ('{ "vesta" }', "b"), ('{ "vesta" }', "d")), [1, 2])
 
 
-@claim("butterfly: the slot of the identity's hash, and the next one where that is held")
+@claim("butterfly: the slot of the identity's hash, or the next one if that is held")
 def _(world):
     slot = hash32("pod-1") % 16
     other = next(name for name in ("pod-%d" % i for i in range(2, 999)) if hash32(name) % 16 == slot)
@@ -57,35 +57,35 @@ def _(world):
     same(numbers(world, ('"butterfly"', "pod-1")), [slot])
 
 
-@claim("butterfly_db: restarts do not climb")
+@claim("butterfly_db: restarts reuse the same worker id")
 def _(world):
     with server(world, '"butterfly_db"', "a") as a:
         same(number(a), 0)
         same(numbers(world, *[('"butterfly_db"', "restart-%d" % i) for i in range(3)]), [1, 1, 1])
 
 
-@claim("leaf: a name has its number for good")
+@claim("leaf: a name keeps its worker id")
 def _(world):
     same(numbers(world, ('"leaf"', "a"), ('"leaf"', "b"), ('"leaf"', "a"), ('"leaf"', "c"), ('"leaf"', "b")), [0, 1, 0, 2, 1])
 
 
-@claim("uid: each start has a number that nobody had")
+@claim("uid: each start gets a worker id that was never used")
 def _(world):
     same(numbers(world, *[('"uid"', "a")] * 4), [0, 1, 2, 3])
 
 
-@claim("twitter: the configured number")
+@claim("twitter: the configured worker id")
 def _(world):
     same(numbers(world, ('{ "twitter", worker = 7 }', "a"), ('{ "twitter", worker = 8191 }', "b")), [7, 8191])
 
 
-@claim("any: a number that nobody had, and at the next start the same")
+@claim("any: a worker id that was never used, and the same one at the next start")
 def _(world):
     first = numbers(world, ('"any"', "a"))
     same(numbers(world, ('"any"', "b"), ('"any"', "a"))[1:], first)
 
 
-@claim("with a wrong option there is no number, and the log names the option and its value")
+@claim("with an invalid option no worker id is claimed, and the log names the option and its value")
 def _(world):
     for at, (policy, said) in enumerate((('{ "twitter", wroker = 7 }', 'there is no option "wroker"; did you mean worker?'),
                                          ('{ "leaf", peers_ms_max = -1 }', "must be a whole number from 0 to 86400000, not -1"),

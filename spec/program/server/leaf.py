@@ -1,4 +1,4 @@
-"""leaf.py -- the routes of Leaf's server, and the namespaces that every route of ids can name."""
+"""leaf.py -- the routes of Leaf's server, and routes for ids with a namespace."""
 import json
 import re
 
@@ -8,7 +8,7 @@ TWO = """return { leaf_any_key = %s, namespaces = {
   orders = { layout = "leaf", worker = 7 }, ["a:b"] = { layout = "vesta-milli", worker = 9 } } }"""
 
 
-@claim("/api/snowflake/get/{key} gives ids of the namespace, as text")
+@claim("/api/snowflake/get/{key} returns an id of the namespace as text")
 def _(world):
     with Configured(world, TWO % "false") as server:
         for key, worker in (("orders", "7"), ("a:b", "9"), ("a%3Ab", "9"), ("a%3ab", "9")):
@@ -31,7 +31,7 @@ def _(world):
         same((reply.status, reply.body), (404, "unknown name 'nobody': this server has no tags: name a table in segments of its config\n"))
 
 
-@claim("with leaf_any_key a key that is no namespace means the first, as in Leaf")
+@claim("with leaf_any_key an unknown key uses the first namespace, as in Leaf")
 def _(world):
     with Configured(world, TWO % "true") as server:
         first = json.loads(server.get("/v1/ids/" + server.get("/api/snowflake/get/nobody").body).body)["worker"]
@@ -40,7 +40,7 @@ def _(world):
         same(server.get("/v1/ids?ns=nobody").status, 404)
 
 
-@claim("/decodeSnowflakeId answers as Leaf's server, in the server's zone")
+@claim("/decodeSnowflakeId answers like Leaf's server, in the server's time zone")
 def _(world):
     with Server(world, layout="leaf", pacing="clock", env={"TZ": "CST-8"}) as server:
         reply = server.get("/decodeSnowflakeId?snowflakeId=1169786042799259000")
@@ -54,7 +54,7 @@ def _(world):
             same(reply.headers["content-type"], "application/json")
 
 
-@claim("Vesta (Java)'s routes take a namespace, too; without one they mean the first")
+@claim("the routes of Vesta (Java) accept a namespace, and use the first one without it")
 def _(world):
     with Configured(world, TWO % "false") as server:
         for name, width in (("orders", 12), ("a:b", 10)):

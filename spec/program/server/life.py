@@ -1,4 +1,4 @@
-"""life.py -- starting, waiting and ending of `vesta serve`."""
+"""life.py -- start, waits and end of `vesta serve`."""
 import json
 import os
 import re
@@ -11,11 +11,11 @@ import time
 
 from serving import Server, bulks, claim, command, fails, free_port, get, main, refuses_soon, same, SLOW, until_closed
 
-SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"    # 2 ids a second
-SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"   # 4 ids a millisecond
+SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"    # 2 ids per second
+SLOW_MILLI = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"   # 4 ids per millisecond
 
 
-@claim("a second server on a port says so in a sentence and ends with 1, having claimed nothing")
+@claim("a second server on a port ends with 1 and a message, and claims nothing")
 def _(world):
     with Server(world) as server:
         for face, port in (("--http", server.http), ("--resp", server.resp)):
@@ -26,7 +26,7 @@ def _(world):
         assert re.fullmatch(r"\d+", server.get("/genid").body)
 
 
-@claim("addresses that cannot be, or that others could reach unasked, are refused with 2")
+@claim("invalid addresses, and addresses that others can reach without credentials, are rejected with 2")
 def _(world):
     for flags, part in ((["--http", "8088"], "not an address"), (["--http", ":1"], "not an address"),
                         (["--http", "127.0.0.1:0"], "port '0'"), (["--http", "127.0.0.1:65536"], "65536"),
@@ -42,12 +42,12 @@ def _(world):
     fails(world.run("serve", "--http", "192.0.2.1:21099", "--worker", "1", "--open"), 1, "not an address of this machine")
 
 
-@claim("a host with several addresses is served on each of them, and the log names them")
+@claim("a host name with several addresses is served on each of them, and the log names them")
 def _(world):
     with open(world.path("hosts"), "w") as file:
         file.write("127.0.0.2 several.test\n127.0.0.3 several.test\n192.0.2.1 several.test\n")
     wrap = ("unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', world.path("hosts"))
-    host, addresses = "several.test", ["127.0.0.2", "127.0.0.3"]  # this machine does not have the third
+    host, addresses = "several.test", ["127.0.0.2", "127.0.0.3"]  # This machine does not have the third address.
     if subprocess.run([*wrap, "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
         wrap, host, addresses = (), "localhost", ["127.0.0.1"]
     port = free_port()
@@ -60,12 +60,12 @@ def _(world):
         assert "192.0.2.1" not in server.said, server.said
     with open(world.path("hosts"), "w") as file:
         file.write("127.0.0.2 several.test\n0.0.0.0 several.test\n")
-    if wrap:  # one of its addresses can be reached by other machines
+    if wrap:  # One of its addresses can be reached by other machines.
         serve = wrap[:4] + ("'%s'" % wrap[4], world.path("hosts"), '"$vesta"', "serve", "--http", "%s:%d" % (host, port))
         fails(world.shell(" ".join(serve)), 2, "other machines can reach it")
 
 
-@claim("what stands at a socket's path and is no socket is named")
+@claim("if a socket's path is not a socket, the message names what it is")
 def _(world):
     path = world.path("s")
     for make, said in ((lambda: open(path, "w").close(), "this path is a file that is no socket"),
@@ -79,11 +79,11 @@ def _(world):
     fails(world.run("serve", "--http", "unix:" + world.path("none", "s"), "--resp", "off", "--worker", "6"), 1, "folder does not exist")
 
 
-@claim("it serves on sockets of the file system and of IPv6, and takes its socket file away")
+@claim("the server listens on Unix sockets and on IPv6, and removes its socket file at the end")
 def _(world):
     path, other = world.path("h.sock"), world.path("r.sock")
     with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(other)  # left over from a server that was killed
+        dead.bind(other)  # left over from a killed server
     with Server(world, "--http", "unix:" + path, "--resp", "unix:" + other) as server:
         for name, say, answer in ((path, get("/healthz", "Connection: close"), b"ok\n"), (other, command("PING"), b"+PONG\r\n")):
             with socket.socket(socket.AF_UNIX) as sock:
@@ -102,7 +102,7 @@ def _(world):
                 assert until_closed(sock).endswith(b"ok\n")
 
 
-@claim("without worker and store it draws a number, says so, and keeps it")
+@claim("without --worker and --store the server draws a worker id, logs it, and keeps it")
 def _(world):
     said = []
     for _ in range(2):
@@ -115,10 +115,10 @@ def _(world):
     same(said[0][0], said[1][0])
 
 
-@claim("a request that comes a little early waits, in order, and no other waits with it")
+@claim("a request that must wait for an id does not delay other clients, and replies stay in order")
 def _(world):
     with Server(world, "--wait-ms", "5000", layout=SLOW_MILLI, pacing="clock") as server:
-        ids = json.loads(server.get("/v1/ids?n=100").body)["ids"]  # 25 milliseconds' worth
+        ids = json.loads(server.get("/v1/ids?n=100").body)["ids"]  # 25 ms of ids
         same(len(set(ids)), 100)
         data = server.say(server.resp, (command("GET", "default") + command("PING")) * 300)
         ids = bulks(data)
@@ -126,7 +126,7 @@ def _(world):
         assert re.fullmatch(rb"(\$\d+\r\n\d+\r\n\+PONG\r\n){300}", data), "out of order"
         with server.connect(server.resp) as sock:
             for _ in range(4):
-                sock.sendall(command("MGET", *["default"] * 750))  # 188 milliseconds each
+                sock.sendall(command("MGET", *["default"] * 750))  # 188 ms each
             from_s = time.monotonic()
             same(server.get("/healthz").status, 200)
             waited_s = time.monotonic() - from_s
@@ -134,27 +134,28 @@ def _(world):
             assert waited_s < (time.monotonic() - from_s) / 2, "the loop was blocked"
 
 
-@claim("a batch that wants more than there is keeps no single id from the others")
+@claim("single ids are issued while large batches wait")
 def _(world):
     with Server(world, "--wait-ms", "3000", layout=SLOW_MILLI, pacing="clock") as server:
         greedy = [server.connect(server.http) for _ in range(4)]
         for sock in greedy:
-            sock.sendall(get("/v1/ids?n=10000"))  # two and a half seconds' worth each
+            sock.sendall(get("/v1/ids?n=10000"))  # 2.5 s of ids each
         begun, singles = time.monotonic(), set()
         for _ in range(20):
             singles.add(server.get("/genid").body)
             if len(singles) == 1 or time.monotonic() - begun < 2:
-                same(select.select(greedy, [], [], 0)[0], [])  # none of them had to end first; on a busy machine they do
+                # None of the batches had to end first, except perhaps on a busy machine.
+                same(select.select(greedy, [], [], 0)[0], [])
         same(len(singles), 20)
         for sock in greedy:
             assert re.match(rb"HTTP/1.1 (200|429|503) ", sock.recv(100))
             sock.close()
 
 
-@claim("a request that would wait too long is told when to come again")
+@claim("a request that would wait too long is rejected with the time to retry")
 def _(world):
     with Server(world, "--wait-ms", "100", layout=SLOW_MILLI, pacing="clock") as server:
-        reply = server.get("/v1/ids?n=10000")  # two and a half seconds' worth
+        reply = server.get("/v1/ids?n=10000")  # 2.5 s of ids
         same((reply.status, reply.headers["retry-after"], json.loads(reply.body)["code"]), (503, "1", "full"))
         assert server.redis("MGET", *["default"] * 1000).startswith(b"-TRYAGAIN ")
         assert re.fullmatch(r"\d+", server.get("/genid").body)
@@ -169,7 +170,7 @@ def _(world):
         same([server.get("/genid").status for _ in range(6)], [200] * 6)
 
 
-@claim("ten thousand idle connections cost little, the next one is told that there are too many, and room comes back")
+@claim("ten thousand idle connections cost little memory, the next one is rejected, and closed ones make room again")
 def _(world):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert limit[1] >= 10500, "a hard limit of %d descriptors is too few for this test" % limit[1]
@@ -178,15 +179,16 @@ def _(world):
     with Server(world, "--admin", "unix:" + path) as server:
         before = server.rss_kb()
         socks = [socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW, source_address=("127.0.0.%d" % host, 0))
-                 for host in (2, 3) for port in (server.http, server.resp) * 2500]  # one address has half of a protocol's
-        for sock in socks[-2:]:  # the last ones were accepted, too
+                 # One address may use half of a protocol's connections.
+                 for host in (2, 3) for port in (server.http, server.resp) * 2500]
+        for sock in socks[-2:]:  # The last ones were also accepted.
             sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n" if sock is socks[-2] else b"PING\r\n")
             assert sock.recv(4096)
         grown = server.rss_kb() - before
         assert grown < 40 * 1024 * SLOW * SLOW, "%d KiB" % grown
         same(server.say(server.resp, b"", end=False), b"-ERR max number of clients reached\r\n")
         assert server.say(server.http, b"", end=False).startswith(b"HTTP/1.1 503 ")
-        with socket.socket(socket.AF_UNIX) as admin:  # has room kept for it
+        with socket.socket(socket.AF_UNIX) as admin:  # The admin has reserved descriptors.
             admin.connect(path)
             admin.sendall(get("/metrics", "Connection: close"))
             told = until_closed(admin)
@@ -199,13 +201,13 @@ def _(world):
             sock.close()
 
 
-@claim("TERM answers what is in flight, refuses new connections, and ends with 0; so does INT")
+@claim("SIGTERM and SIGINT finish pending requests, reject new connections, and end with 0")
 def _(world):
     for number in (signal.SIGTERM, signal.SIGINT):
         with Server(world, "--wait-ms", "4000", "--threads", "2", "--namespace", "n%d" % number, layout=SLOW_SECOND, pacing="clock") as server:
             idle, busy, half = (server.connect(server.http) for _ in range(3))
             half.sendall(b"GET /genid HT")
-            busy.sendall(get("/v1/ids?n=8"))  # two a second, and six at most before a second has passed
+            busy.sendall(get("/v1/ids?n=8"))  # 2 ids per second, and at most 6 before the first second has passed
             while "\nvesta_waiting_requests 1\n" not in server.get("/metrics").body:
                 time.sleep(0.02)
             server.process.send_signal(number)
@@ -218,7 +220,7 @@ def _(world):
             same(server.process.wait(10 * SLOW), 0)
 
 
-@claim("TERM ends with 0 under load, too, and what was answered was answered whole")
+@claim("SIGTERM under load ends with 0, and every reply is complete")
 def _(world):
     with Server(world, "--threads", "2") as server:
         load = subprocess.Popen(["redis-benchmark", "-p", str(server.resp), "-q", "-n", "100000000", "-P", "16", "GET", "default"],
@@ -232,7 +234,7 @@ def _(world):
             load.wait()
 
 
-@claim("a second TERM ends at once, and the next server goes on without repeating an id")
+@claim("a second SIGTERM ends the server at once, and the next server issues no duplicate")
 def _(world):
     server = Server(world, "--wait-ms", "60000", layout=SLOW_SECOND, pacing="clock").__enter__()
     first = [int(server.get("/genid").body) for _ in range(2)]
@@ -244,16 +246,17 @@ def _(world):
         from_s = time.monotonic()
         server.process.send_signal(signal.SIGTERM)
         same(server.process.wait(5), 128 + signal.SIGTERM)
-        assert time.monotonic() - from_s < 3  # draining would take five
+        assert time.monotonic() - from_s < 3  # Draining would take five seconds.
     server.process.stderr.close()
     with Server(world, "--wait-ms", "60000", layout=SLOW_SECOND, pacing="clock") as second:
         assert int(second.get("/genid").body) > max(first)
 
 
-@claim("a second signal right behind the first: the log still says that the server was stopping")
+@claim("if a second signal follows the first at once, the log still contains the first")
 def _(world):
     with Server(world) as server:
-        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):  # both are there when it goes on
+        # Both signals are pending when the process continues.
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
             server.process.send_signal(number)
         assert server.process.wait(10 * SLOW) in (128 + signal.SIGINT, 128 + signal.SIGTERM)
         server.was_killed = True

@@ -1,4 +1,4 @@
-"""logs.py -- what `vesta serve` tells its operator: formats, levels, the file, and what USR1, USR2 and HUP do."""
+"""logs.py -- the log of `vesta serve`: formats, levels, file, and the effects of SIGUSR1, SIGUSR2 and SIGHUP."""
 import json
 import os
 import re
@@ -14,7 +14,7 @@ STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
 def logfmt(line):
-    """A line as a dictionary; fails on a line that is not logfmt from its first to its last character."""
+    """Parses a line, and fails if any part of it is not logfmt."""
     pairs = PAIR.findall(line)
     same("".join(match.group(0) for match in PAIR.finditer(line)), line)
     return {name: json.loads(value) if value.startswith('"') else value for name, value in pairs}
@@ -34,7 +34,8 @@ def await_text(path, part):
     raise AssertionError("%r is not in %r" % (part, text))
 
 
-@claim("every line is logfmt, or JSON, with time, level and sentence; the first ones say what is served and how to try it")
+@claim("every line is logfmt or JSON with time, level and message, and the first lines show what is served and how to "
+       "try it")
 def _(world):
     for number, (form, read) in enumerate((("logfmt", logfmt), ("json", json.loads))):
         with Server(world, "--log-format", form, "--namespace", "n%d" % number) as server:
@@ -51,12 +52,12 @@ def _(world):
                          "stopping: requests in flight are still answered", "stopped: all worker numbers are given back"])
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
-        same(found["serving ids"]["ids_per_second"], str(2 ** 22))  # of the layout, 22 bits of sequence in a second
+        same(found["serving ids"]["ids_per_second"], str(2 ** 22))  # The layout has 22 bits of sequence per second.
         assert re.fullmatch(r"20\d\d-.*Z", found["serving ids"]["until"]), found
         same(found["serving HTTP"]["try"], "curl -s http://127.0.0.1:%d/genid" % server.http)
 
 
-@claim("variables that only other commands read are named where they are set, once, and not where a flag says it")
+@claim("variables that only other commands read are logged once if set, unless a flag has the same purpose")
 def _(world):
     env = {"VESTA_STORE": "zk://127.0.0.1:1/none", "VESTA_CONFIG": "/none.lua", "VESTA_NAMESPACE": "none"}
     with Server(world, "--namespace", "own", env=env) as server:
@@ -65,7 +66,7 @@ def _(world):
     same(sorted(event["variable"] for event in told), ["VESTA_CONFIG", "VESTA_STORE"])
 
 
-@claim("a level leaves out what is below it")
+@claim("a level hides the levels below it")
 def _(world):
     with Server(world, "--log-level", "error", quiet=True) as server:
         assert re.fullmatch(r"\d+", server.get("/genid").body)
@@ -74,7 +75,7 @@ def _(world):
         same((server.process.stderr.read(), server.process.wait()), ("", 0))
 
 
-@claim("USR2 tells the state of a namespace in a line")
+@claim("SIGUSR2 logs the state of each namespace in one line")
 def _(world):
     with Server(world, "--namespace", "orders") as server:
         server.get("/genid")
@@ -84,7 +85,7 @@ def _(world):
         assert int(event["lease_ms_left"]) > 0 and os.path.exists(event["path"]), event
 
 
-@claim("that ids cannot be given, why, and that they can again, is told")
+@claim("the log reports when and why issuing stops, and when it resumes")
 def _(world):
     clock = world.path("clock")
     set_clock(clock, "+0")
@@ -100,7 +101,7 @@ def _(world):
         same(server.get("/genid").status, 200)
 
 
-@claim("the log goes to a file, and USR1 opens it anew after it was moved away")
+@claim("the log is written to a file, and SIGUSR1 reopens it after a rotation")
 def _(world):
     log, old = world.path("v.log"), world.path("v.log.1")
     with Server(world, "--log-file", log, quiet=True) as server:
@@ -122,7 +123,7 @@ def _(world):
     assert "given back" in await_text(old, "stopping")
 
 
-@claim("USR1 and HUP do nothing bad where there is no file and no policy")
+@claim("SIGUSR1 and SIGHUP are harmless without a file and without a policy")
 def _(world):
     with Server(world) as server:
         server.process.send_signal(signal.SIGUSR1)
@@ -132,9 +133,9 @@ def _(world):
         assert re.fullmatch(r"\d+", server.get("/genid").body)
 
 
-@claim("USR1 that comes while the server starts is obeyed as soon as it serves")
+@claim("SIGUSR1 during the start is handled as soon as the server serves")
 def _(world):
-    log = world.path("early.log")  # which is there before the first signal is watched for
+    log = world.path("early.log")  # The log file exists before the first signal is handled.
     server = Server(world, "--log-file", log, quiet=True)
     rotator = threading.Thread(target=rotate, args=(server, log))
     rotator.start()
@@ -148,7 +149,7 @@ def _(world):
 
 
 def rotate(server, log):
-    """As soon as there is a log it is moved away; the server may make it before its starter goes on."""
+    """Renames the log as soon as it exists, which may be before the server's process is known here."""
     for _ in range(20000 * SLOW):
         if os.path.exists(log) and hasattr(server, "process"):
             break
@@ -157,9 +158,9 @@ def rotate(server, log):
     server.process.send_signal(signal.SIGUSR1)
 
 
-@claim("HUP, USR1 and USR2 do not end a server that is still starting")
+@claim("SIGHUP, SIGUSR1 and SIGUSR2 do not end a server that is starting")
 def _(world):
-    port = Server(world).http  # a free one
+    port = Server(world).http  # a free port
     with socket.create_server(("127.0.0.1", port)), Server(world, "--namespace", "one") as first:
         path = world.path("state", "one.gen")
         second = world.start("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "5", "--namespace",
@@ -176,10 +177,11 @@ def _(world):
         assert first.tick()
 
 
-@claim("foreign text in a message stays in its line")
+@claim("text from outside cannot break a line of the log")
 def _(world):
-    name = world.path('a\u2028ts=1 level=info msg=forged "')  # a line's end, and no control character: those are refused
-    open(name, "w").close()  # so that no folder can be made there
+    # A line separator that is not a control character, because control characters are rejected.
+    name = world.path('a\u2028ts=1 level=info msg=forged "')
+    open(name, "w").close()  # The file prevents the creation of a folder.
     done = world.run("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", "--path", name + "/gen")
     same((done.code, done.out), (1, ""))
     told = events(done.err, logfmt)
@@ -187,7 +189,7 @@ def _(world):
     assert name in told[-1]["msg"], told
 
 
-@claim("wrong words and files are refused")
+@claim("invalid values and files are rejected")
 def _(world):
     for flags, code, part in ((["--log-level", "loud"], 2, '"debug", "info", "warn", "error"'), (["--log-level", ""], 2, "log-level"),
                               (["--log-format", "xml"], 2, '"logfmt", "json"'), (["--log-format"], 2, "needs a value"),
@@ -196,7 +198,7 @@ def _(world):
         fails(world.run("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", *flags), code, part)
 
 
-@claim("the journal is told in its own way: priorities in front, no time")
+@claim("for the journal, lines begin with a priority and have no time")
 def _(world):
     ours, its = socket.socketpair()
     at = os.fstat(its.fileno())
@@ -216,7 +218,7 @@ def _(world):
         same(({"info": "6", "warn": "4"}[event["level"]], "ts" in event), (priority, False))
 
 
-@claim("a reader who goes away or never reads does not stop the server")
+@claim("the server continues if the reader of its log closes the pipe or never reads")
 def _(world):
     with Server(world) as server:
         server.process.stderr.close()
@@ -228,7 +230,7 @@ def _(world):
         server.process.stderr = open(os.devnull)
 
 
-@claim("a closed stderr and a full disk do not stop the server")
+@claim("the server continues with a closed stderr and on a full disk")
 def _(world):
     for number, (wrap, flags) in enumerate(((["bash", "-c", 'exec "$@" 2>&-', "-"], ()), ((), ("--log-file", "/dev/full")))):
         with Server(world, *flags, "--namespace", "n%d" % number, wrap=wrap, quiet=True) as server:

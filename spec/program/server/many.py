@@ -1,6 +1,6 @@
-"""many.py -- one server with very many namespaces, some of whose stores take connections and never answer: all the others
-give ids, what is told of all is told in few lines, and the end takes no longer.  VESTA_MANY and VESTA_MANY_AWAY say how
-many; what they cost is printed."""
+"""many.py -- one server with many namespaces, some of them with stores that accept connections but never answer. All
+other namespaces issue ids, the log has few lines, and the end is in time. VESTA_MANY and VESTA_MANY_AWAY set the
+numbers. The costs are printed."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ return { namespaces = namespaces, connections_max = 100, admin = { listen = "uni
 
 
 class Many(Configured):
-    """All of them; ready once those that can be are."""
+    """The server with all namespaces, ready when the namespaces with working stores are."""
 
     def __init__(self, world, folder, port, **kw):
         super().__init__(world, CONFIG % {"present": MANY - AWAY, "away": AWAY, "folder": folder, "port": port}, **kw)
@@ -67,7 +67,7 @@ class Many(Configured):
 
 
 class Deaf:
-    """A listener that takes connections and says nothing; a folder in memory."""
+    """A listener that accepts connections and sends nothing, and a folder in memory."""
 
     def __enter__(self):
         self.sock = socket.create_server(("127.0.0.1", 0), backlog=1000)
@@ -90,14 +90,15 @@ def told(name, value):
 def cost(server):
     if not REST_S:
         return
-    time.sleep(REST_S)  # every number was claimed; what follows is rest
+    time.sleep(REST_S)  # Every worker id is claimed, and now the server is idle.
     before = server.cpu_s()
     time.sleep(REST_S)
     told("at rest", "%.2f %% of a core" % ((server.cpu_s() - before) / REST_S * 100))
     told("memory each", "%.1f KiB, and %.1f KiB of maps" % (server.status("RssAnon") / MANY, server.status("RssShmem") / MANY))
 
 
-@claim("of %d namespaces %d have stores that never answer: all others give ids, few lines tell of all, and the end is in time"
+@claim("with %d namespaces, %d of them with stores that never answer, all others issue ids, the log is short, and the "
+       "end is in time"
        % (MANY, AWAY))
 def _(world):
     with Deaf() as (folder, port), Many(world, folder, port) as server:
@@ -135,7 +136,7 @@ def _(world):
         assert not re.search("number of 'here", said), said[-3000:]
 
 
-@claim("where there are too few descriptors for the namespaces the server does not start, and says how many they take")
+@claim("the server does not start with too few descriptors for its namespaces, and reports how many it needs")
 def _(world):
     with Deaf() as (folder, port):
         server = Configured(world, CONFIG % {"present": 300, "away": 1, "folder": folder, "port": port})

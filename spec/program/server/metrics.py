@@ -1,5 +1,5 @@
-"""metrics.py -- /metrics and /readyz of `vesta serve`: read by Prometheus' own tools, true to what happened, and told
-in docs/metrics.md."""
+"""metrics.py -- /metrics and /readyz of `vesta serve` are valid for Prometheus' tools, correct, and documented in
+docs/metrics.md."""
 import json
 import os
 import re
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-sys.path.append("/usr/lib/python3/dist-packages")  # Debian's module, whichever python3 stands first
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's module, even if another python3 is first in PATH.
 from prometheus_client.openmetrics import parser as openmetrics  # noqa: E402
 from prometheus_client import parser as plain  # noqa: E402
 
@@ -18,7 +18,7 @@ DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."
 
 
 def values(server):
-    """{name and labels as written: value as text} of all samples."""
+    """Returns all samples as {name and labels as written: value as text}."""
     lines = server.get("/metrics").body.splitlines()
     return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
@@ -27,7 +27,7 @@ def families(server):
     return dict(re.findall(r"(?m)^# TYPE (\S+) (\S+)$", server.get("/metrics").body))
 
 
-@claim("promtool finds nothing to say about /metrics, fresh or after good and bad requests")
+@claim("promtool finds no fault in /metrics, before and after valid and invalid requests")
 def _(world):
     with Server(world) as server:
         for _ in range(2):
@@ -40,7 +40,7 @@ def _(world):
             server.redis("NOSUCH")
 
 
-@claim("who asks for OpenMetrics gets it, with the same names, and others get the text format")
+@claim("/metrics returns OpenMetrics if the client accepts it, with the same names, and the text format otherwise")
 def _(world):
     with Server(world) as server:
         reply = server.get("/metrics", headers={"Accept": OPEN + ",text/plain;q=0.5,*/*;q=0.1"})
@@ -56,7 +56,7 @@ def _(world):
         assert re.search(rb"Content-Length: \d{4,}\r\n", reply) and reply.endswith(b"\r\n\r\n"), reply
 
 
-@claim("what was asked for is counted, once each, on both faces and on every loop")
+@claim("each request is counted once, over both protocols and on every thread")
 def _(world):
     with Server(world, "--threads", "2") as server:
         same(values(server)['vesta_ids_issued_total{namespace="default",proto="http"}'], "0")
@@ -73,7 +73,7 @@ def _(world):
                            ('vesta_ids_issued_total{namespace="default",proto="resp"}', 350),
                            ('vesta_requests_total{proto="http",code="unknown_name"}', 1),
                            ('vesta_requests_total{proto="http",code="bad_version"}', 1),
-                           ('vesta_requests_total{proto="http",code="ok"}', 24),  # and one for /metrics
+                           ('vesta_requests_total{proto="http",code="ok"}', 24),  # one of them for /metrics
                            ('vesta_requests_total{proto="resp",code="ok"}', 301),
                            ('vesta_requests_total{proto="resp",code="unknown_name"}', 1),
                            ('vesta_requests_total{proto="resp",code="bad_request"}', 1),
@@ -85,9 +85,9 @@ def _(world):
             same((name, after[name]), (name, str(want)))
 
 
-@claim("open connections, waiting requests and the process are told as they are")
+@claim("open connections, waiting requests and the process have correct metrics")
 def _(world):
-    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids per second
     with Server(world, "--wait-ms", "20000", layout=slow, pacing="clock") as server:
         socks = [server.connect(server.resp) for _ in range(5)]
         socks[0].sendall(command("MGET", *["default"] * 20))
@@ -106,17 +106,17 @@ def _(world):
         same(values(server)["vesta_waiting_requests"], "0")
 
 
-@claim("a request that waited for an id has its wait in its duration, and those behind it, too")
+@claim("the duration of a request, and of the requests behind it, includes its wait for an id")
 def _(world):
     slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
     with Server(world, "--wait-ms", "20000", layout=slow, pacing="clock") as server:
-        server.say(server.resp, command("MGET", *["default"] * 8) + command("PING"))  # of at least three seconds
+        server.say(server.resp, command("MGET", *["default"] * 8) + command("PING"))  # a wait of at least three seconds
         after = values(server)
         same([after['vesta_request_duration_seconds_bucket{proto="resp",le="%s"}' % le] for le in ("1.0", "+Inf")], ["0", "2"])
         assert float(after['vesta_request_duration_seconds_sum{proto="resp"}']) >= 2
 
 
-@claim("a lease's renewals and its end are told")
+@claim("a lease's renewals and end have metrics")
 def _(world):
     with Server(world, layout="vesta-milli", pacing="clock") as server:
         ok, end = 'vesta_lease_renewals_total{namespace="default",result="ok"}', 'vesta_lease_expiry_timestamp_seconds{namespace="default"}'
@@ -128,7 +128,7 @@ def _(world):
         assert float(values(server)[end]) > float(first[end])
 
 
-@claim("docs/metrics.md tells every family with its kind, and no other")
+@claim("docs/metrics.md lists every metric with its type, and no other")
 def _(world):
     with open(DOCS) as page:
         told = dict(re.findall(r"(?m)^\| `((?:vesta|process)_\w+)(?:\{[^`]*\})?` \| (\w+) \|", page.read()))
@@ -184,7 +184,8 @@ def _(world):
         assert re.sub("_bucket$", "", name) in families_listed, name
 
 
-@claim("Prometheus takes the example's config and alerts, and each alert has a row in docs/oncall.md, in both languages")
+@claim("Prometheus accepts the example's config and alerts, and docs/oncall.md has a row for each alert in both "
+       "languages")
 def _(world):
     folder = os.path.join(os.path.dirname(os.path.dirname(DOCS)), "examples", "prometheus")
     rules = os.path.join(folder, "vesta.rules.yml")
@@ -198,14 +199,14 @@ def _(world):
             same(re.findall(r"(?m)^\| `(Vesta\w+)` \|", page.read()), alerts)
 
 
-@claim("/readyz says why while the store cannot be reached and what was granted is used up, and is well again after it")
+@claim("/readyz reports the reason while the store is unreachable and the lease has ended, and recovers afterwards")
 def _(world):
     store = world.path("store")
     with Server(world, "--store", "file:" + store, "--wait-ms", "0", layout="vesta-milli", pacing="clock") as server:
         same(server.get("/readyz").status, 200)
         os.rename(store, store + ".away")
         with open(store, "w"):
-            pass  # no folder
+            pass  # not a folder
         while server.get("/genid").status == 200 or server.get("/readyz").status == 200:
             time.sleep(0.02)
         said = json.loads(server.get("/readyz").body)
@@ -220,7 +221,7 @@ def _(world):
         same(server.get("/readyz").status, 200)
 
 
-@claim("/readyz is 200 while ids can be had, and 503 with reasons as a problem while the server drains")
+@claim("/readyz is 200 while ids can be issued, and 503 with the reasons while the server drains")
 def _(world):
     slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
     with Server(world, "--wait-ms", "4000", layout=slow, pacing="clock") as server:
@@ -229,7 +230,8 @@ def _(world):
         same(json.loads(reply.body), {"status": "ready", "warnings": []})
         with server.connect(server.http) as busy, server.connect(server.http) as looking:
             busy.sendall(get("/v1/ids?n=6"))
-            looking.sendall(b"GET /readyz HTTP/1.1\r\n")  # half a request keeps its connection while the server drains
+            # An incomplete request keeps its connection open while the server drains.
+            looking.sendall(b"GET /readyz HTTP/1.1\r\n")
             while values(server)["vesta_waiting_requests"] != "1" or values(server)['vesta_connections{proto="http"}'] != "3":
                 time.sleep(0.01)
             server.process.terminate()

@@ -1,5 +1,5 @@
-"""names.py -- clients with names: who may ask what over the Redis protocol and HTTP, secrets that are exchanged and taken
-away while connections are there, and files that are wrong."""
+"""names.py -- clients with names: their rights over the Redis protocol and HTTP, secrets that are rotated or removed
+while clients are connected, and invalid files."""
 import base64
 import json
 import os
@@ -31,7 +31,7 @@ def write(world, name, text):
 
 
 def three(world):
-    """The tokens of orders, web and ops, which may all."""
+    """Adds orders, web and ops, which has all rights, and returns their tokens."""
     return {"orders": client(world, "add", "orders", "--names", "default", "--calls", "give,block", "--n", "100"),
             "web": client(world, "add", "web", "--names", "other*,web", "--calls", "give"),
             "ops": client(world, "add", "ops", "--calls", "give,block,read,make,operate")}
@@ -46,7 +46,7 @@ def talk(server, *commands):
 
 
 def asks(server, path, *said, **kw):
-    """The status, and the code of the problem where there is one."""
+    """Returns the status, and the code of the problem if there is one."""
     headers = {"Authorization": said[0]} if said else {}
     reply = server.get(path, headers=headers, **kw)
     code = json.loads(reply.body)["code"] if reply.headers["content-type"] == "application/problem+json" else None
@@ -62,7 +62,7 @@ def basic(name, secret):
 
 
 def nobody(world):
-    """From here on who says nothing may nothing, as from another machine: on this one the default may much."""
+    """Removes all rights of requests without credentials. By default, clients on this machine have most rights."""
     with open(world.path("clients"), "a") as file:
         file.write("default names=* calls=give secret=random:2026-11-23T15:30:00Z:%s\n" % ("ab" * 32))
 
@@ -72,9 +72,10 @@ def hup(server, part):
     return server.listen(part)
 
 
-# ------------------------------------------------------------------ what each may
+# ------------------------------------------------------------------ rights
 
-@claim("over the Redis protocol each client has its names and calls, in Redis' words; who says nothing has default's")
+@claim("over the Redis protocol each client has its names and calls, with Redis' errors, and a client without "
+       "credentials is default")
 def _(world):
     secrets = three(world)
     nobody(world)
@@ -99,7 +100,7 @@ def _(world):
         same(talk(server, ["AUTH", secrets["orders"]], ["ACL", "WHOAMI"]), b"+OK\r\n$6\r\norders\r\n")
 
 
-@claim("what a client may not is refused when it is queued, and the transaction with it, as Redis does")
+@claim("a command without the right is rejected when it is queued, and discards the transaction as in Redis")
 def _(world):
     secrets = three(world)
     with named(world) as server:
@@ -109,7 +110,7 @@ def _(world):
         assert NOPERM + b"run the 'vesta.make' command\r\n-EXECABORT" in said, said
 
 
-@claim("over HTTP a client says its secret as Bearer, as Basic or as tinyid's token; 401 and 403 are problems")
+@claim("HTTP accepts a secret as Bearer, Basic or tinyid's token, and 401 and 403 have problem documents")
 def _(world):
     secrets = three(world)
     nobody(world)
@@ -126,7 +127,7 @@ def _(world):
         same(asks(server, "/v1/blocks?n=10", orders), 200)
         same(asks(server, "/v1/ids/5", orders), (403, "not_allowed"))
         same(asks(server, "/metrics", orders), 403)
-        same(asks(server, "/genid", "=" + secrets["orders"]), 401)  # a header that looks like tinyid's token as it is kept
+        same(asks(server, "/genid", "=" + secrets["orders"]), 401)  # a header that looks like a cached token of tinyid
         same(asks(server, "/v1/ids", basic("web", secrets["web"])), (403, "not_allowed"))
         same(asks(server, "/v1/blocks?n=10", basic("web", secrets["web"])), (403, "not_allowed"))
         same((asks(server, "/healthz"), asks(server, "/readyz"), asks(server, "/metrics"), asks(server, "/")), (200, 200, 401, 401))
@@ -135,7 +136,7 @@ def _(world):
         assert "is a namespace" in server.get("/tinyid/id/nextId?bizType=default&token=" + secrets["orders"]).body
 
 
-@claim("one connection's secret opens nothing for another's, nor for the same one's next request, whatever heads are kept")
+@claim("a secret is valid only for its own request, even though threads cache headers")
 def _(world):
     secrets = three(world)
     nobody(world)
@@ -144,7 +145,8 @@ def _(world):
         wrong = get("/genid", "Authorization: " + bearer(secrets["orders"][:-1] + "0"))
         same(re.findall(rb"HTTP/1.1 (\d+)", server.say(server.http, right + none + right + wrong + right + none)),
              [b"200", b"401", b"200", b"401", b"200", b"401"])
-        socks = [server.connect(server.http) for _ in range(130)]  # two of them share each place of a loop's heads
+        # Two of them share each entry of a thread's header cache.
+        socks = [server.connect(server.http) for _ in range(130)]
         for sock in socks[::2]:
             sock.sendall(right)
             assert sock.recv(4096).startswith(b"HTTP/1.1 200 ")
@@ -155,7 +157,8 @@ def _(world):
             sock.close()
 
 
-@claim("a request that is refused after its token was right leaves nothing to the next, as of another behind a proxy")
+@claim("a request that fails after its token was accepted leaves no rights to the next one, which a proxy may send "
+       "for another client")
 def _(world):
     secrets = three(world)
     client(world, "add", "default", "--names", "nothing", "--calls", "give")
@@ -164,16 +167,17 @@ def _(world):
             sock.sendall(get("/v1/ids?ns=web", *said))
             return sock.recv(4096).split(b" ")[1]
 
-        def is_refused():  # the token is right, but this route has no pictures
+        def is_refused():  # The token is valid, but this route has no images.
             same(status("Authorization: " + basic("web", secrets["web"]), "Accept: image/png"), b"406")
         is_refused()
         same(status(), b"403")
         is_refused()
         same(status("Authorization: " + basic("web", "a wrong one")), b"401")
-        same(status("Authorization: " + basic("web", secrets["web"])), b"404")  # it may, and there is none
+        # It has the right, but the namespace does not exist.
+        same(status("Authorization: " + basic("web", secrets["web"])), b"404")
 
 
-@claim("without a line for default this machine may everything but operate, and what it says wrong opens nothing")
+@claim("without a line for default, this machine has all rights except operate, and a wrong secret still gets 401")
 def _(world):
     three(world)
     port = free_port()
@@ -185,7 +189,7 @@ def _(world):
     give_back(port)
 
 
-@claim("the admin's routes are for clients that may operate, and are another's with a word")
+@claim("the admin's routes require the right to operate")
 def _(world):
     secrets = three(world)
     port = free_port()
@@ -199,7 +203,8 @@ def _(world):
     give_back(port)
 
 
-# What each call needs, written once more by hand: a row of the server's table that is not here is a failure.
+# The right that each call needs. This copy is written by hand, so a new row in the server's table without one here is a
+# failure.
 COMMANDS = {"give": ["get x", "mget x", "vesta.next x", "incr x", "incrby x 2", "decr x", "decrby x 2", "vesta.reserve x", "vesta.commit x 1 t",
                      "vesta.cancel x 1 t"],
             "block": ["vesta.block x 1"], "read": ["vesta.explain x 1"], "make": ["vesta.make x time 1 seq 1"],
@@ -218,13 +223,14 @@ CLASSES = ("give", "block", "read", "make")
 
 
 def lacking(world):
-    """For each class a client that may all but that, of every name; and one that may all, of one name that is not x."""
+    """Adds a client per class with all rights but that one and every name, and a client with all rights for a name
+    other than x."""
     nobody(world)
     far = client(world, "add", "far", "--names", "far", "--calls", ",".join(CLASSES))
     return far, {kind: client(world, "add", "no_" + kind, "--calls", ",".join(set(CLASSES) - {kind})) for kind in CLASSES}
 
 
-@claim("every command asks who calls it, for its right and for its name; none is missing here")
+@claim("every command checks the right and the name, and the list here is complete")
 def _(world):
     far, without = lacking(world)
     with named(world) as server:
@@ -238,7 +244,7 @@ def _(world):
                     same(talk(server, ["AUTH", far], words), b"+OK\r\n" + NOT_HIS)
 
 
-@claim("every route asks who calls it, for its right and for its name; none is missing here")
+@claim("every route checks the right and the name, and the list here is complete")
 def _(world):
     far, without = lacking(world)
     with named(world) as server:
@@ -246,7 +252,8 @@ def _(world):
             method = "POST" if "/reservations" in path else "GET"
             said = {"Authorization": bearer(*said)} if said else {}
             reply = server.get(path, method, said)
-            # tinyid's failures are a 200, of which the simple ones have no word: those tell that nothing was given, not why
+            # tinyid reports errors with status 200. Its simple routes return an empty body, which shows that no id was
+            # issued but not why.
             return 403 if "/tinyid/" in path and reply.body in ("", '{"data":null,"code":5,"message":"token is error"}') else reply.status
         index = server.get("/", headers={"Authorization": bearer(far)}).body
         listed = {re.sub(r"\{\w+\}", "", path) for path in re.findall(r"(?m)^(?:POST )?(/[\w/{}]*)", index)}
@@ -258,7 +265,7 @@ def _(world):
                     same((path, status(path, without[kind]), status(path, far)), (path, 403, 403))
 
 
-@claim("tags that are there are asked for by right and name, too: those that count, and those without a gap")
+@claim("tags with and without gaps are also checked for the right and the name")
 def _(world):
     far, without = lacking(world)
     for tag in "counts", "dense":
@@ -275,9 +282,9 @@ def _(world):
             same((path, one, two, three[:1].isdigit()), (path, "", "", True))
 
 
-# ------------------------------------------------------------------ changes while it runs
+# ------------------------------------------------------------------ changes at run time
 
-@claim("a secret is exchanged without one refused request: both are valid until the older is dropped")
+@claim("a secret is rotated without a rejected request, because both are valid until the older one is dropped")
 def _(world):
     old = three(world)["orders"]
     with named(world) as server:
@@ -296,7 +303,7 @@ def _(world):
     client(world, "rotate", "orders", "--drop-old", code=2)
 
 
-@claim("a transaction goes on over a reload that leaves its client's rights, and is discarded by one that changes them")
+@claim("a transaction continues over a reload that keeps its client's rights, and is discarded if they changed")
 def _(world):
     secret = three(world)["orders"]
     changes = ((("rotate", "orders"), b"*1\r\n$"), (("add", "more"), b"*1\r\n$"),
@@ -317,7 +324,7 @@ def _(world):
                 assert said.startswith(answer), (words, said)
 
 
-@claim("a client that is removed may nothing more on connections that it has, not even what who says nothing may")
+@claim("a removed client has no rights on its open connections, not even those of default")
 def _(world):
     secret = three(world)["orders"]
     with named(world) as server:
@@ -343,7 +350,7 @@ def _(world):
         assert server.redis("GET", "default").startswith(b"$")
 
 
-@claim("a client that is removed while a transaction's reply goes out has that reply whole, and nothing behind it")
+@claim("a client that is removed during a transaction's reply gets the whole reply, and nothing after it")
 def _(world):
     secret = client(world, "add", "orders", "--calls", "give")
     nobody(world)
@@ -353,7 +360,7 @@ def _(world):
         while queued.count(b"+QUEUED\r\n") < 5000:
             queued += sock.recv(65536)
         sock.sendall(command("EXEC") + command("GET", "default"))
-        said = sock.recv(65536)  # it has begun, and is far more than fits between the two
+        said = sock.recv(65536)  # The reply has begun, and is much larger than the buffers.
         client(world, "remove", "orders")
         hup(server, "a client is gone")
         server.listen("were read again")
@@ -364,7 +371,8 @@ def _(world):
         assert one.startswith(b"*"), one
 
 
-@claim("a file that cannot be read again changes nothing, and that is said; one that others may read is warned of")
+@claim("a clients file that cannot be reloaded changes nothing and is reported, and one that others can read causes a "
+       "warning")
 def _(world):
     secret = three(world)["orders"]
     path = world.path("clients")
@@ -382,9 +390,9 @@ def _(world):
         assert "access=read " in hup(server, "others may access the file of clients")
 
 
-# ------------------------------------------------------------------ what is wrong
+# ------------------------------------------------------------------ errors
 
-@claim("wrong, empty, over-long, binary and swapped secrets and names open nothing, and the server goes on")
+@claim("wrong, empty, too long, binary and swapped secrets and names are rejected, and the server continues")
 def _(world):
     secrets = three(world)
     nobody(world)
@@ -402,7 +410,7 @@ def _(world):
     assert secrets["orders"] not in server.said
 
 
-@claim("broken files of clients are refused with their line, before anything is served")
+@claim("an invalid clients file is rejected with its line before the server starts")
 def _(world):
     good = "orders names=* calls=give secret=random:2026-11-23T15:30:00Z:" + "ab" * 32
     for line, *parts in ((good[:-1], "secret has a hash that is not 64 digits"), (good + "\n" + good, "clients:2:", "has a line already"),
@@ -425,7 +433,7 @@ def _(world):
     fails(world.run("serve", "--clients", world.path("nowhere")), 2, "`vesta client add NAME --file %s` creates it" % world.path("nowhere"))
 
 
-@claim("`vesta check` says which patterns match nothing, and what cannot stand beside clients")
+@claim("`vesta check` reports patterns that match nothing, and settings that conflict with clients")
 def _(world):
     three(world)
     config = 'return { clients = "clients", namespaces = { default = {}, web = {} }%s }'
@@ -440,7 +448,7 @@ def _(world):
     assert "the clients file: chmod o= on it" in world.run("check", write(world, "v.lua", config % "")).out
 
 
-@claim("HTTP that other machines can reach needs clients, or the word that all may")
+@claim("HTTP that other machines can reach requires clients or open = true")
 def _(world):
     text = 'return { http = { listen = "0.0.0.0:8088" }, namespaces = { default = { worker = 1 } }%s }'
     fails(world.run("check", write(world, "v.lua", text % "")), 1, "http.listen has 0.0.0.0:8088", "vesta client add", "open = true")
@@ -452,7 +460,7 @@ def _(world):
 
 # ------------------------------------------------------------------ vesta client
 
-@claim("`vesta client` writes a file that nobody else reads, keeps what people wrote in it, and prints a secret once")
+@claim("`vesta client` writes a private file, keeps manual edits, and prints a secret once")
 def _(world):
     write(world, "clients", "# by hand\n\nweb names=web calls=give secret=random:2026-01-01T00:00:00Z:%s" % ("ab" * 32))
     os.chmod(world.path("clients"), 0o640)
@@ -478,7 +486,7 @@ def _(world):
     same(stat.S_IMODE(os.stat(world.path("clients")).st_mode), 0o600)
 
 
-@claim("many that add clients at once lose none")
+@claim("concurrent `vesta client add` calls lose no client")
 def _(world):
     args = [world.run.__globals__["VESTA"], "client", "add"]
     doing = [subprocess.Popen([*args, "c%d" % i, "--file", world.path("clients")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

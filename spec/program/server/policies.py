@@ -1,8 +1,9 @@
-"""policies.py -- what a policy does for the clients of `vesta serve` when the clock goes back, fails or is replaced.
+"""policies.py -- effects of a policy on clients of `vesta serve` when the clock goes back, the policy fails, or it is
+replaced.
 
-The clock is stepped while the server runs; its uptime is not (see spec/program/cli/clock_shift.c).  A policy is heard when its
-thread gets to run, and who asks waits 10 ms for that: what is said here of a clock that is behind is said of some reply
-soon, never of each.
+The clock is changed while the server runs, but its uptime is not (see spec/program/cli/clock_shift.c). A policy runs on
+its own thread, and a request waits 10 ms for its answer. Therefore these tests expect a result in one of the next
+replies, not in each.
 """
 import json
 import os
@@ -24,7 +25,7 @@ SHORT = ("--wait-ms", "10")
 
 
 class Judged(Server):
-    """A server with a policy (a text, or the name of a shipped one), whose clock can be set."""
+    """A server with an adjustable clock and a policy, given as text or as the name of a built-in one."""
 
     def __init__(self, world, policy, *flags, layout=FOUR_A_MS, **more):
         self.policy = world.path("policy.lua") if "return" in policy else policy
@@ -44,12 +45,12 @@ class Judged(Server):
         set_clock(self.clock, by)
 
     def stop_clock(self, behind_s):
-        """Sets the clock back, where it then stands: however slow the machine, it does not catch up."""
+        """Sets the clock back and stops it, so that it cannot catch up on a slow machine."""
         self.stands_at = int(time.time() - behind_s)
         self.step("=%d" % self.stands_at)
 
     def go_on(self, later_s):
-        """The clock goes on from that much later than where it stands.  The true time would be a leap on a slow machine."""
+        """Restarts the clock at that time after its stop. The true time would be a jump on a slow machine."""
         self.step("%+d" % (self.stands_at + later_s - time.time()))
 
     def curl(self):
@@ -62,7 +63,7 @@ class Judged(Server):
         return done.stdout.strip()
 
     def reload(self, policy, good=True):
-        """Replaces the policy; returns when that is done, or was refused."""
+        """Replaces the policy, and returns when the server has accepted or rejected it."""
         generation = self.metric("vesta_policy_generation")
         self.write(policy)
         self.process.send_signal(signal.SIGHUP)
@@ -72,13 +73,13 @@ class Judged(Server):
         same(self.metric("vesta_policy_generation"), generation + good)
 
     def metric(self, line):
-        """The value of the metric of that name and labels; None where it has none, as a number that is just changed."""
+        """Returns the value of the metric with that name and labels, or None while a change of worker id hides it."""
         found = re.search(r"(?m)^%s (\S+)$" % re.escape(line), self.get("/metrics").body)
         return float(found.group(1)) if found else None
 
 
 def hold(server, socks):
-    """Each asks for an id until it waits: who comes while the policy is not heard yet may be told to come again."""
+    """Sends a request on each socket until it waits. Before the policy has answered, a request may be rejected."""
     poll, by_fd = select.poll(), {sock.fileno(): sock for sock in socks}
     for sock in socks:
         poll.register(sock, select.POLLIN)
@@ -92,16 +93,17 @@ def hold(server, socks):
 
 
 def take(sock):
-    """The id that a waiting client gets; on a slow machine it may have been told to come again before."""
+    """Returns the id of a waiting client, which on a slow machine may have been rejected before."""
     while True:
         reply = sock.recv(1000)
-        if not reply.startswith((b"-TRYAGAIN ", b"-LOADING ")):  # a lease is renewed on a disk
+        # The disk write of a lease's renewal can delay the reply.
+        if not reply.startswith((b"-TRYAGAIN ", b"-LOADING ")):
             return int(re.fullmatch(rb"\$\d+\r\n(\d+)\r\n", reply).group(1))
         sock.sendall(command("GET", "default"))
 
 
 def soon(ask, holds):
-    """Asks until an answer is as it shall be; that answer."""
+    """Repeats the request until `holds` is true for the reply, and returns it."""
     end_s = time.monotonic() + 60 * SLOW
     while True:
         answer = ask()
@@ -112,7 +114,7 @@ def soon(ask, holds):
 
 
 def refused(server):
-    """An answer over HTTP that refuses."""
+    """Returns an HTTP reply that is rejected."""
     return soon(lambda: server.get("/genid"), lambda reply: reply.status == 503)
 
 
@@ -121,29 +123,30 @@ def judging(body, before=""):
 
 
 def real(body):
-    """What a policy does about a real step, while it answers when it is tried with 5 ms."""
+    """Returns a policy with this body for real steps of the clock, and a valid answer for the trial call with 5 ms."""
     return judging("if ctx.back_ms > 100 then %s end return 'refuse'" % body)
 
 
-@claim("borrow: curl and redis-cli get ids although the clock went back by 3 s, each newer than the last; then refuse: 503 and -TRYAGAIN")
+@claim("borrow: after the clock went back by 3 s, curl and redis-cli get increasing ids, then 'refuse' leads to 503 "
+       "and -TRYAGAIN")
 def _(world):
     policy = judging("calls = calls + 1 if calls == 1 then return 'borrow', 2 end return 'refuse', 'enough is enough'", "local calls = 0")
     with Judged(world, policy) as server:
         ids = [int(server.get("/genid").body)]
         server.stop_clock(3)
-        soon(lambda: server.redis_cli("GET", "default"), str.isdigit)  # or the policy was not heard in time
+        soon(lambda: server.redis_cli("GET", "default"), str.isdigit)  # or the policy did not answer in time
         ids += [int(server.redis_cli("GET", "default")), int(re.fullmatch(r"(\d+)\n?200 ", server.curl()).group(1))]
         event = server.listen("a policy judged: borrow")
         assert "amount_ms=2" in event, event
         assert 1000 < int(re.search(r"back_ms=(\d+)", event).group(1)) < 10000, event
-        for _ in range(200):  # 2 ms hold eight ids
+        for _ in range(200):  # A loan of 2 ms has eight ids.
             reply = server.redis_cli("GET", "default")
             if not reply.isdigit():
                 break
             ids.append(int(reply))
         assert reply.startswith("TRYAGAIN the clock is "), reply
         same(ids, sorted(set(ids)))
-        for _ in range(100 * SLOW):  # asked again after a quarter of a second
+        for _ in range(100 * SLOW):  # The server asks again after 250 ms.
             server.curl()
             if server.metric('vesta_policy_calls_total{hook="on_clock_back",result="ok"}') == 2:
                 break
@@ -154,7 +157,7 @@ def _(world):
         assert int(soon(lambda: server.redis_cli("GET", "default"), str.isdigit)) > ids[-1]
 
 
-@claim("a refusal: the replies, /readyz, the status, the metrics and a warning in the log name the policy and its reason")
+@claim("on 'refuse', the replies, /readyz, the status, the metrics and the log name the policy and its reason")
 def _(world):
     with Judged(world, judging("if ctx.back_ms > 100 then return 'refuse', 'it is night' end return 'wait'")) as server:
         int(server.get("/genid").body)
@@ -171,7 +174,8 @@ def _(world):
         soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
 
 
-@claim("a reload: the log names the changed policies and their namespaces, the status the policy in force; a reload of the same policies says so")
+@claim("the log of a reload names changed policies and their namespaces or that nothing changed, and the status shows "
+       "the current policies")
 def _(world):
     admin = "unix:" + world.path("admin")
     with Judged(world, judging("return 'refuse'"), "--admin", admin) as server:
@@ -190,20 +194,21 @@ def _(world):
         server.listen("reloaded: no policy has changed since")
 
 
-@claim("a server whose policy borrows stays ready while no request comes, and is not once the policy refuses")
+@claim("with a policy that borrows, the server stays ready without requests, and stops being ready when the policy "
+       "refuses")
 def _(world):
     with Judged(world, judging("if ctx.back_ms < 60000 then return 'borrow' end return 'refuse'")) as server:
         int(server.get("/genid").body)
         server.stop_clock(3)
         soon(lambda: server.redis_cli("GET", "default"), str.isdigit)
         for _ in range(3):
-            time.sleep(1.2)  # the loan has expired, and no request has asked for another one
+            time.sleep(1.2)  # The loan has expired, and no request has led to another one.
             same(server.get("/readyz").status, 200)
         server.stop_clock(90)
         soon(lambda: server.get("/readyz").status, lambda status: status == 503)
 
 
-@claim("wait: requests wait until the clock is back, however many they are, and are then served")
+@claim("wait: any number of requests wait until the clock is right, and are then answered")
 def _(world):
     with Judged(world, "wait") as server:
         last = int(server.get("/genid").body)
@@ -211,7 +216,7 @@ def _(world):
         socks = [server.connect(server.resp) for _ in range(40)]
         hold(server, socks)
         server.listen("a policy judged: wait")
-        same(server.get("/healthz").status, 200)  # nobody else is held up
+        same(server.get("/healthz").status, 200)  # Other requests are not delayed.
         server.step("+0")
         ids = []
         for sock in socks:
@@ -221,7 +226,7 @@ def _(world):
         assert min(ids) > last
 
 
-@claim("wait with a number: a request waits so long, and is then refused")
+@claim("wait with a time: a request waits that long, and is then rejected")
 def _(world):
     with Judged(world, judging("return 'wait', 300")) as server:
         server.get("/genid")
@@ -240,7 +245,8 @@ FAILING = (
 )
 
 
-@claim("a policy that loops, eats memory, raises or answers nonsense: the fixed rules hold, ids go on, log and metrics say why")
+@claim("if a policy loops, takes too much memory, fails or returns nonsense, the fixed rules apply, and the log and "
+       "metrics show the reason")
 def _(world):
     for number, (result, body, error) in enumerate(FAILING):
         with Judged(world, real(body), "--namespace", "n%d" % number) as server:
@@ -258,7 +264,8 @@ def _(world):
             assert int(soon(lambda: server.get("/genid"), lambda reply: reply.status == 200).body) > last
 
 
-@claim("a shadow that loops, eats memory or raises, under load with a clock that went back: requests are answered as without it")
+@claim("a shadow policy that loops, takes too much memory or fails does not change replies, under load with a clock "
+       "that went back")
 def _(world):
     for body in ("while true do end", "local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", "error 'boo'"):
         shadow = world.path("shadow.lua")
@@ -275,7 +282,7 @@ def _(world):
             server.listen("a shadow policy failed")
 
 
-@claim("the thread that runs policies steps back behind all others")
+@claim("the thread that runs policies has a lower priority than the others")
 def _(world):
     with Judged(world, "wait", "--threads", "3") as server:
         niceness = [int(stat.rpartition(")")[2].split()[16]) for stat in of_threads(server.process.pid, "stat")]
@@ -283,7 +290,7 @@ def _(world):
         assert len(niceness) >= 4 and sorted(niceness)[:-1] == [least] * (len(niceness) - 1) and max(niceness) >= min(least + 10, 19), niceness
 
 
-@claim("a policy that is broken does not start: the message names file and line")
+@claim("a broken policy prevents the start, and the message names file and line")
 def _(world):
     def start(policy):
         return world.run("serve", "--policy", policy, "--worker", "5", "--http", "off", "--resp", "unix:" + world.path("resp"))
@@ -299,7 +306,7 @@ def _(world):
 
 
 class Load:
-    """Clients that count: every reply is an id or is remembered."""
+    """Clients under load. Every reply is an id or is recorded."""
 
     def __init__(self, server, clients=4):
         self.server, self.ending = server, False
@@ -330,14 +337,15 @@ class Load:
             thread.join()
 
     def count(self):
-        """How many ids there were; demands that nobody was refused and no id is there twice."""
+        """Returns the number of ids, after checking that no request was rejected and no id duplicated."""
         same(self.odd[:3], [])
         ids = sorted(id for ids in self.ids for id in ids)
         same(sum(a == b for a, b in zip(ids, ids[1:])), 0)
         return len(ids)
 
 
-@claim("HUP with a broken policy, then a good one, under load: no id is refused or there twice, and the log says what holds")
+@claim("SIGHUP with a broken and then a valid policy under load rejects no request and duplicates no id, and the log "
+       "shows which policy applies")
 def _(world):
     with Judged(world, judging("return 'refuse'"), "--threads", "2", layout="vesta-milli") as server:
         with Load(server) as load:
@@ -348,22 +356,23 @@ def _(world):
         event = server.listen("reload failed: the old policies stay in use")
         assert "policy.lua:" in event, event
         failures = 1
-        while failures < 3:  # repeats within a second are counted, in a line of their own or in that of the next failure
+        # Repeated failures within a second are counted, in a separate line or in that of the next failure.
+        while failures < 3:
             event = server.listen("reload failed: the old policies stay in use")
             failures += int((re.findall(r"repeated=(\d+)", event) or [0])[0]) + ("error=" in event)
         server.step("-600")
         with server.connect(server.resp) as sock:
-            hold(server, [sock])  # the new one judges
+            hold(server, [sock])  # The new policy answers.
             server.step("+0")
             assert take(sock) > 0
 
 
-@claim("HUP while requests wait by the old policy: the new one judges those that come then, and these no more")
+@claim("after SIGHUP the new policy decides about new requests, and waiting ones keep the old decision")
 def _(world):
     with Judged(world, judging("return 'wait'")) as server:
         server.get("/genid")
         server.step("-600")
-        for _ in range(50):  # until it waited by the policy's word, not for want of one
+        for _ in range(50):  # until the request waits because of the policy's answer, not for its answer
             server.reload(judging("return 'wait'"))
             with server.connect(server.resp) as held:
                 hold(server, [held])
@@ -376,7 +385,7 @@ def _(world):
             raise AssertionError("the new policy judges those who wait")
 
 
-@claim("a namespace that is paused holds up no other, whatever its policy says")
+@claim("a paused namespace delays no other, whatever its policy answers")
 def _(world):
     with open(world.path("vesta.lua"), "w") as file:
         file.write("""return { namespaces = {
@@ -386,10 +395,10 @@ def _(world):
     server.args = [VESTA, "serve", "-c", world.path("vesta.lua"), *server.args[2:6]]
     with server:
         socks = [server.connect(server.resp) for _ in range(12)]
-        for sock in socks:  # two ids a second, and one more may be ahead
+        for sock in socks:  # Two ids per second, plus one that may be borrowed.
             sock.sendall(command("GET", "slow"))
         served = 0
-        while not select.select(socks[-1:], [], [], 0)[0]:  # for some seconds
+        while not select.select(socks[-1:], [], [], 0)[0]:  # This takes some seconds.
             for port, say in ((server.resp, command("GET", "fast")), (server.http, get("/v1/ids?n=3&ns=fast", "Connection: close"))):
                 assert re.match(rb"\$|HTTP/1.1 200 ", server.say(port, say))
             served += 1
@@ -400,7 +409,7 @@ def _(world):
             sock.close()
 
 
-@claim("TERM answers requests that wait, and nothing is lost")
+@claim("SIGTERM answers all waiting requests")
 def _(world):
     with Judged(world, judging("return 'wait'"), "--threads", "2") as server:
         server.get("/genid")
@@ -414,7 +423,7 @@ def _(world):
         same(server.process.wait(15 * SLOW), 0)
 
 
-@claim("a client that waits and goes away leaves no trace: others are served, and no place is kept")
+@claim("a waiting client that disconnects leaves nothing behind, and others are served")
 def _(world):
     with Judged(world, judging("return 'wait'")) as server:
         server.get("/genid")
@@ -422,7 +431,8 @@ def _(world):
         socks = [server.connect(server.resp) for _ in range(20)]
         hold(server, socks)
         for sock in socks:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # closing tears the connection
+            # With SO_LINGER 0, closing resets the connection.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             sock.close()
         for _ in range(1000):
             if server.metric("vesta_waiting_requests") == 0:
@@ -433,7 +443,8 @@ def _(world):
         soon(lambda: server.get("/genid"), lambda reply: reply.status == 200)
 
 
-@claim("switch: another number's ids at once, under load, and the last is given back; a second time within a minute it refuses")
+@claim("switch: the server issues ids of another worker id at once under load and releases the old one, and a second "
+       "switch within a minute is rejected")
 def _(world):
     store, switching = "file:" + world.path("store"), judging("if ctx.back_ms > 10 then return 'switch' end return 'refuse'")
     server = Judged(world, switching, "--threads", "2", "--wait-ms", "1000", layout="vesta-milli")
@@ -452,13 +463,13 @@ def _(world):
         assert load.count() > 2000
         second = server.metric(number)
         held = {row["worker"]: row["state"] for row in json.loads(world.run("workers", "--store", store, "--json").out)["workers"]}
-        same((held[first], held[second] != "free"), ("free", True))  # by a clock that is not back it is over
+        same((held[first], held[second] != "free"), ("free", True))  # A clock that is right shows the lease as expired.
         server.step("-1200")
         refused(server)
         same(server.metric(number), second)
 
 
-@claim("so many requests wait and no more: the others are refused at once")
+@claim("the number of waiting requests is limited, and others are rejected at once")
 def _(world):
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))

@@ -1,5 +1,5 @@
-"""proxies.py -- balancers that say whose connection they pass on, by the PROXY protocol: what counts is the client then,
-and who claims to be a balancer is refused."""
+"""proxies.py -- balancers that send a PROXY header: the server then treats the named address as the client, and rejects
+the header from other hosts."""
 import re
 import socket
 import struct
@@ -30,7 +30,8 @@ def with_clients(world):
     return world.run("client", "add", "orders", "--calls", "give", "--file", world.path("clients")).out.strip()
 
 
-@claim("behind the header is whom it names: in both families, with whatever stands behind the addresses, however it comes")
+@claim("the client's address is taken from the header, over IPv4 and IPv6, with any extensions, however the bytes "
+       "arrive")
 def _(world):
     with Server(world, "--proxies", BALANCER) as server:
         for source, shown in SOURCES.items():
@@ -41,13 +42,15 @@ def _(world):
         for cut in range(len(whole)):
             assert say(server.http, whole[:cut], whole[cut:]).startswith(b"HTTP/1.1 200 "), cut
         same(say(server.http, *(bytes([byte]) for byte in whole))[:13], b"HTTP/1.1 200 ")
-        for name, own in OWN.items():  # the balancer's own, or nobody's: then it is the balancer that asks
+        # A header for the balancer's own connection, or without an address: the balancer is the client.
+        for name, own in OWN.items():
             assert b" addr=127.0.0.2:" in say(server.resp, own + INFO), name
         same((counted(server, "resp", "taken"), counted(server, "resp", "own")), (16, len(OWN)))
         assert b" addr=127.0.0.1:" in server.say(server.resp, INFO)
 
 
-@claim("who comes through a balancer is never of this machine, whatever address the header names: it may what strangers may")
+@claim("a client behind a balancer is never treated as local, whatever address the header names, and has only a "
+       "stranger's rights")
 def _(world):
     secret = with_clients(world)
     port, sock = free_port(), world.path("a.sock")
@@ -58,11 +61,12 @@ def _(world):
                 same(say(port, named, command("GET", "default"), source=source), NOAUTH)
                 assert say(server.http, named, CLOSING, source=source).startswith(b"HTTP/1.1 401 "), (proxies, named)
                 assert say(port, named, command("AUTH", "orders", secret) + command("GET", "default"), source=source).startswith(b"+OK\r\n$")
-                with socket.socket(socket.AF_UNIX) as admin:  # whose socket opens the admin's routes, else
+                with socket.socket(socket.AF_UNIX) as admin:  # whose socket otherwise opens the admin's routes
                     admin.connect(sock)
                     admin.sendall(named + get("/admin/status", "Connection: close"))
                     assert until_closed(admin).startswith(b"HTTP/1.1 401 "), (proxies, named)
-    with Server(world, "--proxies", BALANCER, *flags) as server:  # and who is no balancer is, as ever
+    # A client that connects directly keeps its own address.
+    with Server(world, "--proxies", BALANCER, *flags) as server:
         assert say(port, command("GET", "default"), source="127.0.0.1").startswith(b"$")
     give_back(port)
 
@@ -75,7 +79,7 @@ def refused(server, port, said, result, part, source=BALANCER, proto="http"):
     same(counted(server, proto, result), before + 1)
 
 
-@claim("what is no header of version 2 is refused once, with a line that says what to do; nothing behind it is answered")
+@claim("data that is not a version 2 header is rejected once with advice, and nothing after it is answered")
 def _(world):
     port = free_port()
     with Server(world, "--proxies", BALANCER, "--admin", "127.0.0.1:%d" % port, env={"VESTA_ADMIN_TOKEN": "t"}) as server, \
@@ -85,7 +89,7 @@ def _(world):
         for proto, at in (("http", server.http), ("resp", server.resp)):
             smuggled = CLOSING if proto == "http" else command("GET", "default")
             for said in (smuggled, b"P", b"PING\r\n", b"\n", SIGNATURE[:-1] + b"x"):
-                if said != b"P":  # of which it could still be one
+                if said != b"P":  # A prefix that could still become a header.
                     refused(server, at, said, "missing", b"the connection must begin with a PROXY header", proto=proto)
             refused(server, at, b"PROXY TCP4 203.0.113.7 203.0.113.1 1 2\r\n" + smuggled, "v1", b"version 2: use send-proxy-v2", proto=proto)
             for name, broken in BROKEN.items():
@@ -102,7 +106,7 @@ def _(world):
     give_back(port)
 
 
-@claim("a header from an address that is not listed is refused, said and counted, and so is a second one behind the first")
+@claim("a header from an unlisted address, or a second header, is rejected, logged and counted")
 def _(world):
     with Server(world, "--proxies", BALANCER) as server:
         first = server.tick()
@@ -112,14 +116,14 @@ def _(world):
                 refused(server, at, header("203.0.113.9") + said + smuggled, "unlisted", b"only accepted from addresses listed in proxies", proto=proto)
         assert "address=127.0.0.1:" in server.listen("a PROXY header came from an address that is no listed balancer's")
         same(server.tick(), first + 1)
-    with Server(world) as server:  # where nobody is
+    with Server(world) as server:  # without any listed balancer
         refused(server, server.http, header("203.0.113.7") + CLOSING, "unlisted", b"listed in proxies", "127.0.0.1")
 
 
-@claim("a client behind a balancer has a client's place: the balancer's address has no limit, those behind it have")
+@claim("limits apply to the clients behind a balancer, not to the balancer's address")
 def _(world):
     with Server(world, "--proxies", BALANCER, "--address-connections", "2", "--connections", "60") as server:
-        held = [call(server.http) for _ in range(8)]  # nobody's yet
+        held = [call(server.http) for _ in range(8)]  # not assigned to a client yet
         for number, sock in enumerate(held):
             sock.sendall(header("203.0.113.%d" % (number // 2)) + get("/genid"))
             assert sock.recv(4096).startswith(b"HTTP/1.1 200 ")
@@ -129,14 +133,14 @@ def _(world):
         assert 'vesta_connections_refused_total{proto="http",reason="address"} 3' in server.get("/metrics").body
         held.pop().close()
         until(lambda: say(server.http, header("203.0.113.3") + CLOSING).startswith(b"HTTP/1.1 200 "), "the place that was left")
-        held += [call(server.http) for _ in range(40)]  # of all there are 30 places at HTTP
+        held += [call(server.http) for _ in range(40)]  # HTTP has 30 places in all.
         until(lambda: server.say(server.http, CLOSING).startswith(b"HTTP/1.1 503 "), "no place is left")
         for sock in held:
             sock.close()
         until(lambda: server.say(server.http, CLOSING).startswith(b"HTTP/1.1 200 "), "all places are free again")
 
 
-@claim("who guesses behind a balancer is known by its own address, and costs the others behind it nothing")
+@claim("a client that guesses secrets behind a balancer is limited by its own address, and others behind it are not")
 def _(world):
     with open(world.path("password"), "w") as file:
         file.write("sesame\n")
@@ -148,7 +152,7 @@ def _(world):
         same(say(server.resp, header("203.0.113.7") + command("AUTH", "sesame")), b"+OK\r\n")
 
 
-@claim("networks that are none are refused by flag and config, with what they have to be")
+@claim("invalid networks are rejected by flag and by config, with the expected form")
 def _(world):
     for wrong in ("10.0.0.0/33", "10.0.0.1/8", "10.0.0", "ten", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/08x", "2001:db8::/129",
                   "::ffff:10.0.0.0/104", "[::1]", "10.0.0.1:80", "unix:/a", "1" * 60):

@@ -1,4 +1,4 @@
-"""redis.py -- the Redis protocol of `vesta serve`: what clients send, and what is refused."""
+"""redis.py -- the Redis protocol of `vesta serve`: requests, replies and rejections."""
 import json
 import os
 import re
@@ -8,7 +8,7 @@ import threading
 from serving import Configured, Server, bulks, claim, command, main, same, until_closed
 
 
-@claim("GET gives ids as bulk strings, MGET all of them or none")
+@claim("GET returns ids as bulk strings, and MGET returns all ids or an error")
 def _(world):
     with Server(world) as server:
         data = server.redis("GET", "default")
@@ -21,7 +21,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("ids from 2^63 on are digits without a sign on every face, strings in JSON, and never negative")
+@claim("ids from 2^63 on are unsigned digits over every protocol, and strings in JSON")
 def _(world):
     with Server(world, layout="vesta-milli version:1=1") as server:
         data = server.redis("GET", "default")
@@ -40,7 +40,7 @@ def _(world):
         assert server.redis("VESTA.EXPLAIN", "default", negative).startswith(b"-ERR"), negative
 
 
-@claim("what clients send when they connect is answered")
+@claim("the commands that clients send on connecting are answered")
 def _(world):
     with Server(world) as server:
         def says(want, *words):
@@ -70,7 +70,7 @@ def _(world):
         same(server.say(server.resp, command("QUIT") + command("GET", "default"), end=False), b"+OK\r\n")
 
 
-@claim("names are names and nothing else: an error on one line, no id, the connection lives on")
+@claim("an unknown name is an error on one line, costs no id, and keeps the connection open")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -81,7 +81,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("broken and hostile requests are refused, cost no id, and the next one is served")
+@claim("invalid and hostile requests are rejected, cost no id, and the next one is served")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -92,7 +92,7 @@ def _(world):
             reply = server.say(server.resp, data, end=False)
             assert re.fullmatch(rb"-ERR Protocol error: [ -~]+\r\n", reply), (data[:40], reply)
             same(server.redis("PING"), b"+PONG\r\n")
-        for data in (b"", b"*2\r\n$3\r\nGET\r\n$7\r\ndefa", b"GET default"):  # half a command, then gone
+        for data in (b"", b"*2\r\n$3\r\nGET\r\n$7\r\ndefa", b"GET default"):  # half a command, then the end
             same(server.say(server.resp, data), b"")
         same(server.say(server.resp, b"\x16\x03\x01\x02\x00"), b"-ERR Protocol error: this address speaks no TLS\r\n")
         same(server.tick(), before + 1)
@@ -102,7 +102,7 @@ COUNTS = ("0", "-1", "+1", "2147483648", "4294967296", "9223372036854775808", "1
           "0x10", "\u0661\u0662", "1 ", b"1\0", "9" * 400)
 
 
-@claim("wrong counts are refused by each command that counts, cost no id, and the next one is served")
+@claim("each command rejects an invalid count, which costs no id, and the next command is served")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -121,7 +121,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("several ids, or a block of them, come in one answer; a block is the ids that would have come")
+@claim("several ids or a block come in one reply, and a block consists of the ids that would have followed")
 def _(world):
     with Server(world) as server:
         ids = bulks(server.redis("VESTA.NEXT", "default", "10000"))
@@ -145,7 +145,7 @@ def server_layout(server):
     return re.search(rb"\$6\r\nlayout\r\n\$\d+\r\n(.*?)\r\n", server.redis("VESTA.INFO"))[1].decode()
 
 
-@claim("an id is explained, and made again by hand; what is no id is refused")
+@claim("an id is explained and rebuilt by hand, and invalid ids are rejected")
 def _(world):
     with Server(world, layout="vesta-second", pacing="clock") as server:
         (id,) = bulks(server.redis("GET", "default"))
@@ -156,10 +156,11 @@ def _(world):
         same(server.redis("VESTA.MAKE", "default", "genMethod", "2", "machine", "1022", "seq", "0", "time", "12758739"),
              b"$19\r\n2319542600899494910\r\n")
         (made,) = bulks(server.redis("VESTA.MAKE", "default", "seq", "7", "time", "12758739"))
-        assert server.redis("VESTA.EXPLAIN", str(made)).count(b"\r\n:5\r\n") == 2  # machine and worker, and
-        same(made >> 60 & 3, 2)  # as issued ids have
+        # The worker appears as `machine` and as `worker`.
+        assert server.redis("VESTA.EXPLAIN", str(made)).count(b"\r\n:5\r\n") == 2
+        same(made >> 60 & 3, 2)  # as in issued ids
         for text in ("", "-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "\u0661\u0662", "12 34", b"12\x0034",
-                     "4611686018427387904"):  # the last has another type than this layout
+                     "4611686018427387904"):  # The last one has another type than this layout.
             data = server.say(server.resp, command("VESTA.EXPLAIN", text) + command("PING"))
             assert re.fullmatch(rb"-ERR [ -~]+\r\n\+PONG\r\n", data), (text, data)
         for fields in ([], ["time", "1"], ["time"], ["time", "1", "seq"], ["time", "1", "seq", "1", "colour", "2"], ["time", "1", "seq", "-1"],
@@ -171,7 +172,7 @@ def _(world):
             assert server.redis(*words).startswith(b"-ERR unknown name 'nowhere'"), words
 
 
-@claim("what is asked about the server: its commands, sections, layouts, time")
+@claim("the server describes its commands, sections, layouts and time")
 def _(world):
     with Server(world) as server:
         names = re.findall(rb"\$\d+\r\n([a-z.]+)\r\n", server.redis("COMMAND", "LIST"))
@@ -204,7 +205,7 @@ def _(world):
         assert re.fullmatch(rb"\$\d+\r\nid=\d+ addr=127.0.0.1:\d+ laddr=127.0.0.1:\d+ fd=\d+ name= age=0 idle=0 flags=N db=0 .* multi=-1 .* omem=0 .* resp=2\n\r\n", server.redis("CLIENT", "LIST"))
 
 
-@claim("docs/redis.md lists every command of the table")
+@claim("docs/redis.md lists every command")
 def _(world):
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "docs", "redis.md")) as file:
         told = set(re.findall(r"[A-Z.]{3,}", "".join(re.findall(r"`[^`]*`", file.read()))))
@@ -213,7 +214,7 @@ def _(world):
     same([name for name in names if name.decode().upper() not in told], [])
 
 
-@claim("several namespaces are asked in one command, or in one transaction: all or nothing, each with its own")
+@claim("one command or transaction can use several namespaces, and returns all ids or an error")
 def _(world):
     wide = '{ layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z", pacing = "history", worker = %d }'
     with Configured(world, "return { namespaces = { default = %s, orders = %s } }" % (wide % 5, wide % 6)) as server:
@@ -234,7 +235,7 @@ def _(world):
         assert server.redis("VESTA.EXPLAIN", "orders", str(ids[1])).startswith(b"*14\r\n")
 
 
-@claim("a browser that was made to post here is cut off before its body")
+@claim("a browser's POST to this port is disconnected before its body is read")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -245,7 +246,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("a million pipelined commands are answered, in order")
+@claim("a million pipelined commands are answered in order")
 def _(world):
     with Server(world) as server:
         with server.connect(server.resp) as sock:
@@ -263,10 +264,10 @@ def _(world):
         assert data.endswith(b"\r\n+OK\r\n")
 
 
-SLOW_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # four ids a second
+SLOW_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 4 ids per second
 
 
-@claim("equal commands in a row are answered as if each had come alone: in order, each error, each number in the metrics")
+@claim("a row of equal commands is answered like single commands, with the same order, errors and metrics")
 def _(world):
     get, other, many = command("GET", "default"), command("get", "default"), command("VESTA.NEXT", "default", "3")
     wrong, ping, inline = command("GET", "nowhere"), command("PING"), b"GET default\r\n"
@@ -289,7 +290,8 @@ def _(world):
             re.findall("vesta_ids_issued.*", metrics)
 
 
-@claim("a row of equal commands that the layout's second has not enough ids for: those that there are, and each other refused")
+@claim("if the layout has too few ids for a row of equal commands, the available ids are returned, and each other "
+       "command is rejected")
 def _(world):
     with Server(world, "--wait-ms", "0", layout=SLOW_SECOND, pacing="clock") as server:
         for _ in range(3):
@@ -299,7 +301,7 @@ def _(world):
             assert got <= 8 and (got == 0 or data.index(b"$") == 0), data
 
 
-@claim("redis-cli and redis-benchmark work as they come")
+@claim("redis-cli and redis-benchmark work unchanged")
 def _(world):
     assert shutil.which("redis-cli"), "apt-get install redis-tools"
     with Server(world) as server:

@@ -1,5 +1,5 @@
-"""redis_session.py -- connections of the Redis protocol: protocols, passwords, lines typed by hand, rest, clients that never
-read."""
+"""redis_session.py -- connections of the Redis protocol: versions, passwords, inline commands, idle clients, and
+clients that never read."""
 import os
 import re
 import socket
@@ -21,13 +21,13 @@ def with_password(world, *flags, **kw):
 
 
 def talk(server, *commands):
-    """The replies to commands sent together."""
+    """Returns the replies to commands sent together."""
     return server.say(server.resp, b"".join(command(*words) for words in commands))
 
 
 # ------------------------------------------------------------------ protocols
 
-@claim("HELLO chooses the protocol: a map and a null have a form of their own in RESP3, arrays stay arrays")
+@claim("HELLO selects the protocol: maps and nulls have their own form in RESP3, and arrays stay the same")
 def _(world):
     greeting = (b"$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:%d\r\n"
                 b"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n")
@@ -46,12 +46,13 @@ def _(world):
             assert talk(server, ["HELLO", "3", *options], ["CLIENT", "GETNAME"]).startswith(b"-ERR Syntax error in HELLO option"), options
         for name in ("a b", "x" * 48, "\n", b"\xff"):
             data = talk(server, ["HELLO", "3", "SETNAME", name], ["CLIENT", "GETNAME"])
-            assert re.fullmatch(rb"-ERR [ -~]+\r\n\$-1\r\n", data), (name, data)  # neither the name nor the protocol
+            # The failed HELLO sets neither the name nor the protocol.
+            assert re.fullmatch(rb"-ERR [ -~]+\r\n\$-1\r\n", data), (name, data)
 
 
 # ------------------------------------------------------------------ passwords
 
-@claim("where no password is set, none is needed, and AUTH says so in the words that clients look for")
+@claim("without a configured password none is required, and AUTH fails with the text that clients recognise")
 def _(world):
     with Server(world) as server:
         assert talk(server, ["AUTH", "x"]).startswith(b"-ERR AUTH <password> called without any password configured for the default user")
@@ -59,7 +60,7 @@ def _(world):
         same(talk(server, ["HELLO", "3", "AUTH", "admin", "x"], ["PING"]), WRONGPASS + b"+PONG\r\n")
 
 
-@claim("before the password only AUTH, HELLO, RESET and QUIT are answered, and no id is given")
+@claim("before the password only AUTH, HELLO, RESET and QUIT are answered, and no id is issued")
 def _(world):
     with with_password(world) as server:
         before = server.tick()
@@ -73,7 +74,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("only the right password opens; RESET closes again; HELLO may bring it along")
+@claim("only the right password is accepted, HELLO can contain it, and RESET requires it again")
 def _(world):
     with with_password(world) as server:
         good = PASSWORD.encode()
@@ -89,7 +90,7 @@ def _(world):
         same(server.say(server.resp, b'AUTH "open sesame, this is he \\xc3\\xa9"\r\nPING\r\n'), b"+OK\r\n+PONG\r\n")
 
 
-@claim("before the password Redis' caps hold: 10 arguments of 16 KiB; afterwards ours")
+@claim("before the password Redis' limits apply, 10 arguments of 16 KiB, and vesta's limits afterwards")
 def _(world):
     with with_password(world) as server:
         for data in (command(*["MGET"] + ["default"] * 10), command("ECHO", "x" * 16385), b"x" * 4096, b"*11\r\n", b"*1\r\n$16385\r\n"):
@@ -101,7 +102,7 @@ def _(world):
         assert data.startswith(b"+OK\r\n*10\r\n") and data.endswith(b"x" * 65536 + b"\r\n")
 
 
-@claim("a password is one line of a file; anything else is refused at the start")
+@claim("a password is one line of a file, and any other file is rejected at the start")
 def _(world):
     def serve(content, *flags):
         if content is not None:
@@ -119,7 +120,7 @@ def _(world):
         fails(serve(b"a", "--resp-idle-ms", idle), 2, "resp-idle-ms")
 
 
-@claim("files that an editor on Windows wrote are read: a secret, a config, a policy, clients")
+@claim("secrets, configs, policies and clients files written on Windows are read")
 def _(world):
     def write(name, text):
         with open(world.path(name), "wb") as file:
@@ -138,7 +139,7 @@ def _(world):
     same(world.run("client", "list", "--file", world.path("clients")).code, 0)
 
 
-@claim("with a password the Redis protocol may be reached by other machines")
+@claim("with a password the Redis protocol may listen on public addresses")
 def _(world):
     port = free_port()
     with open(world.path("password"), "w") as file:
@@ -158,9 +159,9 @@ def _(world):
           "--worker")
 
 
-# ------------------------------------------------------------------ lines typed by hand
+# ------------------------------------------------------------------ inline commands
 
-@claim("a line typed by hand may be quoted as for Redis; what is not closed ends the connection")
+@claim("an inline command may be quoted as in Redis, and an unclosed quote ends the connection")
 def _(world):
     with Server(world) as server:
         def types(line):
@@ -177,13 +178,13 @@ def _(world):
         same(server.say(server.resp, b"x" * 65536, end=False), b"-ERR Protocol error: too big inline request (65536 bytes)\r\n")
 
 
-# ------------------------------------------------------------------ rest
+# ------------------------------------------------------------------ idle clients
 
-@claim("who rests too long is cut off; who waits for an id, or uses HTTP, is not")
+@claim("an idle client of the Redis protocol is disconnected, but not a client that waits for an id, or an HTTP client")
 def _(world):
     with Server(world, "--resp-idle-ms", "300", "--wait-ms", "20000", layout=SLOW_SECOND, pacing="clock") as server:
         resting, waiting, browser = server.connect(server.resp), server.connect(server.resp), server.connect(server.http)
-        waiting.sendall(command("MGET", *["default"] * 13))  # 4 a second
+        waiting.sendall(command("MGET", *["default"] * 13))  # 4 ids per second
         same(until_closed(resting), b"")
         same(server.redis("PING"), b"+PONG\r\n")
         waiting.shutdown(socket.SHUT_WR)
@@ -194,7 +195,7 @@ def _(world):
             sock.close()
 
 
-@claim("a policy judges a transaction as a whole: it waits and has all its ids, or is one error and over")
+@claim("a policy decides about a transaction as a whole, which waits and gets all ids, or fails with one error")
 def _(world):
     for verdict in ("wait", "refuse"):
         with open(world.path("policy.lua"), "w") as file:
@@ -202,14 +203,15 @@ def _(world):
         with Server(world, "--policy", world.path("policy.lua"), "--wait-ms", "10", "--namespace", verdict, layout=SLOW_SECOND,
                     pacing="clock") as server:
             stream = b"MULTI\r\nGET %s\r\nPING\r\nVESTA.NEXT %s 12\r\nEXEC\r\nPING\r\nEXEC\r\n".replace(b"%s", verdict.encode())
-            for _ in range(20 if verdict == "wait" else 1):  # on a slow machine a policy's first word may come too late
+            # On a slow machine the policy's first answer may be too late.
+            for _ in range(20 if verdict == "wait" else 1):
                 data = server.say(server.resp, stream)
                 assert data.startswith(b"+OK\r\n" + b"+QUEUED\r\n" * 3) and data.endswith(b"+PONG\r\n-ERR EXEC without MULTI\r\n"), data
                 ids = bulks(data)
                 same((len(ids), data.count(b"-TRYAGAIN ")), (13, 0) if ids else (0, 1))
                 if ids:
                     break
-            same(bool(ids), verdict == "wait")  # 4 a second, and some may be ahead
+            same(bool(ids), verdict == "wait")  # 4 ids per second, and a few more may be available.
             assert all(b > a for a, b in zip(ids, ids[1:])), data
 
 
@@ -223,7 +225,8 @@ def send_all(sock, data):
 
 
 def unread(server, data):
-    """Sends it all and reads nothing for a while: how far the server's memory grew, the socket, the thread that sends."""
+    """Sends all data without reading, and returns the growth of the server's memory, the socket, and the sending
+    thread."""
     sock = server.connect(server.resp)
     sock.settimeout(300)
     before = most = server.rss_kb()
@@ -236,12 +239,12 @@ def unread(server, data):
     return most - before, sock, sender
 
 
-@claim("a million pipelined commands of a client that never reads cost a bounded amount of memory, and none is lost")
+@claim("a client that sends a million commands and never reads costs bounded memory, and no reply is lost")
 def _(world):
     with Server(world) as server:
         grown, sock, sender = unread(server, b"*2\r\n$3\r\nGET\r\n$7\r\ndefault\r\n" * 1000000)
         assert grown < 8 * 1024 * SLOW, "%d KiB" % grown
-        assert sender.is_alive()  # the server stopped reading, so the client cannot go on
+        assert sender.is_alive()  # The server stopped reading, so the client is blocked.
         parts, lines = [], 0
         while lines < 2000000:
             parts.append(sock.recv(1 << 20))
@@ -253,7 +256,7 @@ def _(world):
         sock.close()
 
 
-@claim("short commands with long answers that nobody reads, in a transaction or not, cost no more")
+@claim("short commands with long unread replies cost bounded memory, in a transaction or not")
 def _(world):
     with Server(world) as server:
         for data in (b"COMMAND DOCS\r\n" * 20000, b"VESTA.NEXT default 10000\r\n" * 2000,

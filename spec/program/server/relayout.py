@@ -1,8 +1,11 @@
-"""relayout.py -- a live namespace moves to another layout, host by host: no id twice, no request without an id, and never
-without a proof that the ids of the layouts differ.     relayout.py VESTA STOPPER [PART]
+"""relayout.py -- a live namespace changes its layout, host by host: no duplicate, no rejected request, and only after a
+proof that ids of the layouts differ.
 
-Three servers with state of their own lease from one store of each kind: from vesta-second to vesta-milli, told apart by
-the type bit, and on to a third layout by the version bit.  VESTA_RELAYOUT_S is how long each step is under load.
+    relayout.py VESTA STOPPER [PART]
+
+Three servers with separate state lease from one store of each kind. They change from vesta-second to vesta-milli, which
+differ in the type bit, and then to a third layout, which differs in the version bit. VESTA_RELAYOUT_S is the time under
+load at each step.
 """
 import contextlib
 import http.client
@@ -24,10 +27,10 @@ import served  # noqa: E402
 from servers import until  # noqa: E402
 from serving import SLOW, VESTA, Configured, World, claim, environment, fails, get, main, same, until_closed  # noqa: E402
 
-DRIVE = os.path.join(os.path.dirname(VESTA), "spec", "clients", "drive_c")  # where the client is built
+DRIVE = os.path.join(os.path.dirname(VESTA), "spec", "clients", "drive_c")  # the client's build folder
 SECONDS = float(os.environ.get("VESTA_RELAYOUT_S", "0.1"))
 SECOND, MILLI, THIRD = "vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1"
-LAYOUTS = (("orders", SECOND), ("orders.2", MILLI), ("orders.3", THIRD))  # the bits above 62 are 0, 1, 3
+LAYOUTS = (("orders", SECOND), ("orders.2", MILLI), ("orders.3", THIRD))  # The bits from 62 on are 0, 1 and 3.
 
 
 def config(world, host, layout, leased_as=None, name="orders", uri=None):
@@ -53,10 +56,10 @@ def init(world, layout=SECOND, *more, uri=None, name="orders"):
     same(store(world, "init", "--layout", layout, *more, uri=uri, name=name).code, 0)
 
 
-# ---------------------------------------------------------------- three hosts, and who asks them
+# ---------------------------------------------------------------- three hosts and their clients
 
 class Host(Configured):
-    """A server that may have to wait for its store, and may be killed."""
+    """A server that may have to wait for its store, and that the test may kill."""
 
     def __init__(self, world, number, layout, leased_as, uri, name="orders"):
         super().__init__(world, config(world, number, layout, leased_as, name, uri))
@@ -78,12 +81,12 @@ class Host(Configured):
 
 
 class Load:
-    """Clients that ask one host after the other; a request that no host answers is a refusal."""
+    """Clients that ask one host after the other. A request that no host answers counts as rejected."""
 
     def __init__(self, world, uri, count=3):
         self.world, self.uri = world, uri
         self.hosts, self.step, self.is_over = [None] * 3, 0, False
-        self.got = [[] for _ in range(count)]  # of each client: (host, id), as they came
+        self.got = [[] for _ in range(count)]  # per client: (host, id) in order
         self.refused = [[0] * len(LAYOUTS) for _ in range(count)]
         self.threads = [threading.Thread(target=self.run, args=(i,)) for i in range(count)]
 
@@ -103,10 +106,10 @@ class Load:
                 self.got[i].append(got)
             else:
                 self.refused[i][self.step] += 1
-            time.sleep(0.002)  # the servers need processors, too
+            time.sleep(0.002)  # Leave CPU time to the servers.
 
     def start(self, number):
-        """A host, with the config of this step."""
+        """Starts a host with the config of this step."""
         leased_as, layout = LAYOUTS[self.step]
         host = Host(self.world, number, layout, leased_as if self.step else None, self.uri)
         host.__enter__()
@@ -118,14 +121,14 @@ class Load:
         time.sleep(SECONDS)
 
     def move(self, number):
-        """A host's restart with another config, as a rolling update does it."""
+        """Restarts a host with another config, as in a rolling update."""
         old, self.hosts[number] = self.hosts[number], None
         if old:
             old.stop()
         self.join(number, self.start(number))
 
     def kill(self, number, step):
-        """A host is killed, and comes back with the config that it had."""
+        """Kills a host and restarts it with its previous config."""
         old, self.hosts[number] = self.hosts[number], None
         old.kill()
         now, self.step = self.step, step
@@ -149,15 +152,15 @@ class Load:
                 host.stop()
 
     def rows(self):
-        """Of each layout: ids, how many of them twice, requests refused meanwhile, ids below the one before; the least and
-        the greatest."""
+        """Returns for each layout the number of ids, duplicates, rejected requests, ids below the previous one, and the
+        smallest and largest id."""
         parts = [[number for got in self.got for _, number in got if number >> 62 == bits] for bits in (0, 1, 3)]
         same(sum(map(len, parts)), sum(map(len, self.got)))
         return [(len(ids), len(ids) - len(set(ids)), sum(refused[at] for refused in self.refused), self.backwards(at), min(ids), max(ids))
                 for at, ids in enumerate(parts)]
 
     def backwards(self, at):
-        """How often a client had a lower id than the one before, of the same host and layout."""
+        """Returns how often a client got a lower id than before, of the same host and layout."""
         count = 0
         for got in self.got:
             for host in range(3):
@@ -166,14 +169,14 @@ class Load:
         return count
 
 
-# ---------------------------------------------------------------- what happens meanwhile
+# ---------------------------------------------------------------- failures in between
 
 @contextlib.contextmanager
 def away(kind, world):
-    """The store does not answer."""
+    """The store is unreachable."""
     if kind == "file":
         os.rename(world.path("files"), world.path("elsewhere"))
-        with open(world.path("files"), "w"):  # where nothing is, a host makes a folder
+        with open(world.path("files"), "w"):  # A file prevents a host from creating the folder.
             yield
         os.remove(world.path("files"))
         os.rename(world.path("elsewhere"), world.path("files"))
@@ -190,7 +193,7 @@ def away(kind, world):
 
 
 def stopper(world, how, n, uri, name):
-    """`store relayout` under the stopper: its system calls, or that it was killed behind the n-th."""
+    """Runs `store relayout` under the stopper, which prints the system calls, or kills the command after the n-th."""
     done = subprocess.run([STOPPER, how, str(n), world.path("said"), VESTA, "store", "relayout", "--store", uri, "--namespace", name,
                            "--layout", MILLI], env=environment(world.folder), capture_output=True, text=True, timeout=120)
     same(done.returncode, 0)
@@ -198,8 +201,9 @@ def stopper(world, how, n, uri, name):
 
 
 def killed_in_the_middle(world, uri):
-    """After an eighth of the calls that it takes, a quarter more, and so on until it has made the namespace, whether it said so or not:
-    how many it takes differs from run to run, by what it waits for.  Asked again, it makes no other."""
+    """Kills the command after an eighth of its calls, then a quarter more each time until it has created the namespace.
+    The number of calls differs between runs, because some of them are waits. A repeated command must not create another
+    namespace."""
     init(world, uri=uri, name="rehearsal")
     calls = int(stopper(world, "count", 0, uri, "rehearsal")[-1].split()[2])
     killed, n = 0, calls // 8
@@ -234,7 +238,7 @@ def move_all(world, load, kind):
 
 
 def move_on(kind, world):
-    """The rows of what came of it on one kind of store."""
+    """Returns the rows of the move on one kind of store."""
     os.mkdir(world.folder)
     uri = {"file": lambda: "file:" + world.path("files"), "sqlite": lambda: "sqlite:" + world.path("v.db"),
            "mysql": served.mysql_uri, "zk": served.zk_uri}[kind]()
@@ -244,8 +248,8 @@ def move_on(kind, world):
     return load.rows()
 
 
-@claim("on each kind of store a live namespace moves to another layout and to a third, host by host, with hosts, the command and the store gone "
-       "for a moment: no id twice, no request refused")
+@claim("on each kind of store a live namespace changes its layout twice, host by host, while hosts, the command and "
+       "the store fail, without duplicates or rejected requests")
 def _(world):
     kinds = ("file", "sqlite", "mysql", "zk")
     with ThreadPoolExecutor(len(kinds)) as pool:
@@ -255,28 +259,29 @@ def _(world):
         for (leased_as, layout), row in zip(LAYOUTS, table):
             print("# %-7s %-9s %-24s %8d %6d %8d %10d %20d %20d" % (kind, leased_as, layout, *row))
     same([row[1:4] for table in tables for row in table], [(0, 0, 0)] * len(kinds) * len(LAYOUTS))
-    for table in tables:  # in the order of the layouts, whichever host gave it
+    for table in tables:  # in the order of the layouts, for any host
         assert all(row[5] < after[4] for row, after in zip(table, table[1:])), table
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- rejections
 
-@claim("no generation is made without a proof against all before it; the layout of one of them is said to be that")
+@claim("a generation is created only with a proof against all earlier ones, and a layout that is already used is "
+       "reported as such")
 def _(world):
     init(world, MILLI)
     fails(relayout(world, MILLI), 1, "nothing was done", "orders already has this layout", "or remove leased_as")
     fails(relayout(world, "snowflake"), 1, "nothing was done", "can be an id of orders,", "version:1=1")
     same(relayout(world, SECOND).code, 0)
-    # against the last one alone it would be proved
+    # A proof against the last generation alone would exist.
     fails(relayout(world, "vesta-milli"), 1, "nothing was done", "can be an id of orders,")
     same(relayout(world, THIRD).code, 0)
     fails(relayout(world, SECOND), 1, "nothing was done", "orders.2 already has this layout", 'leased_as = "orders.2"')
     fails(store(world, "show", name="orders.4"), 1)
-    # who changes the layout alone is told the way
+    # A config that changes only the layout is rejected with the way to do it.
     fails(world.run("gen", "-c", config(world, 3, SECOND), "--namespace", "orders"), 1, "give this one a further layout with `vesta store relayout`")
 
 
-@claim("no generation is made that could give no id")
+@claim("a generation that could issue no id is rejected")
 def _(world):
     init(world, THIRD)
     fails(relayout(world, "cockroachdb"), 1, "nothing was done", "can be read, not issued")
@@ -284,7 +289,7 @@ def _(world):
     fails(store(world, "show", name="orders.2"), 1)
 
 
-@claim("a generation that was lost is not made again with a layout that another may have had")
+@claim("a lost generation is not recreated with a layout that another one may have had")
 def _(world):
     init(world)
     same((relayout(world, MILLI).code, relayout(world, THIRD).code), (0, 0))
@@ -297,7 +302,7 @@ def _(world):
     assert "orders.3 already exists" in relayout(world, THIRD).out
 
 
-@claim("numbers that are given by hand stay so: those that the next layout has")
+@claim("the next generation keeps those static worker ids that fit its layout")
 def _(world):
     init(world, MILLI, "--static", "24-1000")
     same(relayout(world, "version:1=1 type:1=0 time:40 seq:17 machine:5 unit=1ms epoch=2020-01-01T00:00:00Z").code, 0)
@@ -310,7 +315,7 @@ def _(world):
     assert '"static":[40,50]' in store(world, "show", "--json", name="many.2").out
 
 
-@claim("asked again, or by several at once, it makes nothing twice")
+@claim("repeated and concurrent commands create a generation once")
 def _(world):
     init(world)
     first, again = relayout(world, MILLI, "--json"), relayout(world, MILLI, "--json")
@@ -333,7 +338,7 @@ def _(world):
     same(sorted(map(sorted, made.values())), [["shop.2"], ["shop.3"]])
 
 
-@claim("a host that goes first gets no id, until what it goes to was proved; a stale host goes on")
+@claim("a host that changes first gets no id before the proof exists, and hosts with the old config continue")
 def _(world):
     init(world)
     gen = lambda path: world.run("gen", "-c", path, "--namespace", "orders")  # noqa: E731
@@ -346,7 +351,7 @@ def _(world):
         init(world, name="shop")
         same(relayout(world, MILLI, name="shop").code, 0)
         until(lambda: early.gives() is not None, "it gives ids")
-    # what somebody made without a proof, as versions before did, is proved by each host for itself
+    # A generation that an older version created without a proof is proved by each host itself.
     init(world, "snowflake", name="unproved")
     with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:
         db.execute("UPDATE vesta_namespace SET ns = 'orders.2' WHERE ns = 'unproved'")
@@ -356,36 +361,38 @@ def _(world):
     stale = int(world.run("gen", "-c", config(world, 0, SECOND, name="shop"), "--namespace", "shop").out)
     moved = int(world.run("gen", "-c", config(world, 1, MILLI, "shop.2", name="shop"), "--namespace", "shop").out)
     same((stale >> 62, moved >> 62), (0, 1))
-    # each config's explain reads ids of both
+    # `explain` with either config reads ids of both layouts.
     for path in config(world, 0, SECOND, name="shop"), config(world, 1, MILLI, "shop.2", name="shop"):
         read = world.run("explain", "-c", path, "--namespace", "shop", str(stale), str(moved), str(stale)).out
         same(re.findall(r"read as (\S+)", read)[::2], ["vesta-second"] * 2)
         same(re.findall(r"worker \d+ of (\S+?),? ", read), ["shop", "shop.2", "shop"])
-    # the same layout with another constant is another one
+    # The same layout with another constant is a different layout.
     fails(world.run("gen", "-c", config(world, 2, THIRD, "shop.2", name="shop"), "--namespace", "shop"), 1, "Write exactly that into the config")
 
 
-@claim("a file of a program that names the generation itself is no proof of it")
+@claim("a generator file made with the generation's own name is not a proof")
 def _(world):
     by_name = ("--store", "sqlite:" + world.path("store.db"), "--namespace", "orders.2", "--layout", "snowflake", "--identity", "host0", "--path", world.path("host0.orders2.gen"))
     init(world, "snowflake", name="orders.2")
     same(world.run("gen", *by_name).code, 0)
-    with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:  # as two makers at once may
+    # as two concurrent creators may
+    with contextlib.closing(sqlite3.connect(world.path("store.db"), isolation_level=None)) as db:
         db.execute("INSERT INTO vesta_namespace SELECT 'orders', " + ", ".join(row[1] for row in db.execute("PRAGMA table_info(vesta_namespace)").fetchall()[1:]) + " FROM vesta_namespace")
     fails(world.run("gen", "-c", config(world, 0, "snowflake", "orders.2"), "--namespace", "orders"), 1, "orders already has this layout")
-    same(world.run("gen", *by_name).code, 0)  # what is in use stays
+    same(world.run("gen", *by_name).code, 0)  # The namespace in use remains.
 
 
-@claim("who has another constant than the namespace gets no id of it, or the proof against it would be none")
+@claim("a config with another constant than the namespace gets no id, because the proof would not cover it")
 def _(world):
     init(world, MILLI)
     gen = lambda host, layout, *more: world.run("gen", "-c", config(world, host, layout, *more), "--namespace", "orders")  # noqa: E731
     same(relayout(world, THIRD).code, 0)
-    for layout, constant in ((THIRD, "version:1=1:"), ("vesta-milli", "version:1:")):  # free, a handle may set it
+    # This constant is free, so a handle may set it.
+    for layout, constant in ((THIRD, "version:1=1:"), ("vesta-milli", "version:1:")):
         fails(gen(1, layout), 1, "namespace orders has version:1=0, not " + constant, "write that constant into the layout")
     old, new = (int(gen(host, *config).out) for host, config in ((0, (MILLI + " method:2=1",)), (2, (THIRD, "orders.2"))))
     same((old >> 63, new >> 63), (0, 1))
-    # what exists already stays as it is, and says so
+    # An existing namespace stays unchanged, with a message.
     again = world.run("store", "init", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders", "--layout", THIRD)
     assert again.code == 1 and "exists with the layout version:1=0" in again.err, again.err
     fails(gen(0, THIRD), 1, "was created with layout version:1=0", "not version:1=1")
@@ -398,7 +405,7 @@ def admin_workers(world):
         return json.loads(until_closed(sock).decode().partition("\r\n\r\n")[2])
 
 
-@claim("who looks with a config sees what is leased, by both names")
+@claim("commands with a config show the leased generation by both names")
 def _(world):
     init(world)
     same(relayout(world, MILLI).code, 0)
@@ -416,10 +423,10 @@ def _(world):
     for command in (("explain", "--effective"), ("gen", "--effective"), ("workers", "--effective")):
         rows = run(*command).out
         assert re.search(r"namespace +orders +by", rows) and re.search(r"leased_as +orders\.2 +by the config", rows), rows
-    # the next layout is the public name's
+    # The next layout belongs to the public name.
     fails(run("store", "relayout", "--layout", "vesta-milli"), 1, "can be an id of orders.2,")
     same(json.loads(run("store", "relayout", "--layout", THIRD, "--json").out)["leased_as"], "orders.3")
-    # by its own name it is seen as ever
+    # By its own name it is shown as usual.
     same("public" in world.run("store", "show", "--store", "sqlite:" + world.path("store.db"), "--namespace", "orders.2", "--json").out, False)
     with Configured(world, path, "--admin", "unix:" + world.path("admin.sock")):
         until(lambda: admin_workers(world).get("workers"), "the store is read")
@@ -427,7 +434,7 @@ def _(world):
 
 
 class Driven:
-    """A client of C in a process of its own (spec/clients/README has its commands)."""
+    """A C client in a separate process. spec/clients/README lists its commands."""
 
     def __init__(self, *servers):
         self.process = subprocess.Popen([DRIVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -439,7 +446,7 @@ class Driven:
         return self.process.stdout.readline().strip()
 
     def bits(self):
-        """What the next ids begin with; the error that came in their place."""
+        """Returns the top bits of the next ids, and the error if one occurred."""
         ids, _, error = self.say("next 100").partition(" error ")
         return {int(number) >> 62 for number in ids.split()[1:]}, error
 
@@ -450,7 +457,7 @@ class Driven:
 
 
 if os.path.exists(DRIVE):
-    @claim("a client goes on with a server of the next layout, and not with one that leases from another store")
+    @claim("a client continues with a server of the next layout, but not with one that leases from another store")
     def _(world):
         init(world)
         same(relayout(world, MILLI).code, 0)
@@ -472,7 +479,7 @@ if os.path.exists(DRIVE):
         strays.close()
 
 
-@claim("wrong, empty and hostile words are refused")
+@claim("invalid, empty and hostile arguments are rejected")
 def _(world):
     init(world)
     for leased_as in ("orders.1", "orders.02", "orders.100", "shop.2", "orders.", "x" * 65, "a\\27[2J"):

@@ -1,5 +1,5 @@
-"""rights.py -- `vesta serve --user`: what root binds and another user serves, and that there is no way back.
-Most of it needs root; who runs the specs as another user is told what was left out."""
+"""rights.py -- `vesta serve --user`: root binds the addresses, another user serves, and the process cannot regain root.
+Most tests need root. Without root the skipped ones are printed."""
 import grp
 import os
 import pwd
@@ -32,7 +32,7 @@ def open_to_all(world):
     os.chmod(world.folder, 0o755)
 
 
-@as_root("it binds as root, then serves as the user, with the user's groups and no way to get rights back")
+@as_root("the server binds as root, then serves as the user with that user's groups, and cannot regain root")
 def _(world):
     open_to_all(world)
     port = free_port_below_1024()
@@ -41,7 +41,8 @@ def _(world):
             same((has["Uid"].split(), has["Gid"].split()), ([str(NOBODY.pw_uid)] * 4, [str(NOBODY.pw_gid)] * 4))
             same([int(group) for group in has["Groups"].split()], os.getgrouplist("nobody", NOBODY.pw_gid))
             same((has["NoNewPrivs"], int(has["CapEff"], 16), int(has["CapPrm"], 16)), ("1", 0, 0))
-        same(os.stat("/proc/%d/fd" % server.process.pid).st_uid, 0)  # not dumpable: the user's other processes see nothing
+        # The process is not dumpable, so the user's other processes cannot inspect it.
+        same(os.stat("/proc/%d/fd" % server.process.pid).st_uid, 0)
         assert server.say(port, get("/genid", "Connection: close")).startswith(b"HTTP/1.1 200 ")
         assert "switched to an unprivileged user" in server.said and "running as root" not in server.said, server.said
     state = world.path("state")
@@ -61,7 +62,7 @@ def free_port_below_1024():
     raise RuntimeError("no free port below 1024")
 
 
-@as_root("a group may be named, users and groups may be numbers, and root may be meant")
+@as_root("--user accepts a group, numeric ids, and root")
 def _(world):
     open_to_all(world)
     daemon = grp.getgrnam("daemon").gr_gid
@@ -73,7 +74,7 @@ def _(world):
             same((has["Uid"].split()[1], has["Gid"].split()[1]), (str(uid), str(gid)))
 
 
-@as_root("socket files and folders for state are the user's; those that are there keep their owner")
+@as_root("new socket files and state folders belong to the user, and existing ones keep their owner")
 def _(world):
     open_to_all(world)
     os.mkdir(world.path("run"))
@@ -96,7 +97,7 @@ def _(world):
     same(os.stat(world.path("roots")).st_uid, 0)
 
 
-@as_root("under umask 077 the user can enter the folders that are made for the generator file, the store and the state")
+@as_root("under umask 077 the user can enter the folders created for the generator file, the store and the state")
 def _(world):
     open_to_all(world)
     narrow = ["bash", "-c", 'umask 077; exec "$0" "$@"']
@@ -109,7 +110,7 @@ def _(world):
                            (os.path.dirname(made), 0o700), (world.path("st"), 0o755)):
             same((path, stat.S_IMODE(os.stat(path).st_mode)), (path, mode))
         same(os.stat(made).st_uid, NOBODY.pw_uid)
-        same(stat.S_IMODE(os.stat(made).st_mode) & 0o077, 0)  # files have the umask
+        same(stat.S_IMODE(os.stat(made).st_mode) & 0o077, 0)  # Created files respect the umask.
     counters = world.path("counters", "of", "tags.db")
     config = "return { user = 'nobody', stores = { c = { uri = 'sqlite:%s' } }, segments = { { store = 'c', tags = 'orders' } } }" % counters
     server = Configured(world, config)
@@ -118,7 +119,7 @@ def _(world):
         same(os.stat(os.path.dirname(counters)).st_uid, NOBODY.pw_uid)
 
 
-@as_root("under umask 077 a user of the group can enter the folders that are made for a shared generator file")
+@as_root("under umask 077 a member of the group can enter the folders created for a shared generator file")
 def _(world):
     open_to_all(world)
     group = grp.getgrgid(NOBODY.pw_gid).gr_name
@@ -129,7 +130,7 @@ def _(world):
         assert done.code == 0 and done.out.strip().isdigit(), done.err
 
 
-@as_root("the log file is the user's, so that it can be opened anew")
+@as_root("the log file belongs to the user, so that the server can reopen it")
 def _(world):
     open_to_all(world)
     os.mkdir(world.path("log"))
@@ -145,7 +146,7 @@ def _(world):
         same(os.stat(log).st_uid, NOBODY.pw_uid)
 
 
-@as_root("a password does not get into a core file or another process of the user")
+@as_root("a password does not reach a core file or another process of the user")
 def _(world):
     with open(world.path("secret"), "w") as file:
         file.write("hunter2\n")
@@ -153,14 +154,15 @@ def _(world):
     for flags, owner in (["--resp-password-file", world.path("secret")], 0), ([], NOBODY.pw_uid):
         with run_as_nobody(world, "serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1", *flags) as server:
             await_ready(server)
-            same(os.stat("/proc/%d/fd" % server.pid).st_uid, owner)  # root's: not dumpable
+            # owned by root, because the process is not dumpable
+            same(os.stat("/proc/%d/fd" % server.pid).st_uid, owner)
             server.terminate()
             same(server.wait(), 0)
 
 
 @as_root("running as root without --user is a warning if other machines can connect")
 def _(world):
-    # in a network of its own, so that no other machine can connect to this test
+    # In its own network namespace, so that no other machine can connect.
     with subprocess.Popen(["unshare", "--net", VESTA, "serve", "--http", "0.0.0.0:8088", "--open", "--resp", "off", "--worker", "1"],
                           env=environment(world.folder), stderr=subprocess.PIPE, text=True) as server:
         log = []
@@ -171,13 +173,13 @@ def _(world):
         assert any('level=warn msg="running as root' in line for line in log), log
 
 
-@as_root("a newcomer who tries the server as root on loopback sees no warning")
+@as_root("a server on loopback logs no warning about root")
 def _(world):
     with Server(world) as server:
         assert "level=warn" not in server.said, server.said
 
 
-@claim("users and groups that are not there are refused, before an id is given")
+@claim("unknown users and groups are rejected before the server starts")
 def _(world):
     for who in ("no-such-user", "nobody:no-such-group", "x" * 300, ":", ":daemon", "nobody:" + "y" * 100, "4294967295", "-1",
                 "99999999999999", "no\nbody", "nobody:-1", "nobody:4294967295"):
@@ -189,7 +191,7 @@ def _(world):
 
 
 def run_as_nobody(world, *args):
-    """A process of a copy of the program: where it was built may be closed to others."""
+    """Runs a copy of the program, because the build folder may be closed to other users."""
     shutil.copy(VESTA, world.path("vesta"))
     os.chmod(world.path("vesta"), 0o755)
     os.chown(world.folder, NOBODY.pw_uid, NOBODY.pw_gid) if ROOT else None
@@ -206,7 +208,7 @@ def await_ready(server):
         said += line
 
 
-@claim("who is not root can only stay who it is")
+@claim("a process that is not root can only keep its user")
 def _(world):
     open_to_all(world)
     flags = ("--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "1")

@@ -1,4 +1,4 @@
-"""routes.py -- HTTP of `vesta serve`: routes, replies, connections, and what is refused."""
+"""routes.py -- HTTP of `vesta serve`: routes, replies, connections and rejections."""
 import http.client
 import json
 import re
@@ -8,7 +8,7 @@ from serving import Server, claim, get, main, same, SLOW, until_closed
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-@claim("Vesta (Java)'s four routes: an id is given, explained, dated and made again by hand")
+@claim("the four routes of Vesta (Java) issue, explain, date and build ids")
 def _(world):
     with Server(world, layout="vesta-second", pacing="clock") as server:
         reply = server.get("/genid")
@@ -27,7 +27,7 @@ def _(world):
              '{"genMethod":2,"machine":1022,"seq":0,"time":12758739,"type":0,"version":0}')
 
 
-@claim("transtime writes Java's Date in the server's zone")
+@claim("transtime prints Java's Date in the server's time zone")
 def _(world):
     with Server(world, layout="vesta-second", pacing="clock", env={"TZ": "CST-8"}) as server:
         same(server.get("/transtime?time=12235264").body, "Fri May 22 14:41:04 CST 2015")
@@ -38,7 +38,7 @@ def _(world):
         same(server.get("/transtime?time=12235264000").body, "Fri May 22 14:41:04 CST 2015")
 
 
-@claim("TZ is read as Java reads it, and a TZ that names no zone is rejected with its name")
+@claim("TZ is read as in Java, and a TZ that is not a zone is rejected with its value")
 def _(world):
     for zone, want in (("GMT+8", "Fri May 22 14:41:04 GMT+08:00 2015"), ("UTC-03:30", "Fri May 22 03:11:04 GMT-03:30 2015"),
                        ("Asia/Shanghai", "Fri May 22 14:41:04 CST 2015"), (":Etc/GMT+8", "Thu May 21 22:41:04 GMT-08:00 2015"),
@@ -51,7 +51,7 @@ def _(world):
         assert "TZ is %s: there is no time zone %s: " % (zone, zone) in failed.err and advice in failed.err, failed.err
 
 
-@claim("a layout with other fields shows them by their own names")
+@claim("a layout with other fields shows them by their names")
 def _(world):
     with Server(world) as server:
         fields = json.loads(server.get("/expid?id=" + server.get("/genid").body).body)
@@ -61,7 +61,7 @@ def _(world):
         same(server.get("/makeid?time=5&seq=6&machine=7").body, str(5 << 32 | 6 << 10 | 7))
 
 
-@claim("makeid refuses what it does not know, what is too large, and what lacks time or seq")
+@claim("makeid rejects unknown fields, values that are too large, and a missing time or seq")
 def _(world):
     with Server(world, layout="vesta-second", pacing="clock") as server:
         for query, word in (("time=1", "Both time and seq"), ("seq=1", "Both time and seq"), ("", "Both time and seq"),
@@ -76,7 +76,7 @@ def _(world):
         same(server.get("/makeid?time=%31&seq=%32").body, server.get("/makeid?time=1&seq=2").body)
 
 
-@claim("/v1/ids gives as many ids as asked for, as JSON strings or as lines")
+@claim("/v1/ids returns the requested number of ids, as JSON strings or as lines")
 def _(world):
     with Server(world) as server:
         for n in (1, 2, 1000, 10000):
@@ -101,7 +101,7 @@ def problem(reply, status, code):
     return said["detail"]
 
 
-@claim("wrong counts and names are problem documents, and cost no id")
+@claim("invalid counts and names return problem documents, and cost no id")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -119,7 +119,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("/v1/ids/{id} explains an id; what is no id is a problem document")
+@claim("/v1/ids/{id} explains an id, and an invalid one returns a problem document")
 def _(world):
     with Server(world, layout="vesta-milli", pacing="clock") as server:
         id = server.get("/genid").body
@@ -129,7 +129,7 @@ def _(world):
         assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", fields["iso"]), fields["iso"]
         assert fields["unix_ms"] > 1700000000000
         for text in ("-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "%D9%A1%D9%A2", "12%2034", "1%00", "abc",
-                     "0"):  # 0 has another type than this layout
+                     "0"):  # 0 has another type than this layout.
             problem(server.get("/v1/ids/" + text), 400, "bad_id")
             same(server.get("/expid?id=" + text).status, 400)
         same(server.get("/expid").status, 400)
@@ -138,7 +138,7 @@ def _(world):
         problem(server.get("/v1/ids/1/2"), 404, "not_found")
 
 
-@claim("unknown paths are 404, other methods 405 with Allow, HEAD has no body")
+@claim("unknown paths return 404, other methods 405 with Allow, and HEAD has no body")
 def _(world):
     with Server(world) as server:
         for path in ("/genid/", "/genidx", "/GENID", "/../genid", "/%67enid", "/v1", "/..%2f..%2fetc/passwd", "//genid"):
@@ -166,7 +166,7 @@ def _(world):
             assert "unknown parameter 'nosuch': " + line in server.get(path + "?nosuch=1").body, line
 
 
-@claim("a probe by HTTP/1.0 without a Host gets its answer")
+@claim("a probe over HTTP/1.0 without a Host header is answered")
 def _(world):
     with Server(world) as server:
         for path in ("/healthz", "/readyz"):
@@ -185,7 +185,7 @@ def _(world):
             same((reply.status, "did you mean" in reply.body, "GET / lists the routes" in reply.body), (404, False, True))
 
 
-@claim("keep-alive by version and wish, and an answer to every request that was pipelined, in order")
+@claim("connections stay open according to version and header, and pipelined requests are answered in order")
 def _(world):
     with Server(world) as server:
         with server.connect(server.http) as sock:
@@ -206,7 +206,7 @@ def _(world):
         same(len(ids), 5000)
         assert all(b - a == 1024 for a, b in zip(ids, ids[1:])), "out of order"
         pieces = get("/healthz") + get("/v1/ids", "Content-Length: 3", "Content-Type: application/x-www-form-urlencoded", method="POST") + b"n=2" + get("/genid")
-        with server.connect(server.http) as sock:  # every split of the stream
+        with server.connect(server.http) as sock:  # for every split of the stream
             for byte in pieces:
                 sock.sendall(bytes([byte]))
             data = b""
@@ -226,7 +226,7 @@ def _(world):
             assert sock.recv(4096).startswith(b"HTTP/1.1 200 OK\r\n")
 
 
-@claim("who sends a request too slowly is told so, and ended")
+@claim("a client that sends a request too slowly gets 408 and is disconnected")
 def _(world):
     with Server(world) as server:
         with server.connect(server.http) as sock, server.connect(server.resp) as redis:
@@ -236,7 +236,7 @@ def _(world):
             same(until_closed(redis), b"")
 
 
-@claim("who never reads cannot make the server keep more than a bounded reply")
+@claim("for a client that never reads, the server buffers a bounded reply")
 def _(world):
     with Server(world) as server:
         before = server.rss_kb()

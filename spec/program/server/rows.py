@@ -1,7 +1,7 @@
-"""rows.py -- batches of the Redis protocol, cut anywhere: rows of equal commands beside other names, errors and transactions
-are answered as the same commands sent one by one, and no id is lost or given twice.
+"""rows.py -- batches of the Redis protocol, split anywhere. Rows of equal commands, mixed with other names, errors and
+transactions, are answered like single commands, and no id is lost or duplicated.
 
-The batches come from a fixed seed; a difference is printed with the commands that made it.
+The batches come from a fixed seed. A difference is printed with its commands.
 """
 import random
 import re
@@ -9,17 +9,18 @@ import re
 from serving import SLOW, WIDE, Configured, claim, command, main, same
 
 BATCHES = 120 // SLOW
-FEW_A_MS = "sign:1 time:44 seq:3 worker:16 unit=1ms epoch=2020-01-01T00:00:00Z"  # eight
-WORKERS = {"a": 1, "b": 2, "few": 3}  # the lowest bits of both layouts: they tell whose an id is
+FEW_A_MS = "sign:1 time:44 seq:3 worker:16 unit=1ms epoch=2020-01-01T00:00:00Z"  # eight per millisecond
+# The worker id is in the lowest bits of both layouts, so an id shows its namespace.
+WORKERS = {"a": 1, "b": 2, "few": 3}
 CONFIG = """return { namespaces = {
     a = { layout = "%s", worker = 1, pacing = "history" }, b = { layout = "%s", worker = 2, pacing = "history" },
     few = { layout = "%s", worker = 3, pacing = "clock", wait_ms_max = 20000 } } }""" % (WIDE, WIDE, FEW_A_MS)
 
 
-# ------------------------------------------------------------------ what is asked
+# ------------------------------------------------------------------ requests
 
 def plain(dice, names):
-    """Commands in a row, of one kind."""
+    """Returns a row of commands of one kind."""
     name, other, times = dice.choice(names), dice.choice(names), dice.choice([1, 1, 2, 3, 5, 8])
     return dice.choice([
         lambda: [command("GET", name)] * dice.choice([1, 2, 4, 7, 20]),
@@ -34,7 +35,8 @@ def plain(dice, names):
         lambda: [command("MGET", name, "nowhere")] * times,
         lambda: [command("VESTA.NEXT", name, dice.choice(["3", "0", "x"]))] * times,
         lambda: [command("PING")] * times,
-        lambda: [command("CLIENT", "REPLY", dice.choice(["OFF", "SKIP"]))],  # which is refused, here and in a transaction
+        # which is rejected, in a transaction or not
+        lambda: [command("CLIENT", "REPLY", dice.choice(["OFF", "SKIP"]))],
         lambda: [command("EXEC")],
         lambda: [command("DISCARD")],
     ])()
@@ -46,13 +48,13 @@ def batch(dice, names):
         if dice.randrange(5) == 0:
             parts += [command("MULTI"), *plain(dice, names), *plain(dice, names), command(dice.choice(["EXEC", "EXEC", "DISCARD"]))]
         elif dice.randrange(25) == 0:
-            parts += [command("GET", dice.choice(names))] * dice.choice([255, 256, 257, 700])  # one step gives 256
+            parts += [command("GET", dice.choice(names))] * dice.choice([255, 256, 257, 700])  # One step issues 256.
         else:
             parts += plain(dice, names)
     return parts
 
 
-# ------------------------------------------------------------------ what is answered
+# ------------------------------------------------------------------ replies
 
 def read_reply(file):
     line = file.readline()
@@ -67,7 +69,7 @@ def read_reply(file):
 
 
 def shape(reply):
-    """All of it, but of an id only whose it is."""
+    """Returns the reply with each id replaced by its namespace."""
     if isinstance(reply, list):
         return [shape(item) for item in reply]
     return "id of worker %d" % (int(reply) % 1024) if isinstance(reply, bytes) and reply.isdigit() else reply
@@ -102,7 +104,8 @@ class Client:
         return replies
 
     def at_once(self, commands, cuts=()):
-        """In pieces, each of which was read before the next comes: somebody else was answered twice meanwhile."""
+        """Sends the batch in pieces. Before the next piece, two requests of another client show that the last one was
+        read."""
         stream, at = b"".join(commands), 0
         for cut in [*sorted(cuts), len(stream)]:
             if at:
@@ -126,7 +129,7 @@ def of(ids, name):
 
 
 def check_counts(server, client, names):
-    """Who got what: each id once and in order, all that were given, and as many requests as there were."""
+    """Asserts that each id was issued once and in order, that none is missing, and that all requests are counted."""
     metrics = server.get("/metrics").body
     for name in names:
         ids = of(client.ids, name)
@@ -140,7 +143,7 @@ def check_counts(server, client, names):
 
 # ------------------------------------------------------------------ the claims
 
-@claim("batches cut anywhere are answered as their commands one by one, and each id of each namespace once")
+@claim("batches split anywhere are answered like single commands, and each id is issued once")
 def _(world):
     dice = random.Random(20260112)
     with Configured(world, CONFIG) as server:
@@ -153,7 +156,7 @@ def _(world):
         client.close()
 
 
-@claim("a batch cut at each of its bytes")
+@claim("a batch is answered the same if it is split at any byte")
 def _(world):
     commands = [command("GET", "a")] * 3 + [command("GET", "b"), command("GET"), command("GET", "a"), command("MULTI"),
                                             command("GET", "b"), command("GET", "b"), command("EXEC"), b"GET a\r\n", b"GET a\r\n"]
@@ -165,7 +168,7 @@ def _(world):
         client.close()
 
 
-@claim("rows that a millisecond has not enough ids for are answered in parts, in order, among others")
+@claim("rows with more commands than a millisecond has ids are answered in parts, in order, among others")
 def _(world):
     dice = random.Random(20260113)
     with Configured(world, CONFIG) as server:

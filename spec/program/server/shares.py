@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""shares.py -- rates and shares of a running server: a client that takes all it can beside nineteen, over ids and blocks,
-rates that hold and wait, what is said to who is over its share, HUP, and who tries to get round it."""
+"""shares.py -- rate limits and fair shares of a running server: a greedy client next to nineteen others with ids and
+blocks, limits that hold and wait, rejections over the limit, SIGHUP, and attempts at evasion."""
 import os
 import re
 import signal
@@ -30,11 +30,11 @@ def counted(server, name):
     return sum(float(n) for n in re.findall(r"(?m)^%s\{.*\} (\d+)$" % name, server.get("/metrics").body))
 
 
-# ------------------------------------------------------------------ the parts of what there is
+# ------------------------------------------------------------------ fair shares
 
 def in_a_round(look):
-    """Looks until all that is asked holds in one round: one in which other work kept clients from asking says nothing of
-    what they were given.  Without shares it holds in none."""
+    """Repeats until all conditions hold in one round. In some rounds a busy machine keeps clients from sending, but
+    without fair shares the conditions hold in none."""
     end = time.monotonic() + 60 * SLOW
     while True:
         try:
@@ -45,13 +45,13 @@ def in_a_round(look):
 
 
 def beside_nineteen(world, layout, ask, ids, threads):
-    """Without shares they have one id a second or two.  How much of what they ask for a machine that has other work lets
-    them have is another matter: prove_shares measures it."""
+    """Without fair shares, the others get an id or two per second. How much of their demand a busy machine serves is
+    measured by prove_shares."""
     with Server(world, "--threads", str(threads), layout=layout, pacing="clock") as server:
         others = [Client("other", server.resp, b"GET default\r\n", every_s=0.01) for _ in range(19)]
         run(others, 0.3)
         told = apart(lambda: [Client("greedy", server.http, ask, connections=24, ids=ids)], 1.6)
-        run(others, 0.6)  # the first unit may be gone when it comes
+        run(others, 0.6)  # The first time unit may be used up when it starts.
         run(others, 0.7)
         want = 0.7 / 0.01
         greedy = told()[0]
@@ -64,17 +64,18 @@ def beside_nineteen(world, layout, ask, ids, threads):
         assert counted(server, "vesta_share_waits_total") > 0
 
 
-@claim("one that takes all blocks of seconds leaves nineteen others theirs, on four threads")
+@claim("a client that takes all blocks of seconds leaves nineteen others their share, on four threads")
 def _(world):
     in_a_round(lambda: beside_nineteen(world, "vesta-second", BLOCK, 0, 4))
 
 
-@claim("... and all ids of milliseconds")
+@claim("a client that takes all ids of milliseconds leaves nineteen others their share")
 def _(world):
     in_a_round(lambda: beside_nineteen(world, "vesta-milli", MANY, 10000, 1))
 
 
-@claim("a client with eight connections on four threads has what one with a single connection has; a weight of three, three times")
+@claim("a client with eight connections on four threads gets the same as one with a single connection, and a weight "
+       "of three gets three times as much")
 def _(world):
     secret = {name: client(world, "add", name, "--names", "*", "--calls", "give,block", "--weight", weight)
               for name, weight in (("many", "1"), ("one", "1"), ("heavy", "3"))}
@@ -92,9 +93,10 @@ def _(world):
         in_a_round(look)
 
 
-# ------------------------------------------------------------------ rates
+# ------------------------------------------------------------------ rate limits
 
-@claim("a rate holds over connections, transactions and pipelines; below it nothing is refused; over it it says whose and when")
+@claim("a rate limit holds over connections, transactions and pipelines, and a rejection names the client and the "
+       "time to retry")
 def _(world):
     secret = client(world, "add", "batch", "--names", "*", "--calls", "give,block", "--rate", "200")
     with Server(world, "--clients", "clients") as server:
@@ -103,7 +105,7 @@ def _(world):
         same(below.refused, 0)
         assert below.got >= 100, below.got
         below.close()
-        time.sleep(1.1)  # what a second saves up
+        time.sleep(1.1)  # the tokens of one second
         hostile = [Client("batch", server.resp, b"GET default\r\n", connections=20, pipeline=64, auth=("batch", secret)),
                    Client("batch", server.resp, b"MULTI\r\nGET default\r\nGET default\r\nEXEC\r\n", connections=4,
                           auth=("batch", secret))]
@@ -129,7 +131,8 @@ def _(world):
             each.close()
 
 
-@claim("a request larger than what is saved is paid for behind; 429 and TRYAGAIN say whose share, how much and when; HUP lets go")
+@claim("a request larger than the saved tokens is paid afterwards, 429 and TRYAGAIN state the client, rate and time, "
+       "and SIGHUP lifts the limit")
 def _(world):
     secret = client(world, "add", "batch", "--names", "*", "--calls", "give,block", "--rate", "100")
     with Server(world, "--clients", "clients") as server:
@@ -147,17 +150,18 @@ def _(world):
         client(world, "set", "batch", "--rate", "100000")
         server.process.send_signal(signal.SIGHUP)
         server.listen("the clients were read again")
-        same(server.get("/v1/ids?n=1", headers=auth).status, 200)  # what was owed is owed at the new rate
+        same(server.get("/v1/ids?n=1", headers=auth).status, 200)  # The debt is now paid at the new rate.
         client(world, "set", "batch", "--rate", "off", "--requests", "1")
         server.process.send_signal(signal.SIGHUP)
         server.listen("the clients were read again")
         began = time.monotonic()
         for _ in range(3):
             same(server.get("/genid", headers=auth).status, 200)
-        assert time.monotonic() - began > 1.5  # it waits for its turn, and is not refused
+        assert time.monotonic() - began > 1.5  # The request waits and is not rejected.
 
 
-@claim("rates of addresses and namespaces hold for who says no name; blocks are smaller, or none; n has a bound by face")
+@claim("rates of addresses and namespaces limit clients without credentials, blocks can be limited or disabled, and n "
+       "is limited per protocol")
 def _(world):
     config = """return { single_host = true, shares = { address_rate = 500, address_requests = 1000 },
         http = { blocks_max = 0, n_max = 20 }, resp = { blocks_max = 300 },
@@ -173,10 +177,10 @@ def _(world):
         same(server.redis("VESTA.NEXT", "default", "1000")[:7], b"*1000\r\n")
         began = time.monotonic()
         server.redis("GET", "default")
-        assert time.monotonic() - began > 0.2  # the address owes, and waits
+        assert time.monotonic() - began > 0.2  # The address is over its rate, so the request waits.
 
 
-@claim("a rate, a weight or a bound that is none is refused with its key")
+@claim("an invalid rate, weight or limit is rejected with its key")
 def _(world):
     for key, value in (("shares = { address_rate = 0 }", "shares.address_rate is 0"), ("shares = { address_rate = 1.5 }", "shares.address_rate"),
                        ("shares = { address_requests = 1e10 }", "shares.address_requests"), ("shares = { rate = 1 }", "shares.rate is not a key"),

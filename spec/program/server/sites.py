@@ -1,5 +1,5 @@
-"""sites.py -- what a browser sends for pages of other sites, and by names that were made to lead here: refused with a
-problem, at no cost of ids.  What curl, proxies and clusters send is answered as ever."""
+"""sites.py -- requests that a browser sends for pages of other sites, or to names rebound to this machine, are rejected
+and cost no id. Requests of curl, proxies and clusters are answered as usual."""
 import json
 import os
 import re
@@ -29,7 +29,7 @@ def named(host, path="/genid", *headers):
 
 
 def parts(raw):
-    """Status, headers, body of one reply."""
+    """Returns status, headers and body of one reply."""
     head, _, body = raw.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     return int(lines[0].split()[1]), {k.lower(): v for k, v in (line.split(": ", 1) for line in lines[1:])}, body.decode()
@@ -50,7 +50,7 @@ def counted(server, code):
     return int(found.group(1)) if found else 0
 
 
-@claim("a page of another site spends no id by any method or route, and is told so; pages of this server, and curl, are served")
+@claim("a page of another site gets no id by any method or route, and pages of this server and curl are served")
 def _(world):
     with Server(world) as server:
         asked, first = 0, server.tick()
@@ -69,12 +69,12 @@ def _(world):
         for headers in OWN:
             same(parts(server.say(server.http, get("/genid", *headers)))[0], 200)
         same(server.tick(), first + 2 + len(OWN))
-        for method in "GET", "HEAD":  # a link may stand anywhere
+        for method in "GET", "HEAD":  # A link to the index may be anywhere.
             same(parts(server.say(server.http, get("/", *FOREIGN[0], method=method)))[0], 200)
         same(parts(server.say(server.http, get("/", "Origin: null")))[0], 403)
 
 
-@claim("what was refused on a connection is no answer to what is asked on it next, in any order, and the same for all lines")
+@claim("a rejection does not affect the next request on the connection, in any order")
 def _(world):
     heads = [(get("/genid", *headers), status) for headers, status in
              (([], 200), (FOREIGN[0], 403), (OWN[1], 200), (FOREIGN[2], 403), (OWN[3], 200), (["Origin: http://u"], 403))]
@@ -85,7 +85,7 @@ def _(world):
         same([int(status) for status in re.findall(rb"HTTP/1.1 (\d+) ", said)], [status for _, status in order])
 
 
-@claim("a name that anybody's DNS can lead here is refused where only this machine can connect, unless it is listed")
+@claim("on a local address, a host name that any DNS may point here is rejected unless it is listed")
 def _(world):
     with Server(world) as server:
         first = server.tick()
@@ -97,7 +97,8 @@ def _(world):
                 refused(server.say(server.http, named(name, path)), 421, "foreign_host", "'%s'" % name, "http.hosts", "localhost")
             refused(server.say(server.http, named(name, "/genid", "Sec-Fetch-Site: same-origin")), 421, "foreign_host")
         for target, host, status in (("http://t", "evil.example", 200), ("http://127.0.0.1:80", "", 200), ("http://evil.example", "t", 421),
-                                     ("https://evil.example:80", "127.0.0.1", 421)):  # the host of the target counts
+                                     # The host in the request target counts.
+                                     ("https://evil.example:80", "127.0.0.1", 421)):
             same((target, parts(server.say(server.http, named(host, target + "/genid")))[0]), (target, status))
         same(server.tick(), first + len(NAMES) + 4)
     with Server(world, "--http-hosts", "ids.example,IDS2.example") as server:
@@ -109,7 +110,7 @@ def _(world):
         same(parts(server.say(server.http, named("evil.example")))[0], 200)
 
 
-@claim("where other machines can connect any name will do, until names are listed; pages of other sites get nothing there either")
+@claim("on public addresses any host name is accepted until names are listed, but pages of other sites are rejected")
 def _(world):
     port = free_port()
     for flags, status in ((), 200), (("--http-hosts", "ids.example"), 421):
@@ -120,7 +121,7 @@ def _(world):
     give_back(port)
 
 
-@claim("a listed origin may ask, exactly as it is written, and read; its browser is told what it may before it asks")
+@claim("a listed origin, spelled exactly, can send requests and read replies, and its preflight is answered")
 def _(world):
     with Server(world, "--allow-origins", SHOP + ",http://127.0.0.1:3000") as server:
         for path in GIVING + ["/expid?id=x", "/nowhere", "/v1/ids?n=0"]:
@@ -136,22 +137,23 @@ def _(world):
         for near in ("https://shop.example:443", "http://shop.example", "https://SHOP.example", "https://shop.example/", "https://shop.example.evil",
                      "https://xshop.example", "https://shop.exampl", "http://127.0.0.1:30001", "http://127.0.0.1", "*", "null"):
             refused(server.say(server.http, get("/genid", "Origin: " + near)), 403, "cross_site")
-        refused(server.say(server.http, get("/genid", "Sec-Fetch-Site: cross-site")), 403, "cross_site")  # who sends no Origin is nobody listed
+        # A request without Origin is not from a listed origin.
+        refused(server.say(server.http, get("/genid", "Sec-Fetch-Site: cross-site")), 403, "cross_site")
     for wrong in "*", "null", "shop.example", "https://shop.example/", "https://Shop.example", "https://", "https://a/b", "https://" + "a" * 254, "":
         fails(world.run("serve", "--allow-origins", wrong), 2, "--allow-origins")
     for wrong in "a:80", "http://a.example", "*.example", "a.example.", "a b", "":
         fails(world.run("serve", "--http-hosts", wrong), 2, "--http-hosts")
 
 
-@claim("a waiting request of a listed origin is answered to it as well")
+@claim("a request of a listed origin that had to wait is answered with its headers")
 def _(world):
     slow = "sign:1 time:53 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
     with Server(world, "--allow-origins", SHOP, "--wait-ms", "20000", layout=slow, pacing="clock") as server:
-        said = server.say(server.http, 3 * get("/genid", "Origin: " + SHOP))  # of which each second has one
+        said = server.say(server.http, 3 * get("/genid", "Origin: " + SHOP))  # Each second has one id.
         same((said.count(b"200 OK"), said.count(b"Access-Control-Allow-Origin: " + SHOP.encode())), (3, 3))
 
 
-@claim("the admin's routes answer their own page alone, over TCP and over a socket that was brought to a port")
+@claim("the admin's routes answer only their own page, over TCP and through a tunnel to a Unix socket")
 def _(world):
     path, port = world.path("admin"), free_port()
     with Server(world, "--admin", "unix:" + path, "--allow-origins", SHOP):
@@ -171,7 +173,7 @@ def _(world):
     give_back(port)
 
 
-@claim("every body says that it is what it says: nosniff, on replies, failures, streams")
+@claim("every reply has nosniff, including errors and streams")
 def _(world):
     with Server(world, "--admin", "127.0.0.1:%d" % free_port(), env={"VESTA_ADMIN_TOKEN": "x"}) as server:
         for path in GIVING + ["/", "/healthz", "/readyz", "/metrics", "/version", "/expid?id=1", "/nowhere", "/v1/ids?n=0", "/v1/ids?format=text"]:
@@ -182,7 +184,7 @@ def _(world):
             same(parts(server.say(server.http, broken))[1]["x-content-type-options"], "nosniff")
 
 
-@claim("what tells of the server's state may be the admin's alone: metrics, readiness, version; not that it is alive")
+@claim("metrics, readiness and version can be restricted to the admin listener, but not liveness")
 def _(world):
     path = world.path("admin")
     config = "return { namespaces = { x = { worker = 1 } }, http = { state = false } }"
@@ -230,7 +232,8 @@ def until_connected(server, port):
     raise AssertionError("nginx does not listen")
 
 
-@claim("behind nginx: by an address, by the upstream's name, and by a listed name that is passed on; its pages' and no others")
+@claim("behind nginx, pages of the same host are served by address, by the upstream's name and by a listed name, and "
+       "other pages are not")
 def _(world):
     nginx, port = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), free_port()
     with Server(world, "--http-hosts", "ids.example") as server:
@@ -243,7 +246,7 @@ def _(world):
                                         ("passed", "any.example", 421)):
                 def ask(*headers):
                     return parts(server.say(port, named(name, "/%s/genid" % where, "Connection: close", *headers), end=False))[0]
-                own = ["Sec-Fetch-Site: same-origin", "Origin: https://" + name]  # of a page behind the same nginx
+                own = ["Sec-Fetch-Site: same-origin", "Origin: https://" + name]  # from a page behind the same nginx
                 same((where, name, ask(), ask(*own)), (where, name, status, status))
                 for headers in FOREIGN[:3]:
                     same(ask(*headers), 421 if status == 421 else 403)

@@ -1,4 +1,4 @@
-"""sockets.py -- what the kernel sees of `vesta serve`: how much is written at a time, and memory that runs out."""
+"""sockets.py -- `vesta serve` as the kernel sees it: sizes of writes, and exhausted memory."""
 import http.client
 import re
 import resource
@@ -12,11 +12,11 @@ MIB = 1 << 20
 
 
 def plain_build(text):
-    """Sanitizers make system calls and have memory of their own."""
+    """Only for builds without sanitizers, which make system calls and use memory themselves."""
     return claim(text) if SLOW == 1 else lambda function: function
 
 
-@plain_build("requests that come in one piece are answered in one write, on either face")
+@plain_build("pipelined requests are answered in one write, over both protocols")
 def _(world):
     trace = world.path("trace")
     with Server(world, wrap=["strace", "-D", "-f", "-qq", "-e", "trace=sendto,sendmsg,write,writev", "-s", "100000", "-o", trace]) as server:
@@ -33,10 +33,10 @@ def _(world):
             file.seek(0)
 
 
-@claim("an HTTP client that rests longer than it may is cut off, on the admin's listener, too; one that waits for an id is not")
+@claim("an idle HTTP client is disconnected, also on the admin listener, but not one that waits for an id")
 def _(world):
     path = world.path("admin.sock")
-    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+    slow = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids per second
     with Server(world, "--http-idle-ms", "300", "--wait-ms", "20000", "--admin", "unix:" + path, layout=slow, pacing="clock") as server:
         with server.connect(server.http) as idle, server.connect(server.http) as waits, socket.socket(socket.AF_UNIX) as admin:
             admin.connect(path)
@@ -50,8 +50,8 @@ def _(world):
 
 
 def of_loops(asker):
-    """How many connections each loop serves, the asker's own with them: one for all questions, since one that is closed
-    stays counted until its loop has seen that."""
+    """Returns the number of connections per thread, including the caller's own. The caller keeps its connection,
+    because a closed one is counted until its thread has noticed."""
     asker.request("GET", "/metrics")
     text = asker.getresponse().read().decode()
     return [int(count) for count in re.findall(r'(?m)^vesta_loop_connections\{loop="\d+"\} (\d+)$', text)]
@@ -62,13 +62,13 @@ def are_even(loads, threads, count):
     assert max(loads) - min(loads) <= 1, loads
 
 
-@claim("connections that come at once are shared by the loops, and those that come later fill up what others left")
+@claim("the threads share connections that arrive together, and later ones go to the threads with fewer")
 def _(world):
     for threads, count in ((4, 64), (2, 8), (3, 1), (1, 5)):
         with Server(world, "--threads", str(threads)) as server:
             asker = http.client.HTTPConnection("127.0.0.1", server.http, timeout=20 * SLOW)
             until(lambda: sum(of_loops(asker)) == 1, "no connection but the asker's")
-            server.process.send_signal(signal.SIGSTOP)  # so that all loops wake to the same burst
+            server.process.send_signal(signal.SIGSTOP)  # so that all threads wake up for the same burst
             socks = [server.connect(port) for _ in range(count // 2 + count % 2) for port in (server.http, server.resp)][:count]
             for i, sock in enumerate(socks):
                 sock.sendall(command("GET", "default") if i % 2 else get("/genid"))
@@ -85,7 +85,7 @@ def _(world):
             asker.close()
 
 
-@claim("whoever is handed to another loop while the server stops is still answered, or told that it is over")
+@claim("a connection that moves to another thread while the server stops is answered or closed")
 def _(world):
     for _ in range(5):
         with Server(world, "--threads", "4") as server:
@@ -109,13 +109,13 @@ def virtual_bytes(server):
         return int(statm.read().split()[0]) * resource.getpagesize()
 
 
-@plain_build("a client for whose connection there is no memory is accepted when there is some")
+@plain_build("if there is no memory for a connection, it is accepted when memory is free")
 def _(world):
-    with Server(world, env={"MALLOC_ARENA_MAX": "1"}) as server:  # or a thread that has ended leaves room
+    with Server(world, env={"MALLOC_ARENA_MAX": "1"}) as server:  # so that an ended thread leaves no free memory
         socks = [server.connect(server.http) for _ in range(600)]
         server.get("/genid")
         resource.prlimit(server.process.pid, resource.RLIMIT_AS, (virtual_bytes(server), resource.RLIM_INFINITY))
-        late = [server.connect(server.http) for _ in range(400)]  # by the kernel; more than the heap has room for
+        late = [server.connect(server.http) for _ in range(400)]  # by the kernel, and more than the heap has room for
         for sock in late:
             sock.sendall(get("/genid"))
             sock.settimeout(1)

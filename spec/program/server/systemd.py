@@ -1,5 +1,5 @@
-"""systemd.py -- what `vesta serve` and a service manager say to each other: sd_notify(3) to a real socket, the watchdog,
-sockets that a parent hands over, and waiting requests at TERM."""
+"""systemd.py -- `vesta serve` and a service manager: sd_notify(3) to a real socket, the watchdog, sockets from the
+parent, and waiting requests at SIGTERM."""
 import fcntl
 import os
 import re
@@ -11,11 +11,11 @@ import time
 
 from serving import SLOW, WIDE, Server, bulks, claim, command, get, main, same, until_closed
 
-SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids a second
+SLOW_SECOND = "sign:1 time:32 seq:1 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"  # 2 ids per second
 
 
 class Manager:
-    """The receiving end of NOTIFY_SOCKET; notices are dictionaries, in the order in which they came."""
+    """The receiver of NOTIFY_SOCKET. Notices are dictionaries, in order."""
 
     def __init__(self, name):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -43,7 +43,8 @@ class Manager:
 
 
 def handed(world, names, *files):
-    """What a shell does before it becomes the server: the files are 3 and up, and LISTEN_PID its own."""
+    """Returns the environment and wrapper that pass the files as descriptors 3 and up, with the server's own pid in
+    LISTEN_PID."""
     high = [fcntl.fcntl(file.fileno(), fcntl.F_DUPFD, 50) for file in files]
     moves = " ".join("%d<&%d %d<&-" % (3 + i, fd, fd) for i, fd in enumerate(high))
     script = "export LISTEN_PID=$$ LISTEN_FDS=%d LISTEN_FDNAMES=%s; exec \"$@\" %s" % (len(high), names, moves)
@@ -64,7 +65,7 @@ def fails_to_start(server, *parts):
 
 # ------------------------------------------------------------------ sd_notify
 
-@claim("READY comes when ids can be had, RELOADING and READY at HUP, STOPPING at TERM, in this order")
+@claim("READY is sent when ids can be issued, RELOADING and READY at SIGHUP, STOPPING at SIGTERM, in this order")
 def _(world):
     for name in (world.path("notify"), "@vesta-test-%d" % os.getpid()):
         with Manager(name) as manager, Server(world, env=manager.env) as server:
@@ -84,13 +85,13 @@ def _(world):
             same(manager.rest(), [])
 
 
-@claim("READY is not said before the lease is held")
+@claim("READY is not sent before the lease is held")
 def _(world):
     with Server(world, "--namespace", "orders"), Manager(world.path("notify")) as manager:
         other = world.start("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--namespace", "orders",
                             "--worker", "5", "--layout", WIDE, "--path", world.path("second.gen"), "--store",
                             "file:" + world.path("state"), env=manager.env, stderr=subprocess.DEVNULL)
-        try:  # worker 5 is the first one's
+        try:  # Worker 5 belongs to the first server.
             notice = manager.hears()
             same((notice["STATUS"], "READY" in notice), ("waiting for a worker number of orders", False))
         finally:
@@ -98,7 +99,7 @@ def _(world):
             other.wait()
 
 
-@claim("a store that went back is in the status, and a server that is started before its repair waits for it, then issues ids")
+@claim("a store that went back is in the status, and a server started before its repair waits for it, then issues ids")
 def _(world):
     store, older = world.path("leases.db"), world.path("older.db")
     place = ("--store", "sqlite:" + store, "--namespace", "orders")
@@ -107,7 +108,7 @@ def _(world):
         with Server(world, *place, "--lease", "strict", env=manager.env) as server:
             assert "1 namespace" in manager.hears()["STATUS"]
             shutil.copy(store, older)
-            time.sleep(3)  # it renews each second
+            time.sleep(3)  # The server renews each second.
             os.replace(older, store)
             same(manager.hears()["STATUS"], "no ids of 1 of 1 namespaces: the log has the reason")
             assert "the store went back" in server.get("/readyz").body
@@ -116,13 +117,13 @@ def _(world):
             while "the store went back" not in server.get("/readyz").body:
                 time.sleep(0.1)
             same(world.run("store", "advance", *place, "--lease", "strict", "--yes").code, 0)
-            until_s = time.monotonic() + 60 * SLOW  # the floor is 20 s later
+            until_s = time.monotonic() + 60 * SLOW  # The floor is 20 s later.
             while not re.fullmatch(r"\d+", server.get("/genid").body):
                 assert time.monotonic() < until_s
                 time.sleep(0.1)
 
 
-@claim("READY after a reload comes when it is over, with how it ended")
+@claim("READY after a reload is sent when it has ended, with its result")
 def _(world):
     policy = world.path("p.lua")
 
@@ -144,7 +145,7 @@ def _(world):
             assert re.fullmatch(r"\d+", server.get("/genid").body)
 
 
-@claim("a manager that cannot be told is a line in the log, not a failure")
+@claim("if the manager cannot be notified, one line is logged and the server continues")
 def _(world):
     full = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     full.bind(world.path("dead"))
@@ -160,12 +161,12 @@ def _(world):
         with Manager(world.path("late")) as manager:
             same(manager.hears(), {"WATCHDOG": "1"})
             server.listen("the service manager can be notified again")
-        same(server.said.count("cannot notify the service manager"), 1)  # not at each notice of the watchdog
+        same(server.said.count("cannot notify the service manager"), 1)  # not for each notice of the watchdog
     with Server(world, "--namespace", "none", env={"NOTIFY_SOCKET": ""}) as server:
         assert "cannot notify the service manager" not in server.said, server.said
 
 
-@claim("the watchdog is told again and again, if it is ours")
+@claim("the watchdog is notified regularly if it is for this process")
 def _(world):
     with Manager(world.path("notify")) as manager:
         with Server(world, env={**manager.env, "WATCHDOG_USEC": "200000"}):
@@ -181,9 +182,9 @@ def _(world):
             same([notice for notice in manager.rest() if "WATCHDOG" in notice], [])
 
 
-# ------------------------------------------------------------------ sockets that are handed over
+# ------------------------------------------------------------------ inherited sockets
 
-@claim("sockets are served as the face that their name says, and unnamed ones as HTTP and RESP in this order")
+@claim("inherited sockets serve the protocol of their name, and unnamed ones are HTTP and RESP in this order")
 def _(world):
     for number, (names, faces) in enumerate((("resp:http", "rh"), ("vesta.socket:vesta.socket", "hr"), ("http:resp", "hr"),
                                              ("", "hr"), ("http:http:resp", "hhr"))):
@@ -196,7 +197,8 @@ def _(world):
                 else:
                     same(server.say(port, command("PING")), b"+PONG\r\n")
                 assert "127.0.0.1:%d" % port in server.said, server.said
-            for port in (server.http, server.resp):  # the addresses of the flags are not bound: their protocols have sockets
+            # The addresses of the flags are not bound, because their protocols have sockets.
+            for port in (server.http, server.resp):
                 try:
                     server.connect(port).close()
                     raise AssertionError("port %d is bound" % port)
@@ -206,7 +208,7 @@ def _(world):
             sock.close()
 
 
-@claim("an admin's socket is served, too: of the file system as it is, of the internet with a token")
+@claim("an inherited admin socket is served, and over TCP only with a token")
 def _(world):
     path = world.path("admin.sock")
     with socket.socket(socket.AF_UNIX) as local, socket.create_server(("127.0.0.1", 0)) as inet:
@@ -222,7 +224,8 @@ def _(world):
             assert "serving the admin routes" in server.said, server.said
 
 
-@claim("a face without a socket keeps its address, and a unix socket stays when the server ends")
+@claim("a protocol without an inherited socket keeps its address, and an inherited Unix socket remains when the "
+       "server ends")
 def _(world):
     path = world.path("h.sock")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -237,12 +240,12 @@ def _(world):
         assert os.path.exists(path)
 
 
-@claim("who connects while the server is being replaced waits for the next one, and no id is repeated")
+@claim("a client that connects while the server is replaced waits for the next server, and no id is duplicated")
 def _(world):
     listener = socket.create_server(("127.0.0.1", 0))
     port, ids = listener.getsockname()[1], []
     for _ in range(3):
-        waiting = socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW)  # nobody accepts just now
+        waiting = socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW)  # No server accepts at this time.
         waiting.sendall(command("MGET", "default", "default"))
         with Server(world, "--http", "off", **handed(world, "resp", listener)) as server:
             ids += bulks(waiting.recv(200))
@@ -252,7 +255,7 @@ def _(world):
     listener.close()
 
 
-@claim("descriptors that are no listening stream sockets are refused with a sentence")
+@claim("descriptors that are not listening stream sockets are rejected with a message")
 def _(world):
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
@@ -264,7 +267,7 @@ def _(world):
             fails_to_start(Server(world, **handed(world, "http", wrong)), "ended with 1", "3 ('http')", part)
 
 
-@claim("too many sockets and numbers that are none are refused, and public ones without a password")
+@claim("too many sockets, invalid descriptor counts, and public sockets without a password are rejected")
 def _(world):
     socks = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     fails_to_start(Server(world, **handed(world, "", *socks)), "ended with 1", "socket 5", "FileDescriptorName=")
@@ -282,7 +285,7 @@ def _(world):
         sock.close()
 
 
-@claim("sockets that were meant for another process are left alone")
+@claim("sockets for another process are ignored")
 def _(world):
     for number, env in enumerate(({"LISTEN_PID": "1", "LISTEN_FDS": "2"}, {"LISTEN_PID": "", "LISTEN_FDS": "2"}, {"LISTEN_FDS": "1"})):
         with Server(world, "--namespace", "n%d" % number, env=env) as server:
@@ -291,7 +294,7 @@ def _(world):
 
 # ------------------------------------------------------------------ the drain
 
-@claim("requests that wait at TERM are answered, every one that was accepted, and no id is given twice")
+@claim("every accepted request that waits at SIGTERM is answered, and no id is duplicated")
 def _(world):
     for threads in ("1", "2"):
         with Server(world, "--wait-ms", "4000", "--threads", threads, "--namespace", "t" + threads, layout=SLOW_SECOND,
@@ -302,7 +305,7 @@ def _(world):
                 sock.sendall(command("GET", "t" + threads))
             for sock in http:
                 sock.sendall(get("/genid"))
-            time.sleep(0.1)  # 2 of the 6 are answered at most before a second has passed
+            time.sleep(0.1)  # At most 2 of the 6 are answered before a second has passed.
             server.process.send_signal(signal.SIGTERM)
             ids = [bulks(until_closed(sock)) for sock in resp]
             ids += [[int(until_closed(sock).split(b"\r\n\r\n")[1])] for sock in http]
@@ -311,13 +314,13 @@ def _(world):
             same(server.process.wait(10 * SLOW), 0)
 
 
-@claim("a request that was sent when TERM comes is answered, and no id is given twice")
+@claim("a request sent before SIGTERM is answered, and no id is duplicated")
 def _(world):
     ids = []
     for _ in range(5):
         with Server(world, "--threads", "2") as server:
             socks = [server.connect(port) for port in (server.resp, server.http) * 20]
-            for number, sock in enumerate(socks):  # each was accepted and is being served
+            for number, sock in enumerate(socks):  # Each connection was accepted and is being served.
                 sock.sendall(get("/healthz") if number % 2 else command("PING"))
                 assert sock.recv(4096)
             for number, sock in enumerate(socks):

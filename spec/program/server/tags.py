@@ -1,6 +1,5 @@
-"""tags.py -- the tags of counters as clients meet them: every command and route, live tables, stores that go away.  The
-database is sqlite:, MariaDB where it must be another program's.
-"""
+"""tags.py -- tags of counters from the clients' side: every command and route, changing tables, unreachable stores. The
+database is SQLite, or MariaDB if another program must use it too."""
 import json
 import os
 import re
@@ -22,14 +21,14 @@ def integers(data):
 
 
 def reread(server, part):
-    """Has the tables read, and waits for the log's word of what came of it."""
+    """Makes the server reread the tables, and waits for the result in the log."""
     server.process.send_signal(signal.SIGHUP)
     return server.listen(part)
 
 
-# ------------------------------------------------------------------ faces
+# ------------------------------------------------------------------ protocols
 
-@claim("one counter over every command and route: each number once, in each one's form")
+@claim("all commands and routes share one counter, each number is issued once, in the reply format of each")
 def _(world):
     table = Table(world, orders=1000, users=1000)
     with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
@@ -54,7 +53,8 @@ def _(world):
         same(server.get("/readyz").status, 200)
 
 
-@claim("what a name is not is said: a tag has no layout, a namespace does not count, MGET gives all or nothing")
+@claim("a wrong kind of name is reported: a tag has no layout, a namespace does not count, and MGET returns all or an "
+       "error")
 def _(world):
     table = Table(world, orders=1000)
     with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
@@ -68,26 +68,26 @@ def _(world):
         same(server.redis("DECRBY", "orders", "5"), b"-ERR 'orders' does not count down: take its next number with INCR orders\r\n")
         same(server.get("/api/segment/get/ids").status, 404)
         same(server.redis("MGET", "orders", "nobody", "ids"), b"-ERR unknown name 'nobody': this server has 'ids' and 1 more\r\n")
-        same(server.redis("INCR", "orders"), b":1\r\n")  # nothing above has cost a number
-    with Configured(world, config(table)) as server:  # no namespace at all
+        same(server.redis("INCR", "orders"), b":1\r\n")  # The rejected commands cost no number.
+    with Configured(world, config(table)) as server:  # without any namespace
         same(server.get("/genid").body, "the request needs a name: this server has tags but no namespace, such as 'orders'\n")
         assert server.redis("VESTA.EXPLAIN", "5").startswith(b"-ERR the request needs a name")
 
 
-@claim("INCRBY's numbers are in a row, and more than a range has are refused before a number is lost")
+@claim("INCRBY's numbers are consecutive, and more than a range contains are rejected before a number is lost")
 def _(world):
     table = Table(world, orders=100)
     with Configured(world, config(table, "tags = 'orders', step_max = 100")) as server:
         lasts = [integers(server.redis("INCRBY", "orders", "30"))[0] for _ in range(9)]
         assert all(b - a >= 30 for a, b in zip(lasts, lasts[1:])), lasts
-        assert all((last - 1) // 100 == (last - 30) // 100 for last in lasts), lasts  # of one range each
+        assert all((last - 1) // 100 == (last - 30) // 100 for last in lasts), lasts  # both from one range
         refusal = b"-ERR n 101 exceeds the 100 numbers of a range of 'orders': raise its step\r\n"
         same(server.redis("INCRBY", "orders", "101"), refusal)
         assert b"+OK\r\n" + refusal + b"-EXECABORT" in server.say(server.resp, b"MULTI\r\nINCRBY orders 101\r\nEXEC\r\n")
         assert 0 < integers(server.redis("INCR", "orders"))[0] - lasts[-1] <= 100
 
 
-@claim("redis-benchmark counts exactly, and so does a stock client library")
+@claim("redis-benchmark and a stock client library count exactly")
 def _(world):
     table = Table(world, orders=1000)
     with Configured(world, config(table), "--threads", "2") as server:
@@ -101,7 +101,7 @@ def _(world):
             same((done.out, done.err), ("20002 20007 [20008, 20058, b'20059'] b'20060' [b'20061', b'20062']\n", ""))
 
 
-@claim("tinyid's clients: its bodies and its codes, always with status 200; its tokens, of which the log has none")
+@claim("tinyid's clients get its bodies and codes, always with status 200, and its tokens do not appear in the log")
 def _(world):
     table = Table(world, test=1000)
     with Configured(world, config(table, more="tinyid = { tokens = { 's3cret-that-none-guesses', 'another-that-none-guesses' } },")) as server:
@@ -138,7 +138,7 @@ HOSTILE = ("'; DROP TABLE leaf_alloc; --", '"', "a b", "x" * 65, "x" * 60000, ".
 COUNTS = ("0", "-1", "+1", "65537", "9223372036854775808", "18446744073709551616", "1;2", "1.5", "1e3", "", "0x10", "1 ", b"1\0")
 
 
-@claim("hostile names and counts are refused by each command and route, and cost no number")
+@claim("hostile names and counts are rejected by each command and route, and cost no number")
 def _(world):
     table = Table(world, orders=1000)
     with Configured(world, config(table)) as server:
@@ -157,7 +157,8 @@ def _(world):
         same(server.redis("INCR", "orders"), b":1\r\n")
 
 
-@claim("in strict order a request that begins after another was answered has the larger number, over two servers and every form")
+@claim("in strict order a request that begins after another's reply gets a larger number, over two servers and all "
+       "routes")
 def _(world):
     table = Table(world, orders=1)
     text, seen = config(table, "tags = '*', order = 'strict'"), []
@@ -193,7 +194,7 @@ def _(world):
         assert all(other < number for _, ended, other in seen if ended < began), (began, number)
 
 
-@claim("in strict order a database that takes its time loses no number")
+@claim("in strict order a slow database loses no number")
 def _(world):
     table = Table(world, orders=1)
     with Configured(world, config(table, "tags = '*', order = 'strict'")) as server:
@@ -209,9 +210,10 @@ def _(world):
                 same(sock.recv(100), b":%d\r\n" % number)
 
 
-# ------------------------------------------------------------------ tables that live
+# ------------------------------------------------------------------ changing tables
 
-@claim("one key of Leaf's clients names a namespace and a tag: each command means one of them, and the log names the key")
+@claim("if a key of Leaf's clients names a namespace and a tag, each command uses one of them, and the log names the "
+       "key")
 def _(world):
     table = Table(world, key=10)
     for tags in ("'*'", "{ 'key' }"):
@@ -234,12 +236,13 @@ def _(world):
             same(server.get("/api/snowflake/get/key", method="HEAD").status, 200)
 
 
-@claim("tags come and go while others are served; a name that cannot be a tag is passed over and counted")
+@claim("tags are added and removed while others are served, and a name that cannot be a tag is ignored and counted")
 def _(world):
     table = Table(world, orders=10, ids=10)
     with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
         assert bulks(server.redis("GET", "ids"))[0] > 1 << 40
-        until(lambda: server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'"))  # its table has been read
+        # The table has been read.
+        until(lambda: server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'"))
         table.add("fresh", max_id=7)
         table.do("INSERT INTO leaf_alloc VALUES (?, 1, 1, NULL)", "no tag")
         server.process.send_signal(signal.SIGHUP)
@@ -247,7 +250,7 @@ def _(world):
         metrics = server.get("/metrics").body
         assert "\nvesta_tags 3\n" in metrics and "\nvesta_tags_not_served 1\n" in metrics, metrics
         assert '\nvesta_tag_numbers_issued_total{tag="fresh",proto="resp"} 1\n' in metrics, metrics
-        with server.connect(server.resp) as sock:  # a transaction has what there was when it began
+        with server.connect(server.resp) as sock:  # A transaction uses the tags that existed when it began.
             sock.sendall(b"MULTI\r\nINCR fresh\r\n")
             until(lambda: sock.recv(100).endswith(b"+QUEUED\r\n"))
             table.do("DELETE FROM leaf_alloc WHERE biz_tag = 'fresh'")
@@ -266,7 +269,7 @@ def _(world):
         reread(server, "can be read again")
 
 
-@claim("/v1/segments says how each tag stands, page by page, and of one tag alone")
+@claim("/v1/segments shows the state of every tag, page by page, or of one tag")
 def _(world):
     table = Table(world, **{"t%03d" % i: 10 for i in range(900)})
     with Configured(world, config(table)) as server:
@@ -284,9 +287,9 @@ def _(world):
         assert len(re.findall(r"(?m)^vesta_tag_step\{", metrics)) == 200, len(metrics)
 
 
-# ------------------------------------------------------------------ stores that go away, and the end
+# ------------------------------------------------------------------ unreachable stores, and the end
 
-@claim("a table that was never read: the tags are not known yet, and that passes")
+@claim("until the table is first read, requests for its tags get -LOADING")
 def _(world):
     table = Table(world, orders=10)
     table.do("ALTER TABLE leaf_alloc RENAME TO away")
@@ -299,10 +302,11 @@ def _(world):
         table.do("DROP TABLE leaf_alloc")
         table.do("ALTER TABLE away RENAME TO leaf_alloc")
         until(lambda: server.redis("INCR", "orders") == b":1\r\n")
-        until(lambda: server.get("/readyz").status == 200)  # that the table was read is told once its tags are served
+        until(lambda: server.get("/readyz").status == 200)  # The log reports the table when its tags are served.
 
 
-@claim("without a range requests wait as long as they may, then are told to come again; numbers are back with the database")
+@claim("without a range, requests wait up to their limit and are then rejected, and numbers are issued again with the "
+       "database")
 def _(world):
     table = Table(world, orders=10)
     with Configured(world, config(table, "tags = 'orders', wait_ms_max = 300", more="namespaces = { ids = { worker = 5 } },")) as server:
@@ -310,7 +314,7 @@ def _(world):
         began = time.monotonic()
         with server.connect(server.resp) as sock:
             sock.sendall(command("INCR", "orders"))
-            assert len(bulks(server.redis("GET", "ids"))) == 1  # on the same loop
+            assert len(bulks(server.redis("GET", "ids"))) == 1  # on the same thread
             data = sock.recv(1000)
         assert data.startswith(b"-TRYAGAIN ") and time.monotonic() - began >= 0.3, data
         reply = server.get("/api/segment/get/orders")
@@ -323,7 +327,7 @@ def _(world):
         same(server.get("/readyz").status, 200)
 
 
-@claim("a bad row of a table is a warning of /readyz, for no server can give its numbers; where it is the only one, there is nothing to give")
+@claim("an unusable row is a warning in /readyz, and if it is the only one, the server is not ready")
 def _(world):
     table = Table(world, good=10, bad=10)
     table.do("UPDATE leaf_alloc SET step = 0 WHERE biz_tag = 'bad'")
@@ -338,7 +342,8 @@ def _(world):
         assert '"tag":"bad","code":"range"' in server.get("/readyz").body
 
 
-@claim("no run of numbers is promised where several databases count: INCRBY is rejected, and every list is the true one")
+@claim("if several databases count a tag, its numbers are not consecutive: INCRBY is rejected, and all lists are "
+       "correct")
 def _(world):
     a, b = (Table(world, name, orders=100) for name in ("a.db", "b.db"))
     text = ("return { stores = { a = { uri = 'sqlite:%s' }, b = { uri = 'sqlite:%s' } }, segments = { { stores = { 'a', 'b' }, "
@@ -364,7 +369,7 @@ def _(world):
         assert {n % 2 for n in seen} == {0, 1}, "both databases count"
 
 
-@claim("a row of tinyid that grants every second number promises no run, from the first request on")
+@claim("if a row of tinyid grants every second number, INCRBY is rejected from the first request on")
 def _(world):
     from served import mariadb
     db = mariadb()
@@ -384,14 +389,14 @@ def _(world):
         same((first % 2, bulks(server.redis("VESTA.NEXT", "two", "3"))), (1, [first + 2, first + 4, first + 6]))
 
 
-@claim("a server that names one of two databases issues nothing, and says which one is missing")
+@claim("a server with only one of two databases issues nothing, and reports which one is missing")
 def _(world):
     a, b = (Table(world, name, orders=100) for name in ("a.db", "b.db"))
     stores = "stores = { a = { uri = 'sqlite:%s' }, b = { uri = 'sqlite:%s' } }, " % (a.path, b.path)
     both = "return { %s segments = { { stores = { 'a', 'b' }, tags = 'orders' } } }" % stores
     with Configured(world, both, env={"VESTA_STATE": world.path("both")}) as server:
         while {n % 2 for n in bulks(server.redis("VESTA.NEXT", "orders", "60"))} != {0, 1}:
-            pass  # until both have been asked
+            pass  # until both were used
     for name, missing in ("a", 1), ("b", 0):
         for order in "trend", "strict", "dense":
             alone = ("return { %s segments = { { store = '%s', tags = 'orders', order = '%s', wait_ms_max = 3000 } } }" % (stores, name, order))
@@ -403,7 +408,7 @@ def _(world):
         assert done.code == 1 and "missing are number %d" % missing in done.err, done
 
 
-@claim("while another database gives numbers, the log names the one that is away, once, when it is back, and when it went back")
+@claim("if one of two databases is unreachable, the log names it once, when it is back, and when it went back in time")
 def _(world):
     a, b = (Table(world, name, orders=10, users=10) for name in ("a.db", "b.db"))
     text = ("return { stores = { a = { uri = 'sqlite:%s' }, b = { uri = 'sqlite:%s' } }, segments = { { stores = { 'a', 'b' }, "
@@ -424,7 +429,7 @@ def _(world):
             lock.execute("BEGIN EXCLUSIVE")
             line = server.listen("a database of tags does not answer")
             assert " store=b " in line and " tag=" in line and " why=" in line, line
-            time.sleep(3)  # of looks that find the same
+            time.sleep(3)  # during which the server finds the same several times
             lock.execute("ROLLBACK")
             lock.close()
             assert " store=b" in server.listen("a database of tags answers again"), server.said
@@ -446,7 +451,7 @@ def _(world):
         same(len(set(taken[tag])), len(taken[tag]))
 
 
-@claim("who waits for a range is woken when there is one, and has its turn")
+@claim("a request that waits for a range gets its number when there is one, in order")
 def _(world):
     table = Table(world, orders=10)
     table.do("UPDATE leaf_alloc SET step = 0")
@@ -461,7 +466,7 @@ def _(world):
             sock.close()
 
 
-@claim("at the end what is left of a range goes back to the table")
+@claim("at the end the rest of a range returns to the table")
 def _(world):
     table = Table(world, orders=1000)
     for round in range(2):
@@ -472,7 +477,7 @@ def _(world):
 
 # ------------------------------------------------------------------ Leaf's own table
 
-@claim("Leaf's own table in MariaDB, with a Leaf-like writer beside two servers: no number twice")
+@claim("a Leaf-like writer and two servers on Leaf's own table in MariaDB issue no duplicate")
 def _(world):
     from served import mariadb
     db = mariadb()
@@ -501,7 +506,7 @@ def _(world):
     assert max(taken) < int(db.sql("SELECT max_id FROM leaf.leaf_alloc WHERE biz_tag = 'orders'"))
 
 
-@claim("a table that its user may read and not raise: the server is not ready, before anybody has asked for a number, until it may")
+@claim("a server whose user may read the table but not update it is not ready, even before the first request")
 def _(world):
     from served import mariadb
     db = mariadb()
@@ -518,7 +523,7 @@ def _(world):
             db.sql("REVOKE UPDATE ON norights.* FROM reader@'127.0.0.1'")
 
 
-@claim("who asks for a tag before its table is read, which is far away, has a moment; what no table has is unknown then")
+@claim("requests for a tag in a distant table wait briefly until it is read, and then an unknown tag is rejected")
 def _(world):
     from far import Far
     from served import mariadb
@@ -537,11 +542,11 @@ def _(world):
             answers = one.recv(1000), other.recv(1000)
             if b"-LOADING" not in answers[0] + answers[1]:
                 break
-            assert time.monotonic() - asked >= 1, answers  # this machine stood still for a moment
+            assert time.monotonic() - asked >= 1, answers  # This machine was suspended for a moment.
     assert re.fullmatch(rb":\d+\r\n", answers[0]) and answers[1].startswith(b"-ERR unknown name 'nobody'"), answers
 
 
-@claim("the example of a config with segments is served as it stands, from the databases of an environment")
+@claim("the example config with segments is served unchanged, with the databases from the environment")
 def _(world):
     from served import mariadb
     db = mariadb()
@@ -561,7 +566,7 @@ def _(world):
     env = {"VESTA_SECRETS": world.folder, "DB_TLS": "off", "DB1": "127.0.0.1:%d/ex_a" % db.port, "DB2": "127.0.0.1:%d/ex_b" % db.port}
     with Configured(world, EXAMPLE, env=env) as server:
         until(lambda: server.redis("INCR", "users") == b":1\r\n")
-        numbers = []  # which of the two databases answers first is chance
+        numbers = []  # Either of the two databases may answer first.
         until(lambda: numbers.extend(bulks(server.redis("VESTA.NEXT", "orders", "100"))) or len({number % 2 for number in numbers}) == 2)
         same(len(set(numbers)), len(numbers))
 

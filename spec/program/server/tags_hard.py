@@ -1,6 +1,5 @@
-"""tags_hard.py -- a server's hard days with tags: more of them than descriptors; a MariaDB that is killed in the midst of a
-write, a ZooKeeper that is killed, and back.
-"""
+"""tags_hard.py -- tags under failures: more tags than descriptors, MariaDB killed during a write, ZooKeeper killed, and
+their return."""
 import re
 import resource
 import signal
@@ -13,7 +12,7 @@ from tables import Table, config, until
 
 
 class Scarce(Configured):
-    """A server whose limit of descriptors nothing can raise."""
+    """A server with a hard limit of descriptors."""
 
     def __init__(self, world, text, files, *flags):
         super().__init__(world, text, "--threads", "1", *flags)
@@ -25,7 +24,7 @@ def limits(server):
 
 
 def fill(server):
-    """As many connections as it lets in."""
+    """Opens connections until the server accepts no more, and returns them."""
     socks = []
     while True:
         sock = server.connect(server.resp)
@@ -37,7 +36,7 @@ def fill(server):
 
 
 def serves_all(server, tags, add):
-    """While clients have all places that there are, tags come, and each gets its first range from its database."""
+    """Clients take all places, then tags are added, and each gets its first range from its database."""
     socks = fill(server)
     same(len(socks), limits(server)["resp"])
     add()
@@ -46,7 +45,7 @@ def serves_all(server, tags, add):
         socks[0].sendall(b"INCR %s\r\n" % tag.encode())
         return socks[0].recv(1000)
 
-    until(lambda: not first_of(tags[-1]).startswith(b"-ERR unknown name"))  # it is known with the others
+    until(lambda: not first_of(tags[-1]).startswith(b"-ERR unknown name"))  # It appears together with the others.
     for tag in tags[:-1]:
         same((tag, first_of(tag)), (tag, b":1\r\n"))
     for sock in socks:
@@ -58,7 +57,7 @@ ALL_RESP = "http = { connections_max = 1 }, address_connections_max = 10000,"
 ALL = ["t%03d" % i for i in range(200)]
 
 
-@claim("each tag's descriptor is kept from clients; those that there is none for are not served, by name, with the next step")
+@claim("each tag has a reserved descriptor, and tags without one are rejected by name, with the next step")
 def _(world):
     table = Table(world, **{tag: 10 for tag in ALL})
     with Scarce(world, config(table, more=ALL_RESP), 256) as server:
@@ -79,7 +78,7 @@ def _(world):
         serves_all(server, served, add)
 
 
-@claim("tags that the config lists are served whatever it takes of clients, or the server says that it cannot")
+@claim("tags listed in the config are served at the cost of client connections, or the server reports that it cannot")
 def _(world):
     row = "tags = { %s }" % ", ".join("'%s'" % tag for tag in ALL[:100])
     table = Table(world, **{tag: 10 for tag in ALL})
@@ -92,11 +91,10 @@ def _(world):
     fails(done, 1, "220 file descriptors are too few", "200 of them for tags", "LimitNOFILE=")
 
 
-
 # ------------------------------------------------------------------ real stores that are killed
 
 class Takers:
-    """Threads that take for ever; what each call gave, and when."""
+    """Threads that request continuously, and record each reply with its times."""
 
     def __init__(self, take, count=3):
         self.calls, self.failed, self.over = [], [], threading.Event()
@@ -108,7 +106,7 @@ class Takers:
                 began = time.monotonic()
                 numbers = take()
                 self.calls.append((began, time.monotonic(), numbers))
-        except BaseException as error:  # to be shown by the thread that judges
+        except BaseException as error:  # The main thread reports it.
             self.failed.append(error)
 
     def __enter__(self):
@@ -125,7 +123,7 @@ class Takers:
         return [number for _, _, numbers in list(self.calls) for number in numbers]
 
     def more(self, count):
-        """Waits for so many more calls."""
+        """Waits for so many more replies."""
         goal = len(self.calls) + count
         until(lambda: len(self.calls) >= goal or self.failed)
         same(self.failed, [])
@@ -140,9 +138,10 @@ def leaf_on_mariadb(row):
 
 
 def kill_in_its_write(db, table):
-    """Ends MariaDB while it is in the midst of the server's own write, whose commit never comes, and starts it again."""
+    """Kills MariaDB between the server's write and its commit, and restarts it."""
     column = {"leaf_alloc": "step", "vesta_reservation": "number"}[table]
-    db.sql("SET GLOBAL long_query_time = 99; "  # which ends with the process, so that nobody sleeps behind its restart
+    # This setting ends with the process, so the restarted one has no sleeping session.
+    db.sql("SET GLOBAL long_query_time = 99; "
            "CREATE TRIGGER leaf.slow BEFORE UPDATE ON leaf.%s FOR EACH ROW SET NEW.%s = NEW.%s + SLEEP(IF(@@global.long_query_time > 50, 60, 0))"
            % (table, column, column))
     until(lambda: db.sql("SELECT id FROM information_schema.processlist WHERE state = 'User sleep'"))
@@ -170,19 +169,20 @@ def grows_over_mariadbs_end(world, row):
     return takers.calls
 
 
-@claim("MariaDB is killed between the UPDATE of a range and its commit, and comes back: no request is refused, no number twice")
+@claim("MariaDB is killed between the UPDATE of a range and its commit: no request is rejected and no number "
+       "duplicated")
 def _(world):
     grows_over_mariadbs_end(world, "order = 'trend'")
 
 
-@claim("so in strict order, and numbers still rise from call to call")
+@claim("the same in strict order: numbers also increase from call to call")
 def _(world):
     calls = sorted(grows_over_mariadbs_end(world, "order = 'strict'"))
     for began, _, numbers in calls:
         assert all(other < numbers[0] for _, ended, (other,) in calls if ended < began), numbers
 
 
-@claim("MariaDB is killed between a commit's UPDATE and its end, and comes back: what was committed is 1 to n, each once")
+@claim("MariaDB is killed between a reservation's UPDATE and its commit: the committed numbers are 1 to n, each once")
 def _(world):
     db, text = leaf_on_mariadb("order = 'dense'")
     done = world.run("store", "init", "--segments", "--store", mysql_uri(name="leaf"))
@@ -199,7 +199,8 @@ def _(world):
             data = server.redis("VESTA.COMMIT", "orders", found[1].decode(), found[2].decode())
             if data == b"+OK\r\n":
                 return [int(found[1])]
-            if data.startswith(b"-ERR"):  # it ran out meanwhile, and is another's: whose commit is counted
+            # The reservation expired and another client has the number, whose commit counts.
+            if data.startswith(b"-ERR"):
                 assert b"orders" in data, data
                 return []
             assert data.startswith(b"-TRYAGAIN"), data
@@ -210,7 +211,7 @@ def _(world):
             kill_in_its_write(db, "vesta_reservation")
             takers.more(20)
         same(takers.failed, [])
-        time.sleep(1.1)  # what nobody settled runs out
+        time.sleep(1.1)  # Unsettled reservations expire.
         committed = takers.numbers()
         for _ in range(50):
             if sorted(committed) == list(range(1, len(committed) + 1)):
@@ -220,7 +221,7 @@ def _(world):
 
 
 def reserved(sock):
-    """The number and the token of a reservation."""
+    """Returns the number and the token of a reservation."""
     sock.sendall(command("VESTA.RESERVE", "line"))
     reply = b""
     while reply.count(b"\r\n") < 16:
@@ -229,7 +230,7 @@ def reserved(sock):
     return found[1].decode(), found[2].decode()
 
 
-@claim("a commit that waits for a lock of the database holds up no other commit of its tag")
+@claim("a commit that waits for a lock of the database does not delay another commit of its tag")
 def _(world):
     world.own_maps()
     for words in (("store", "init", "--segments"), ("segments", "add", "line", "--step", "1")):
@@ -245,7 +246,7 @@ def _(world):
                            " AND token = UNHEX('%s') FOR UPDATE;\n" % tuple(key))
         same(holder.stdout.readline(), first + "\n")
         slow.sendall(command("VESTA.COMMIT", "line", first, token))
-        time.sleep(0.2)  # it is the first in line
+        time.sleep(0.2)  # It is first in the queue.
         quick.sendall(command("VESTA.COMMIT", "line", second, other))
         same(quick.recv(100), b"+OK\r\n")  # while the lock is held
         holder.communicate("COMMIT;\n")
@@ -254,7 +255,7 @@ def _(world):
         quick.close()
 
 
-@claim("ZooKeeper is killed and comes back: who asks waits, no number twice")
+@claim("ZooKeeper is killed and restarted: requests wait, and no number is duplicated")
 def _(world):
     zk = zookeeper()
     for words in (("store", "init", "--namespace", "unused", "--layout", "snowflake"), ("segments", "add", "orders", "--step", "10")):

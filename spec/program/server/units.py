@@ -1,4 +1,4 @@
-"""units.py -- the unit files of examples/systemd: systemd understands every line, and they fit what the server does."""
+"""units.py -- systemd accepts every line of the unit files in examples/systemd, and they match what the server does."""
 import configparser
 import os
 import re
@@ -16,7 +16,8 @@ def text_of(name):
 
 
 def plain_build(text):
-    """Sanitizers make system calls of their own, and look for leaks in a way that strace stands in."""
+    """Only for builds without sanitizers, which make their own system calls, and whose leak detection fails under
+    strace."""
     return claim(text) if SLOW == 1 else lambda function: function
 
 
@@ -28,7 +29,7 @@ def unit(name):
 
 
 def verify(world, service):
-    """What systemd has to say about the units, when the program is where they say."""
+    """Returns systemd's complaints about the units, with the path of this program."""
     for name, text in (("vesta.service", service.replace("/usr/local/bin/vesta", VESTA)), ("vesta.socket", text_of("vesta.socket"))):
         with open(world.path(name), "w") as file:
             file.write(text)
@@ -37,13 +38,13 @@ def verify(world, service):
     return done.stdout + done.stderr + ("" if done.returncode == 0 else "exit code %d" % done.returncode)
 
 
-@claim("systemd understands every line of the units, and would say so if not")
+@claim("systemd accepts every line of the units, and reports an invalid one")
 def _(world):
     same(verify(world, text_of("vesta.service")), "")
     assert "sometimes" in verify(world, text_of("vesta.service").replace("Restart=on-failure", "Restart=sometimes"))
 
 
-@claim("the user file makes the user of the unit")
+@claim("the sysusers file creates the user of the unit")
 def _(world):
     done = subprocess.run(["systemd-sysusers", "--dry-run", "--root=" + world.folder, os.path.abspath(os.path.join(UNITS, "vesta.sysusers"))],
                           capture_output=True, text=True, timeout=60)
@@ -52,7 +53,7 @@ def _(world):
     same(unit("vesta.service")["Service"]["User"], "vesta")
 
 
-@plain_build("the server under the unit's limits makes only the system calls that its filter lets through")
+@plain_build("under the unit's limits, the server makes only system calls that the unit's filter allows")
 def _(world):
     service = unit("vesta.service")["Service"]
     same(service["SystemCallFilter"], "@system-service")
@@ -79,7 +80,7 @@ def _(world):
     same(sorted(made - allowed), [])
 
 
-@claim("the sockets of the unit are the default addresses, in the order in which they are taken")
+@claim("the unit's sockets are the default addresses, in the order in which the server assigns them")
 def _(world):
     listens = re.findall(r"(?m)^ListenStream=(.*)$", text_of("vesta.socket"))
     usage = " ".join(world.run("serve", "--help").out.split())

@@ -1,4 +1,5 @@
-"""watch.py -- the admin's events: the server's state once a second, for many, of whom none can hold up another."""
+"""watch.py -- the admin's event stream: the server's state once a second to many viewers, none of which can delay
+another."""
 import json
 import signal
 import socket
@@ -29,7 +30,7 @@ class Watched(Server):
 
 
 class Viewer:
-    """Who watches: the events, one after the other, as a browser reads them."""
+    """A viewer that reads the events one after the other, as a browser does."""
 
     def __init__(self, server, path="/admin/events"):
         self.sock = server.begin(path)
@@ -55,7 +56,7 @@ class Viewer:
         return int(lines["id"]), json.loads(lines["data"])
 
 
-@claim("an event is the server's state; they are numbered, come once a second, and are the same for all")
+@claim("events contain the server's state, have numbers, and are sent once a second, the same to all viewers")
 def _(world):
     with Watched(world) as server:
         first, second = Viewer(server), Viewer(server)
@@ -76,13 +77,13 @@ def _(world):
         same(set(state) - {"policies"}, set(server.ask("/admin/status")[1]) - {"policies"})
 
 
-@claim("who wants all is told histories, worker numbers and segments, too, and after that what is news")
+@claim("with all=1 the first events contain the histories, worker ids and segments, and later ones the changes")
 def _(world):
     with Watched(world) as server:
         viewer, first = Viewer(server, "/admin/events?all=1"), {}
         while not first.keys() >= {"status", "segments", "history", "workers"}:
             kind, said = viewer.any()
-            if kind != "workers" or said["error"] == "":  # a slow machine's file may be silent for a moment
+            if kind != "workers" or said["error"] == "":  # A slow machine's disk may be silent for a moment.
                 first.setdefault(kind, said)
         same(first["segments"]["segments"], [])
         same((len(first["history"]["ids"]), first["history"]["step_ms"]), (360, 10000))
@@ -93,7 +94,7 @@ def _(world):
             same((said["status"], said["code"]), (400, "bad_field"))
 
 
-@claim("a viewer that reads nothing holds up nobody, and holds no more than the socket and one event")
+@claim("a viewer that never reads delays no other, and costs at most its socket buffer and one event")
 def _(world):
     with Watched(world) as server:
         deaf = [server.begin("/admin/events?all=1") for _ in range(4)]
@@ -107,7 +108,7 @@ def _(world):
             sock.close()
 
 
-@claim("as many as may watch, and one more is told so; who leaves makes room")
+@claim("the number of viewers is limited, another one is rejected, and a viewer that leaves makes room")
 def _(world):
     with Watched(world) as server:
         viewers = [Viewer(server) for _ in range(VIEWERS_MAX)]
@@ -118,7 +119,7 @@ def _(world):
         viewers.pop().sock.close()
         viewers.append(again(server))
         viewers[-1].event()
-        with server.begin(method="HEAD") as sock:  # and takes no place
+        with server.begin(method="HEAD") as sock:  # HEAD takes no viewer's place.
             sock.shutdown(socket.SHUT_WR)
             assert b" 200 OK" in until_closed(sock)
 
@@ -135,20 +136,20 @@ def again(server):
     raise AssertionError("the place of one who left stays taken")
 
 
-@claim("the end of the server is the end of the events; what a viewer sends is not read as requests")
+@claim("events end when the server ends, and data from a viewer is not read as requests")
 def _(world):
     with Watched(world) as server:
         viewer = Viewer(server)
         tick = server.tick()
         viewer.sock.sendall(get("/admin/drain", method="POST") + b"GET GET GET\r\n\r\n" * 1000)
         viewer.event()
-        same(server.tick(), tick + 1)  # its own
+        same(server.tick(), tick + 1)  # this test's own request
         server.process.send_signal(signal.SIGTERM)
         same(server.process.wait(20 * SLOW), 0)
         until_closed(viewer.sock)
 
 
-@claim("the history has a number for each ten seconds of an hour; of a name that there is not, it says so")
+@claim("the history has a value for each ten seconds of an hour, and an unknown namespace is reported")
 def _(world):
     with Watched(world) as server:
         for query, names in (("", False), ("?ns=default", True)):
