@@ -1,5 +1,5 @@
-"""a_body_of_a_get_is_rejected.py -- the body of a GET was dropped: `curl -X GET -d ns=nosuch /genid` returned an id of the
-first namespace with 200."""
+"""Regression: the server ignored the body of a GET, so `curl -X GET -d ns=nosuch /genid` returned an id of the first
+namespace with 200."""
 import re
 
 from serving import Server, claim, get, main, same
@@ -8,7 +8,7 @@ FORM = b"ns=nosuch"
 
 
 def routes(server):
-    """Every path that `/` lists, without its parameters."""
+    """Returns every path that `/` lists, without its parameters."""
     listed = re.findall(r"(?m)^(/[\w/.{}]*)", server.get("/").body)
     return [path.replace("{id}", "1").replace("{key}", "default") for path in listed]
 
@@ -22,7 +22,7 @@ def status(said):
     return int(said.split(b" ", 2)[1])
 
 
-@claim("a body of a GET, HEAD or OPTIONS is 415 on every route, whatever its type; none of them takes an id")
+@claim("a GET, HEAD or OPTIONS with a body of any type is rejected with 415 on every route, and costs no id")
 def _(world):
     with Server(world) as server:
         all_routes = routes(server)
@@ -34,7 +34,7 @@ def _(world):
                     said = ask(server, method, path, "Content-Type: " + kind)
                     if "/reservations" in path and method != "OPTIONS":
                         same((method, path, status(said)), (method, path, 405))
-                    elif "/tinyid/" in path:  # its failures have status 200, and no id
+                    elif "/tinyid/" in path:  # tinyid's errors have status 200 and contain no id.
                         same((method, path, status(said)), (method, path, 200))
                         assert method == "HEAD" or path.endswith("Simple") or b'"code":6' in said, said
                     else:
@@ -42,7 +42,7 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("a body in chunks is 411 with every method, and what follows it is not taken for a request")
+@claim("a chunked body is rejected with 411 for every method, and the bytes after it are not read as a request")
 def _(world):
     with Server(world) as server:
         before = server.tick()
@@ -53,14 +53,14 @@ def _(world):
         same(server.tick(), before + 1)
 
 
-@claim("an empty body is none: Content-Length 0 is answered as before")
+@claim("a request with Content-Length 0 is answered as usual")
 def _(world):
     with Server(world) as server:
         for method in "GET", "HEAD", "POST", "OPTIONS":
             same(status(ask(server, method, "/genid", body=b"")), 200)
 
 
-@claim("a parameter that is unknown, given twice or given in the query and in the body is 400")
+@claim("an unknown parameter, a repeated one, and one in both the query and the body are rejected with 400")
 def _(world):
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     with Server(world) as server:

@@ -1,6 +1,6 @@
-"""a_changed_form_takes_no_numbers_of_another_forms_range.py -- a server with the form N{number} was killed, and started
-again with N1{number}.  It wrote N116 from the range that the first form had left in the map, and another server with the
-first form wrote N116 later.  Two processes of one host with different forms shared such a range, too."""
+"""Regression: a server with the form N{number} was killed and restarted with N1{number}. It issued N116 from the range
+that the first form had left in the map, and a server with the first form issued N116 again. Two processes of one host
+with different forms also shared such a range."""
 import sqlite3
 
 from serving import Configured, claim, main, same
@@ -30,7 +30,7 @@ def refused(server):
     same(server.get("/healthz").status, 200)
 
 
-@claim("a server that was killed and starts with another form issues nothing of the range that is left, and the first form goes on")
+@claim("a server restarted with another form issues nothing from the remaining range, and the first form continues")
 def _(world):
     with Configured(world, config(world, OLD)) as server:
         same([text_of(server) for _ in range(15)], ["N%d" % n for n in range(1, 16)])
@@ -53,7 +53,7 @@ def _(world):
                 refused(new)
 
 
-@claim("a host refuses a changed form also if the database has lost its memory of the first one")
+@claim("a host rejects a changed form even if the database has forgotten the first one")
 def _(world):
     with Configured(world, config(world, OLD)) as server:
         same(text_of(server), "N1")
@@ -63,7 +63,7 @@ def _(world):
         refused(server)
 
 
-@claim("a form under which no number was issued stands in no other form's way")
+@claim("a form that issued no number does not block another form")
 def _(world):
     with Configured(world, config(world, OLD)) as server:
         same(server.get("/readyz").status, 200)
@@ -73,7 +73,8 @@ def _(world):
         refused(server)
 
 
-@claim("a running server whose form got no number is refused once another form got one, also if the database forgot that form")
+@claim("a running server whose form issued no number is rejected once another form has, even if the database forgot "
+       "that form")
 def _(world):
     for order in "trend", "strict":
         with Configured(world, config(world, OLD, order)) as old:
@@ -86,7 +87,7 @@ def _(world):
                 assert text_of(new).startswith("N1")
 
 
-@claim("a changed form stops no `vesta segments resume`: it finds the map of the tag without the form")
+@claim("`vesta segments resume` works after a change of form, because it finds the map of the tag without the form")
 def _(world):
     with Configured(world, config(world, OLD, "strict")) as server:
         same([text_of(server) for _ in range(3)], ["N1", "N2", "N3"])

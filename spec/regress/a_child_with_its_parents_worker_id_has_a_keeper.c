@@ -1,5 +1,5 @@
-/* A forked child whose process number is the one that the file's first process had never started a keeper: it was
- * told from its parent by that number.  Here every process has the same. */
+/* Regression: a forked child started no keeper if its pid equalled the pid of the file's first process, because
+ * parent and child were distinguished by pid. In this spec every process has the same pid. */
 #include "check.h"
 #include "opened.h"
 #include "os/process.h"
@@ -22,7 +22,7 @@ static bool gets_an_id(struct vesta_gen *gen) {
     return vesta_next_wait(gen, &id, LONG_US, &pause) == VESTA_OK;
 }
 
-/* The child of a process that is gone, with it its keeper: only one of its own can get a lease. */
+/* The child's parent and its keeper are gone, so only a keeper of its own can get a lease. */
 static void go_on_alone(struct vesta_gen *gen, int told) {
     usleep(300000);
     vesta_drop(gen);
@@ -40,7 +40,7 @@ static void a_child_keeps_the_file_itself(void) {
         if (!gen || !gets_an_id(gen)) _exit(1);
         pid_t child = fork();
         if (child == 0) go_on_alone(gen, told[1]);
-        _exit(child > 0 ? 0 : 1); /* its keeper ends with it */
+        _exit(child > 0 ? 0 : 1); /* Its keeper ends with it. */
     }
     close(told[1]);
     CHECK(waitpid(parent, &status, 0) == parent && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -66,8 +66,8 @@ static void each_process_has_a_token_of_its_own(void) {
 IN_NEW_STATE(a_child_keeps_the_file_itself)
 
 static const struct check_case cases[] = {
-    {"a child that has the process number of its parent keeps the file itself", a_child_keeps_the_file_itself_},
-    {"each process has a token of its own, and keeps it", each_process_has_a_token_of_its_own},
+    {"a child with the pid of its parent starts its own keeper", a_child_keeps_the_file_itself_},
+    {"each process has its own constant token", each_process_has_a_token_of_its_own},
 };
 
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-"""a_commit_is_remembered_whichever_server_reserved_it.py -- a number was reserved by one server and committed by another,
-the database was restored from a backup between the two, and the server that had committed the number reserved it again."""
+"""Regression: one server reserved a number, another committed it, and the database was restored from a backup in
+between. The server that had committed the number reserved it again."""
 import shutil
 import time
 
@@ -7,7 +7,7 @@ from reserving import ask, host, reserve
 from serving import claim, main, same
 
 
-@claim("a number that one server reserved and another committed: the server that committed it does not reserve it again")
+@claim("a server does not reserve a number that it has committed for another server")
 def _(world):
     path = world.path("v.db")
     with host(world, "a") as a, host(world, "b") as b:

@@ -1,5 +1,5 @@
-/* Threads reserved and committed numbers of one dense tag at the same time.  A thread that noted a grant cleared the
- * commits that other threads had noted meanwhile, so a restored database could grant those numbers again. */
+/* Regression: threads reserved and committed numbers of one dense tag concurrently. A thread that recorded a grant
+ * cleared the commits recorded by others, so a restored database could grant those numbers again. */
 #include "../segment/counters.h"
 #include "keeper/segment/memory.h"
 
@@ -8,7 +8,7 @@
 #define EACH 5000
 
 static struct vesta_segment *seg;
-static _Atomic uint64_t database; /* the counter: it grants each number once */
+static _Atomic uint64_t database; /* A counter that grants each number once. */
 
 static void *reserve_and_commit(void *unused) {
     for (int i = 0; i < EACH; i++) {
@@ -68,11 +68,11 @@ static void only_what_was_committed(void) {
         for (uint64_t old = number > 40 ? number - 40 : 1; old <= number; old++)
             CHECK_EQ_U64(vs_memory_has_committed(seg, old), old % 3 == 0);
     }
-    vs_memory_commit(seg, 1002); /* too old: the bits of newer numbers stay as they are */
+    vs_memory_commit(seg, 1002); /* This number is too old, so the bits of newer numbers stay unchanged. */
     CHECK(!vs_memory_has_committed(seg, 9999 - VS_REMEMBERED_MAX));
     for (uint64_t number = 10000 - VS_REMEMBERED_MAX; number < 10000; number++)
         CHECK_EQ_U64(vs_memory_has_committed(seg, number), number % 3 == 0);
-    vs_memory_commit(seg, 1000000); /* another host had all numbers between */
+    vs_memory_commit(seg, 1000000); /* Another host had all numbers in between. */
     CHECK_EQ_U64(vs_memory_granted(seg), 1000001);
     for (uint64_t number = 1000000 - VS_REMEMBERED_MAX; number < 1000000; number++)
         CHECK(!vs_memory_has_committed(seg, number));
@@ -81,8 +81,9 @@ static void only_what_was_committed(void) {
 }
 
 static const struct check_case cases[] = {
-    {"of 600,000 numbers that 4 threads reserve and commit, each of the newest is remembered", threads_at_a_counters_start},
-    {"the same where the names of blocks begin anew", threads_at_large_numbers},
+    {"of 600,000 numbers that 4 threads reserve and commit, the newest are all "
+     "remembered", threads_at_a_counters_start},
+    {"they are also remembered if the numbers of blocks start again", threads_at_large_numbers},
     {"no number is remembered that was not committed", only_what_was_committed},
 };
 

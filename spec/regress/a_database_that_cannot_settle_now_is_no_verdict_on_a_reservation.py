@@ -1,5 +1,5 @@
-"""a_database_that_cannot_settle_now_is_no_verdict_on_a_reservation.py -- a commit while the database was read-only for a
-moment was answered with 409 and code settled, so the client took the number for lost; a missing table likewise."""
+"""Regression: a commit while the database was briefly read-only, or without its table, was rejected with 409 and code
+settled. The client then gave up the number."""
 import json
 import sqlite3
 
@@ -11,7 +11,7 @@ MYSQL = "return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', t
 
 
 def cannot(server, number, token, why):
-    """Commit and cancel, over both protocols: to be asked again."""
+    """Asserts that commit and cancel over both protocols fail with a request to retry."""
     for verb in ("commit", "cancel"):
         answer = server.redis("VESTA." + verb.upper(), "invoices", str(number), token)
         assert answer.startswith(b"-TRYAGAIN nothing was done: ") and why in answer, answer
@@ -21,7 +21,7 @@ def cannot(server, number, token, why):
     assert answer.startswith(b"-TRYAGAIN nothing was done: ") and why in answer, answer
 
 
-@claim("MariaDB that is read-only, or lacks its table, for a moment: reservations are not settled and can be committed later")
+@claim("while MariaDB is read-only or lacks its table, reservations stay open, and can be committed later")
 def _(world):
     for words in (("store", "init", "--segments"), ("segments", "add", "invoices")):
         done = world.run(*words, "--store", mysql_uri())
@@ -36,7 +36,7 @@ def _(world):
         same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
 
 
-@claim("a SQLite file that refuses writes, or lacks its table, for a moment: reservations are not settled and can be committed later")
+@claim("while a SQLite file rejects writes or lacks its table, reservations stay open, and can be committed later")
 def _(world):
     def run(sql):
         with sqlite3.connect(world.path("v.db")) as db:
@@ -52,7 +52,8 @@ def _(world):
         run("ALTER TABLE elsewhere RENAME TO vesta_reservation")
         same(server.redis("VESTA.COMMIT", "invoices", str(number), token), b"+OK\r\n")
         answer = server.redis("VESTA.CANCEL", "invoices", str(number), token)
-        assert answer.startswith(b"-ERR ") and b"is committed and cannot be cancelled" in answer, answer  # that is a verdict
+        # This reply is final.
+        assert answer.startswith(b"-ERR ") and b"is committed and cannot be cancelled" in answer, answer
 
 
 main()

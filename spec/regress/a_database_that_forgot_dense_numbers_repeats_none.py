@@ -1,5 +1,5 @@
-"""a_database_that_forgot_dense_numbers_repeats_none.py -- numbers were committed, the database was restored from an older
-backup, and the same server reserved and committed the same numbers again."""
+"""Regression: numbers were committed, the database was restored from an older backup, and the same server reserved and
+committed the same numbers again."""
 import json
 import shutil
 import sqlite3
@@ -78,32 +78,32 @@ def forgets(world, store):
         answer = ask(server, "VESTA.COMMIT", "invoices", str(late), late_token)
         assert answer.startswith(BACK % (store.shown.encode()[:120], 3, 5)), answer
         assert b"vesta segments resume invoices" in answer, answer
-        same(store.counter(), 5)  # no other host gets them again
+        same(store.counter(), 5)  # so that no other host gets them
         for _ in range(2):
-            store.counter(3)  # lowered once more, for example by a second restore
+            store.counter(3)  # The counter is lowered once more, for example by a second restore.
             assert ask(server, "VESTA.RESERVE", "invoices").startswith(b"-ERR the counter 'invoices' of"), "it stopped"
             same(store.counter(), 5)
         reply = server.get("/v1/reservations?tag=invoices", "POST")
         same((reply.status, json.loads(reply.body)["code"]), (500, "failstop"))
         event = server.heard("a database's counter went back")
         assert " grants=3 granted=5 " in event, event
-    with Configured(world, store.text) as server:  # a restart has not forgotten it
+    with Configured(world, store.text) as server:  # It is remembered after a restart.
         assert ask(server, "VESTA.RESERVE", "invoices").startswith(b"-ERR the counter 'invoices' of"), "it stopped"
         same(world.run("segments", "resume", "invoices", "--store", store.uri).out, "invoices was resumed\n")
         take(server, 5)
 
 
-@claim("a SQLite file that was restored from a backup: its numbers are not reserved again, also after a restart")
+@claim("numbers of a SQLite file restored from a backup are not reserved again, even after a restart")
 def _(world):
     forgets(world, Sqlite(world))
 
 
-@claim("a MariaDB that was restored from a backup: its numbers are not reserved again, also after a restart")
+@claim("numbers of a MariaDB restored from a backup are not reserved again, even after a restart")
 def _(world):
     forgets(world, Maria(world))
 
 
-@claim("a server that was not running while the database was restored notices it by what its last run was granted")
+@claim("a server that was down during the restore detects it by the grants of its previous run")
 def _(world):
     store = Sqlite(world)
     with Configured(world, store.text) as server:
@@ -116,12 +116,12 @@ def _(world):
         answer = ask(server, "VESTA.RESERVE", "invoices")
         assert answer.startswith(BACK % (store.shown.encode()[:120], 2, 4)), answer
         same(world.run("segments", "resume", "invoices", "--even-lower", "--store", store.uri).code, 0)
-        take(server, 4)  # the counter was raised when it was noticed
+        take(server, 4)  # The server raised the counter when it detected the restore.
         with sqlite3.connect(store.path) as db:
             same(db.execute("SELECT COUNT(*) FROM vesta_reservation WHERE number IN (2, 3)").fetchone()[0], 0)
 
 
-@claim("a commit that the database forgot, of a number that was reserved before the backup: the number comes to no client again")
+@claim("a number reserved before the backup, whose commit the database forgot, is issued to no other client")
 def _(world):
     store = Sqlite(world)
     with Configured(world, store.text) as server:
@@ -133,12 +133,13 @@ def _(world):
         answer = ask(server, "VESTA.RESERVE", "invoices")
         assert answer.startswith(BACK % (store.shown.encode()[:120], 1, 2)), answer
         with sqlite3.connect(store.path) as db:
-            same(db.execute("SELECT free_ms FROM vesta_reservation WHERE number = 1").fetchone(), (None,))  # committed again
+            # The row is committed again.
+            same(db.execute("SELECT free_ms FROM vesta_reservation WHERE number = 1").fetchone(), (None,))
         same(world.run("segments", "resume", "invoices", "--store", store.uri).code, 0)
         take(server, 2)
 
 
-@claim("a reservation that ran out, was cancelled or was never made is no sign that the database went back")
+@claim("a reservation that expired, was cancelled or never existed is not treated as a restore")
 def _(world):
     store = Sqlite(world)
     with Configured(world, store.text) as server:

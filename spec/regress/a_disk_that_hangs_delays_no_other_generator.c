@@ -1,7 +1,8 @@
-/* A keeper inside the store of one namespace held the process lock: another namespace had a gap of 12 s, fork() of
- * the host program took 6 s, vesta_open of a third 8.9 s.
+/* Regression: a keeper that waited for the store of one namespace held the process lock. Another namespace had a gap
+ * of 12 s, fork() in the host program took 6 s, and vesta_open of a third namespace took 8.9 s.
  *
- * Here the disk of one store hangs, in the keeper's own call: what must go on does so before the disk does. */
+ * In this spec the disk of one store hangs in the keeper's own call, and all other work must finish before the disk
+ * continues. */
 #include "check.h"
 #include "opened.h"
 
@@ -14,11 +15,11 @@
 
 #define LAYOUT "sign:1 time:41 seq:4 worker:18 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define LONG_US 10000000
-#define HANG_US_MAX 40000000 /* then it is seen that somebody waited for it; a dropped number alone takes 5 s to come back */
+#define HANG_US_MAX 40000000 /* A longer wait is a failure. Reclaiming a dropped worker id alone takes 5 s. */
 
-static _Atomic int hangs, hung; /* whether the disk does; how many calls are in it */
+static _Atomic int hangs, hung; /* whether the disk hangs, and how many calls wait in it */
 
-/* That of what lies in the folder `slow`. */
+/* Hangs on files in the folder `slow`. */
 static int sync_of(int fd, long number) {
     char link[64], path[512];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -40,7 +41,7 @@ __attribute__((visibility("default"))) int fdatasync(int fd) {
     return sync_of(fd, SYS_fdatasync);
 }
 
-/* Lets the disk go on when it is too late, so that the spec ends and tells. */
+/* Ends the hang after the limit, so that the spec can fail with a message. */
 static void *end_of_hang(void *unused) {
     for (int64_t us = 0; us < HANG_US_MAX && atomic_load(&hangs); us += 10000)
         usleep(10000);
@@ -71,7 +72,7 @@ static void beside_a_hanging_disk(const char *store) {
     CHECK(vesta_next_wait(well, &id, LONG_US, &pause) == VESTA_OK);
     atomic_store(&hangs, 1);
     CHECK(pthread_create(&ends, NULL, end_of_hang, NULL) == 0);
-    while (!atomic_load(&hung) && atomic_load(&hangs)) { /* its keeper renews */
+    while (!atomic_load(&hung) && atomic_load(&hangs)) { /* until its keeper renews */
         CHECK(vesta_next_wait(slow, &id, LONG_US, &pause) == VESTA_OK);
         usleep(10000);
     }
@@ -80,7 +81,7 @@ static void beside_a_hanging_disk(const char *store) {
     if (child == 0) _exit(0);
     CHECK(waitpid(child, &status, 0) == child);
     is_still_in_it("fork()");
-    vesta_drop(well); /* it needs a claim, and that its keeper's store is asked */
+    vesta_drop(well); /* The next id needs a claim, so its keeper must call its store. */
     CHECK(vesta_next_wait(well, &id, LONG_US, &pause) == VESTA_OK);
     is_still_in_it("another namespace");
     struct vesta_gen *third = open_on("three.gen", "file:%s/well", "third", 3);
@@ -105,8 +106,8 @@ IN_NEW_STATE(a_file_store_that_hangs)
 IN_NEW_STATE(a_database_that_hangs)
 
 static const struct check_case cases[] = {
-    {"a file: store whose disk hangs holds up no fork, no other namespace, no opening", a_file_store_that_hangs_},
-    {"nor does a database", a_database_that_hangs_},
+    {"a hanging disk of a file: store delays no fork, no other namespace and no vesta_open", a_file_store_that_hangs_},
+    {"a hanging disk of a sqlite: store delays no fork, no other namespace and no vesta_open", a_database_that_hangs_},
 };
 
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-"""a_flood_leaves_the_store_its_descriptors.py -- a flood took every descriptor, the keeper could not open its own store,
-and clients that were connected got `no lease: ... Too many open files`."""
+"""Regression: a flood of connections used every descriptor, the keeper could not open its own store, and connected
+clients got `no lease: ... Too many open files`."""
 import re
 import time
 
@@ -10,14 +10,14 @@ LEASE_S = 5
 
 
 def renewals(server):
-    """By the store's answer."""
+    """Returns the number of renewals by result."""
     found = re.findall(r'vesta_lease_renewals_total\{namespace="default",result="(\w+)"\} (\d+)', server.get("/metrics").body)
     return {name: int(count) for name, count in found}
 
 
-@claim("the keeper renews its lease through a flood that outlasts the lease, and no client that was there is refused an id")
+@claim("the keeper renews its lease during a flood that outlasts the lease, and no connected client is rejected")
 def _(world):
-    # one loop: with two of them the flood stopped the server itself before its lease was over, see s1
+    # One thread, because a flood used to stop a server with two threads before its lease ended.
     with Server(world, "--threads", "1", pacing="clock", wrap=limited(200)) as server:
         passing = weather(server, server.http, LEASE_S + 2, 400, 0)
         flood = next(passing)

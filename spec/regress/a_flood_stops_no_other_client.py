@@ -1,5 +1,5 @@
-"""a_flood_stops_no_other_client.py -- more connections than a server has descriptors for: it turned in libuv's accept loop for
-good, took the descriptors of its own store, and ended by kill -9 alone."""
+"""Regression: with more connections than descriptors, a server looped forever in libuv's accept, used the descriptors
+of its own store, and could be ended only by kill -9."""
 import re
 import socket
 import time
@@ -11,7 +11,7 @@ PATIENCE_S = 20 * SLOW
 
 
 def admin(path, route):
-    """What the admin's listener says, to a connection made for it."""
+    """Returns a reply of the admin listener on a new connection."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(PATIENCE_S)
         sock.connect(path)
@@ -19,7 +19,8 @@ def admin(path, route):
         return until_closed(sock).decode()
 
 
-@claim("while a flood lasts clients have ids and the admin is answered; when it has ended new clients are served; TERM ends it")
+@claim("during a flood clients get ids and the admin is answered, afterwards new clients are served, and SIGTERM ends "
+       "the server")
 def _(world):
     path = world.path("admin.sock")
     with Server(world, "--threads", "2", "--admin", "unix:" + path, wrap=limited(256)) as server:

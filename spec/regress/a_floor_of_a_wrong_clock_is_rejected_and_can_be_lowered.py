@@ -1,5 +1,5 @@
-"""`store advance --yes` took the clock of a store that was two hours ahead, set the floor there, and nothing lowered it
-again."""
+"""Regression: `store advance --yes` set the floor by the clock of a store that was two hours ahead, and no command
+could lower it."""
 import json
 import os
 import re
@@ -39,13 +39,13 @@ def numbers():
     return json.loads(vesta("workers", "--json"))["workers"]
 
 
-@claim("a floor is not set by a store's clock that is further off than clocks may be, ahead or behind, without a word for it")
+@claim("advance rejects a store's clock that is ahead or behind beyond the limit, unless --trust-store-clock is given")
 def _():
     vesta("store", "init", "--layout", "snowflake")
     for seconds in (HOURS, -HOURS, 15, -15):
         ahead(seconds)
         said = vesta("store", "advance", "--yes", "--lease", "strict", ok=False)
-        off = float(re.search(r"clock is ([0-9.]+) s", said)[1])  # SET timestamp is in whole seconds
+        off = float(re.search(r"clock is ([0-9.]+) s", said)[1])  # SET timestamp has a precision of seconds.
         assert abs(off - abs(seconds)) < 4 and "--trust-store-clock" in said, said
         assert ("ahead of" if seconds > 0 else "behind") in said, said
         ahead(0)
@@ -56,7 +56,7 @@ def _():
     assert HOURS < floor_in_s() < HOURS + 60, floor_in_s()
 
 
-@claim("it does not come down where something was granted above it")
+@claim("a floor is not lowered below a granted time")
 def _():
     tick = (int(time.time() * 1000) + 3600000 - 1288834974657) << 22
     with Caller(CALL, PLACE[1], "orders") as caller:
@@ -67,7 +67,7 @@ def _():
         caller.ask("swap 9 1 1", "OK")
 
 
-@claim("else it comes down, and who had claimed at the higher one gives ids again by himself")
+@claim("otherwise the floor is lowered, and a holder that claimed above the old floor issues ids again by itself")
 def _():
     port = free_port()
     server = subprocess.Popen([VESTA, "serve", "--http", "127.0.0.1:%d" % port, "--resp", "off", "--layout", "snowflake", "--lease", "strict", *PLACE],

@@ -1,5 +1,5 @@
-"""A generator file that somebody else could change is not used, one that is cut short under a server ends ids with
-a sentence and not the server, and what root makes for a service is the service's."""
+"""Regression: vesta used generator files that another user could change. A file truncated under a server now stops it
+with a message, and files that root creates for a service belong to the service."""
 import os
 import re
 import subprocess
@@ -30,7 +30,8 @@ def map_of(path):
         return "/dev/shm/vesta-" + file.read(40)[24:].hex()
 
 
-@claim("a file that another user made in a folder like /tmp is refused, also for root, and says whose it is")
+@claim("a file that another user created in a folder like /tmp is rejected, even by root, and the message names the "
+       "owner")
 def _(world):
     if not ROOT:
         return
@@ -42,7 +43,7 @@ def _(world):
     same(world.run("doctor", "--http", "off", "--resp", "off").code, 1)
 
 
-@claim("a folder that everybody may write, without the sticky bit, is refused with its remedy")
+@claim("a world-writable folder without the sticky bit is rejected with advice")
 def _(world):
     os.mkdir(world.path("state"))
     os.chmod(world.path("state"), 0o777)
@@ -50,7 +51,7 @@ def _(world):
     fails(world.run("gen"), 1, "chmod")
 
 
-@claim("what root makes in a service's folder is the service's: its own program goes on")
+@claim("files that root creates in a service's folder belong to the service, and its program continues with them")
 def _(world):
     if not ROOT:
         return
@@ -68,7 +69,7 @@ def _(world):
 
 
 def ask(sock):
-    """One GET over the Redis protocol; the answer's first line."""
+    """Sends one GET over the Redis protocol, and returns the reply's first line."""
     done = subprocess.run(["bash", "-c", 'exec python3 -c "$0" "$1"', """
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1]); s.sendall(b"GET default\\r\\n")
@@ -76,7 +77,7 @@ print(s.makefile("rb").readline().decode().strip())""", sock], capture_output=Tr
     return done.stdout.strip() or done.stderr
 
 
-@claim("a map that is cut short under a server is a failstop with a sentence, and the next start goes on")
+@claim("a map truncated under a server stops the server with a message, and the next start continues")
 def _(world):
     sock, path = world.path("s"), world.path("state", "default.gen")
     log = open(world.path("log"), "wb")
@@ -87,7 +88,7 @@ def _(world):
         assert re.match(r"\$\d+", ask(sock)), ask(sock)
         at = map_of(path)
         os.truncate(at if os.path.exists(at) else path, 0)
-        time.sleep(2.5)  # whichever of its threads comes first: the keeper, the watchdog, one that judges
+        time.sleep(2.5)  # Wait until a thread notices: the keeper, the watchdog or the policy thread.
         assert server.poll() is None, "the server ended with %s" % server.returncode
         answer = ask(sock)
         assert server.poll() is None, "the server ended with %s" % server.returncode

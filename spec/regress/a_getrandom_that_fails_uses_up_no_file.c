@@ -1,5 +1,5 @@
-/* A getrandom that fails was taken for a file without a free slot: one file after another was put aside, and no
- * word said why.  Nothing is used up by it, and what is wrong is said. */
+/* Regression: a failure of getrandom was treated as a file without a free slot. One file after another was retired
+ * without a message. A failure now uses nothing up and is reported. */
 #include "crowd.h"
 
 #include <sys/random.h>
@@ -38,7 +38,7 @@ static void a_claim_waits_for_them(void) {
     atomic_store(&fails, true);
     is_said(gen);
     atomic_store(&fails, false);
-    CHECK(issue(gen, 100, 1)); /* by itself */
+    CHECK(issue(gen, 100, 1)); /* The generator has no keeper. */
     check_tally(100);
     vesta_close(gen);
 }
@@ -51,10 +51,10 @@ static void a_keeper_in_its_term_waits_for_them(void) {
     tally_clear();
     struct vesta_gen *gen = must_open((struct vesta_opts){.layout = FAST, .has_worker = 1, .worker = 5});
     NEED(gen != NULL);
-    CHECK(issue(gen, 100, 1)); /* its keeper is at work, and has all that it needed */
+    CHECK(issue(gen, 100, 1)); /* Its keeper is running and has all that it needs. */
     vesta_get_info(gen, &info);
     atomic_store(&fails, true);
-    CHECK(vesta_drop(gen) == VESTA_OK); /* and now it needs a claim */
+    CHECK(vesta_drop(gen) == VESTA_OK); /* Now it needs a claim. */
     for (int i = 0; i < 2000; i++) {
         CHECK(vesta_next_wait(gen, &id, 1000, &pause) == VESTA_EPAUSE);
         CHECK(pause.why != VESTA_CLOSED);
@@ -69,8 +69,8 @@ static void a_keeper_in_its_term_waits_for_them(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a claim waits for random bytes, says so, and uses nothing up", a_claim_waits_for_them},
-    {"a keeper in its term that has none uses nothing up", a_keeper_in_its_term_waits_for_them},
+    {"a claim waits for random bytes, reports that, and uses nothing up", a_claim_waits_for_them},
+    {"a keeper without random bytes uses nothing up during its term", a_keeper_in_its_term_waits_for_them},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,18 +1,20 @@
-/* A write of which nobody knows what became of it was looked at, written again, looked at ... without rest, word or
- * limit: 1,439 renewals in 17 s where the disk failed, 293 connections in 20 s where each was cut behind a write.
+/* Regression: after a write with an unknown outcome, the holder read and wrote again without pause, message or
+ * limit. It made 1,439 renewals in 17 s when the disk failed, and 293 connections in 20 s when each was cut after a
+ * write.
  *
- * Virtual time; every preset, numbers given by hand and drawn, requests all the time. */
+ * The spec runs in virtual time, with every preset, assigned and drawn worker ids, and continuous requests. */
 #include "base/array.h"
 #include "term.h"
 
 #define MINUTES 3
 
-/* ------------------------------------------------------------------ what a store may say */
+/* ------------------------------------------------------------------ answers of a store */
 
 static unsigned turn;
 
 static struct term_answer to_write(bool is_write, enum vs_outcome outcome, bool done) {
-    bool hit = is_write && term.w.time.boot_us > WORLD_BOOT_US + 10 * SECOND; /* a lease is had before */
+    /* The lease is claimed before the failures begin. */
+    bool hit = is_write && term.w.time.boot_us > WORLD_BOOT_US + 10 * SECOND;
     return hit ? (struct term_answer){outcome, done, 5 * MS} : (struct term_answer){VS_STORE_OK, true, 5 * MS};
 }
 
@@ -65,7 +67,7 @@ static struct term_answer its_clock_is_behind(struct term *t, const struct vs_ac
     return (struct term_answer){VS_STORE_OK, true, 5 * MS};
 }
 
-/* Renewals that issuers wait for come each half a second; an accident among them is no leave for a third one. */
+/* Renewals that issuers wait for are written every half second. A failure among them must not cause a third write. */
 static struct term_answer behind_and_cut_now_and_then(struct term *t, const struct vs_action *action, bool is_write) {
     (void)its_clock_is_behind(t, action, is_write);
     turn += is_write;
@@ -82,24 +84,24 @@ static const struct {
     const char *name;
     struct term_answer (*answer)(struct term *, const struct vs_action *, bool);
 } stores[] = {
-    {"each write is done, and the connection cut behind it", done_and_cut},
+    {"each write succeeds, and then its connection is cut", done_and_cut},
     {"each write is lost with its connection", cut_before},
-    {"every second one is", every_second_is_cut},
-    {"the claim is, too", from_the_first_on},
-    {"reads are answered, writes find nobody", down_after_reads},
-    {"the namespace is always another", the_namespace_moved},
-    {"an earlier write of one's own always came first", own_conflict},
-    {"writes are refused", refused},
-    {"its clock is 40 s behind", its_clock_is_behind},
-    {"it is, and every third write is cut", behind_and_cut_now_and_then},
-    {"it is, and before every third write came an earlier one", behind_and_overtaken},
+    {"every second write is lost", every_second_is_cut},
+    {"the claim is lost as well", from_the_first_on},
+    {"reads succeed, and writes cannot connect", down_after_reads},
+    {"the namespace is always another one", the_namespace_moved},
+    {"an earlier write of the same process always arrived first", own_conflict},
+    {"writes are rejected", refused},
+    {"the store's clock is 40 s behind", its_clock_is_behind},
+    {"the clock is behind, and every third write is cut", behind_and_cut_now_and_then},
+    {"the clock is behind, and before every third write an earlier one arrived", behind_and_overtaken},
 };
 
 /* ------------------------------------------------------------------ requests */
 
-static int said; /* how often a person could read why */
+static int said; /* how often the reason was visible */
 
-/* One each 10 ms; who meets a pause wakes the keeper, as the server does. */
+/* A request every 10 ms. A request that meets a pause wakes the keeper, as in the server. */
 static void ask_often(struct term *t, int64_t until_boot_us) {
     struct vesta_pause pause;
     said += t->w.map->shared.keeper[0] != '\0';
@@ -107,7 +109,7 @@ static void ask_often(struct term *t, int64_t until_boot_us) {
         pass_us(&t->w.time, 10 * MS);
         if (next_tick(&t->w, &pause) != UINT64_MAX) continue;
         if (pause.why == VESTA_LEASE) atomic_fetch_add(&t->w.map->shared.want, 1);
-        bool on_want = atomic_load(&t->w.map->shared.retry_boot_us) == 0; /* the keeper would be woken */
+        bool on_want = atomic_load(&t->w.map->shared.retry_boot_us) == 0; /* whether a request would wake the keeper */
         if (on_want && atomic_load(&t->w.map->shared.want) != t->real.want_seen) return;
     }
 }
@@ -121,7 +123,7 @@ static void serve_under(const struct vs_lease_timing *timing, bool has_worker, i
     term.pass = ask_often;
     term_serve(timing, MINUTES * MINUTE);
     const unsigned seconds = MINUTES * 60;
-    /* a newcomer may lose the connection that it has just made */
+    /* A new process may lose the connection that it has just opened. */
     const unsigned at_once = stores[store].answer == from_the_first_on ? 2 : 1;
     if (term.writes.count > 2 * seconds || term.connections.count > seconds + 2 || term.writes.most > 2 ||
         term.connections.most > at_once)
@@ -142,7 +144,7 @@ static void at_most_two_writes_and_one_connection_a_second(void) {
                 serve_under(vs_lease_preset(term_presets[preset]), has_worker, store);
 }
 
-/* ------------------------------------------------------------------ slow, and yet acknowledged */
+/* ------------------------------------------------------------------ slow but acknowledged writes */
 
 static int64_t commit_us;
 
@@ -161,7 +163,7 @@ static void ask_and_count(struct term *t, int64_t until_boot_us) {
     }
 }
 
-/* The requests while a write is under way, which the virtual store sleeps through. */
+/* Sends the requests that arrive during a write, because the virtual store sleeps through it. */
 static struct term_answer slowly_beside_requests(struct term *t, const struct vs_action *action, bool is_write) {
     struct term_answer answer = slowly(t, action, is_write);
     ask_and_count(t, t->w.time.boot_us + answer.us);
@@ -190,9 +192,10 @@ static void slow_commits_stop_no_ids(void) {
 }
 
 static const struct check_case cases[] = {
-    {"whatever a store says of writes: at most two of them and one connection a second, and a word about it",
+    {"for any answer of the store, a holder makes at most two writes and one connection per second, and reports the "
+     "reason",
      at_most_two_writes_and_one_connection_a_second},
-    {"commits of 0.7, 1 and 2 s stop no ids", slow_commits_stop_no_ids},
+    {"commits that take 0.7, 1 and 2 s stop no ids", slow_commits_stop_no_ids},
 };
 
 CHECK_MAIN(cases)

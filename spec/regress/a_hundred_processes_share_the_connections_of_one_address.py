@@ -1,5 +1,5 @@
-"""ZooKeeper lets in 60 connections of one address (maxClientCnxns).  Each generator file kept one for ever: of 100 processes
-40 got no number, with a sentence about something else."""
+"""Regression: ZooKeeper accepts 60 connections per address (maxClientCnxns), and each generator file kept one open. Of
+100 processes, 40 got no worker id and a misleading message."""
 import os
 import socket
 import sys
@@ -11,13 +11,13 @@ from servers import Caller, claim, main, until
 from world import PLACES, Schedule, now_ms, told
 
 CALL = os.path.join(BUILD, "spec", "stores", "store_call")
-LIMIT = 60  # what a ZooKeeper has where its configuration says nothing
+LIMIT = 60  # ZooKeeper's default
 CROWD = 100
-WITHIN_S = 60  # how long it took is printed: 3 to 6 s on two quiet cores, and what a busy machine makes of that
+WITHIN_S = 60  # The time is printed. It is 3 to 6 s on two idle cores, and longer on a busy machine.
 place = PLACES["zk"]().begin()
 
 
-@claim("100 processes on a ZooKeeper as it comes, from one address: all have numbers within a minute, and keep them")
+@claim("100 processes at one address get worker ids from a default ZooKeeper within a minute, and keep them")
 def _():
     with open(place.path("zoo.cfg")) as file:
         assert "maxClientCnxns" not in file.read()
@@ -28,18 +28,18 @@ def _():
             issuer.when(lambda line: line.given == 50, "its ids are given", WITHIN_S)
         last = max(next(line.ms for line in issuer.lines if line.given) for issuer in issuers) - begun
         told("the last of %d had its first id after %.1f s", CROWD, last / 1000)
-        time.sleep(6)  # a renewal of everybody
+        time.sleep(6)  # Every process renews in this time.
         assert len({issuer.last().worker for issuer in issuers} - {-1}) == CROWD
         last = [issuer.last() for issuer in issuers]
         lost = [(line.ms - begun, line.given, line.refused, line.state, line.text) for line in last if line.refused and line.state not in ("active", "renewing")]
         assert not lost, lost
 
 
-@claim("a connection that is not let in is said to be that")
+@claim("a connection that ZooKeeper rejects is reported as such")
 def _():
     others = [socket.socket() for _ in range(LIMIT + 20)]
     for other in others:
-        other.connect_ex(("127.0.0.1", place.port))  # some of them are turned away, even before this returns
+        other.connect_ex(("127.0.0.1", place.port))  # Some are rejected before connect_ex returns.
 
     def turned_away():
         with Caller(CALL, place.uri(port=place.port), "s1", 3000) as caller:

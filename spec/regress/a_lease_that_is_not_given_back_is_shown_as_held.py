@@ -1,5 +1,5 @@
-"""A server that stopped while its store was away said that all worker numbers were given back, and ended well; the number
-stayed held for 12 minutes."""
+"""Regression: a server that stopped while its store was unreachable logged that all worker ids were released and exited
+with 0. The worker id was held for another 12 minutes."""
 import os
 import signal
 import subprocess
@@ -16,7 +16,8 @@ db.sql("CREATE DATABASE vesta")
 URI = "mysql://root@127.0.0.1:%d/vesta" % db.port
 
 
-@claim("TERM while the store is away: the number is said to be held, and for how long, and the server says that it did not end well")
+@claim("on SIGTERM with an unreachable store, the server reports the worker id as held with the remaining time, and "
+       "exits with an error")
 def _():
     done = subprocess.run([VESTA, "store", "init", "--store", URI, "--namespace", "orders", "--layout", "snowflake"], env=env,
                           capture_output=True, text=True, timeout=60)

@@ -1,5 +1,6 @@
-/* The end of a layout whose time and sequence have all 62 bits is one tick more than 62 bits can say.  A lease that
- * reached up to it was written, and its record refused as damaged: it was not given back, and the number was lost. */
+/* Regression: if time and sequence have all 62 bits, the end of the layout is one tick more than 62 bits can hold. A
+ * lease up to that end was written, but its record was rejected as damaged, so the worker id was not released and
+ * was lost. */
 #include "check.h"
 #include "opened.h"
 
@@ -29,7 +30,7 @@ static struct vs_record in_the_store(struct vesta_gen *gen) {
     return reply.record;
 }
 
-/* A hundred seconds before the layout ends, when a local lease of any number reaches up to its end. */
+/* 100 s before the layout ends, a local lease of any worker id lasts to its end. */
 static void the_last_lease(void) {
     struct vesta_layout layout;
     struct vesta_error err = {.text = ""};
@@ -51,7 +52,7 @@ static void the_last_lease(void) {
 IN_NEW_STATE(the_last_lease)
 
 static const struct check_case cases[] = {
-    {"a lease up to the end of the longest layout is read back, given back and granted again", the_last_lease_},
+    {"a lease up to the end of the longest layout is read back, released and granted again", the_last_lease_},
 };
 
 CHECK_MAIN(cases)

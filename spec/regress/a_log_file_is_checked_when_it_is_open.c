@@ -1,7 +1,6 @@
-/* A log file was checked by name before it was opened.  Another user could create the file in between, or link the name to
- * a file of root, and the log was written there.
- *
- * Here something happens between the check and the open: `between` runs once, after the next lstat. */
+/* Regression: a log file was checked by name before it was opened. In between, another user could create the file,
+ * or link the name to a file of root, and the log was written there. In this spec, `between` runs once after the
+ * next lstat, and acts between the check and the open. */
 #include "check.h"
 #include "crowd.h"
 #include "log/writer.h"
@@ -85,7 +84,7 @@ static void what_is_opened_is_checked(void) {
     create(path, 0);
     between = other_replaces;
     is_rejected("is a file of user 65534");
-    begin_in(0755, OTHER); /* its owner allows it */
+    begin_in(0755, OTHER); /* The file's owner allows the link. */
     between = other_creates;
     is_opened(OTHER);
 }
@@ -125,10 +124,10 @@ static void a_backup_is_no_error(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a log file that another user puts in place after the check is rejected", what_is_opened_is_checked},
+    {"a log file that another user creates after the check is rejected", what_is_opened_is_checked},
     {"a log that is created or moved away during the open is opened", rotation_is_no_error},
-    {"a hard link that another user may have made is rejected", a_link_by_others_is_rejected},
-    {"hard-linked backups are accepted where only the files' owner may link", a_backup_is_no_error},
+    {"a hard link that another user may have created is rejected", a_link_by_others_is_rejected},
+    {"hard-linked backups are accepted if only the files' owner can create links", a_backup_is_no_error},
 };
 
 int main(int argc, char **argv) {

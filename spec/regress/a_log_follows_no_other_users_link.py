@@ -1,5 +1,5 @@
-"""`--log-file` followed a symbolic link that another user had made, so a server wrote its lines into any file that its own
-user may write."""
+"""Regression: `--log-file` followed a symbolic link of another user, so the server appended its lines to any file that
+its own user may write."""
 import os
 import sys
 
@@ -35,7 +35,7 @@ def _(world):
         assert not os.path.exists(target)
 
 
-@claim("another user's file in a folder where anyone may create files is rejected; elsewhere it is used")
+@claim("another user's file is rejected in a folder where anyone may create files, and used elsewhere")
 def _(world):
     folder = shared(world)
     taken = os.path.join(folder, "vesta.log")

@@ -1,7 +1,6 @@
-/* Whoever logged held the log's lock over the write: where the log's disk hung, every thread that had something to tell
- * hung behind it, the loops that give ids among them; and the first loop opened the file anew.
- *
- * Here the disk of the log hangs: what must go on does so before the disk does. */
+/* Regression: a thread held the log's lock during the write. If the log's disk hung, every thread that logged hung
+ * as well, including the threads that issue ids. The first thread also reopened the file itself. In this spec the
+ * log's disk hangs, and all other work must finish before the disk continues. */
 #include "check.h"
 #include "crowd.h"
 #include "log/log.h"
@@ -11,10 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define HANG_US_MAX 40000000 /* then it is seen that somebody waited for it */
+#define HANG_US_MAX 40000000 /* A longer wait is a failure. */
 #define TIMES 3000
 
-static _Atomic int hangs, hung; /* whether the disk does; how many calls are in it */
+static _Atomic int hangs, hung; /* whether the disk hangs, and how many calls wait in it */
 
 static void stay(void) {
     atomic_fetch_add(&hung, 1);
@@ -30,7 +29,7 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t length) {
     return __real_write(fd, bytes, length);
 }
 
-/* Lets the disk go on when it is too late, so that the spec ends and tells. */
+/* Ends the hang after the limit, so that the spec can fail with a message. */
 static void *end_of_hang(void *unused) {
     for (int64_t us = 0; us < HANG_US_MAX && atomic_load(&hangs); us += 10000)
         usleep(10000);
@@ -74,7 +73,7 @@ static const char *logged(void) {
     return text;
 }
 
-/* The numbers that follow a mark, added up. */
+/* Returns the sum of the numbers after each occurrence of the mark. */
 static long sum_after(const char *text, const char *mark) {
     long sum = 0;
     for (const char *at = text; (at = strstr(at, mark)); at += strlen(mark))
@@ -95,7 +94,7 @@ static void await(const char *part) {
     CHECK_HAS(logged(), part);
 }
 
-/* There is room for so many lines only, whichever thread comes first: the others are counted. */
+/* The buffer has room for a fixed number of lines, and the others are counted. */
 static void all_lines_are_told_of(const char *text) {
     long written = times_of(text, "msg=\"one ") + times_of(text, "msg=\"other "), lost = sum_after(text, " lost=");
     CHECK(written > 0);
@@ -132,7 +131,7 @@ static void a_disk_hangs(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a log whose disk hangs holds up nobody who logs, sets its level, has it opened anew or ends it", a_disk_hangs},
+    {"a log with a hanging disk delays no thread that logs, sets the level, reopens the log or ends it", a_disk_hangs},
 };
 
 int main(int argc, char **argv) {

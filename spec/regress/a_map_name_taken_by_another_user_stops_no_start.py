@@ -1,6 +1,6 @@
-"""A map's name is seen by all users of the machine.  After a reboot another user can put a file of any form there first:
-programs start nevertheless, share one map, and repeat no id.  For maps of generator files, of generators without a file,
-and of segments."""
+"""Regression: all users of a machine see the name of a map, and after a reboot another user can create a file of any
+kind with that name. Programs must start nevertheless, share one map, and duplicate no id. This holds for maps of
+generator files, of generators without a file, and of segments."""
 import glob
 import os
 import socket
@@ -33,11 +33,11 @@ def dangling(name):
 FORMS = {"closed file": file_closed, "open file": file_open, "folder": os.mkdir, "symbolic link": dangling,
          "pipe": os.mkfifo, "socket": unix_socket}
 if os.geteuid() != 0:
-    del FORMS["closed file"]  # if it is the caller's own, the program may use it
+    del FORMS["closed file"]  # If the caller owns such a file, the program may use it.
 
 
 def take(name, form):
-    """As another user does, where this test may be one."""
+    """Creates the file as another user if the test runs as root."""
     FORMS[form](name)
     if os.geteuid() == 0:
         os.chown(name, OTHER, OTHER, follow_symlinks=False)
@@ -53,7 +53,7 @@ def the_map(world):
 
 
 def reboot(world, form):
-    """The maps are empty then, and a file of another user has the name of ours."""
+    """Simulates a reboot: the map is gone, and a file of another user has its name."""
     name = the_map(world)
     os.unlink(name)
     take(name, form)
@@ -67,19 +67,19 @@ def goes_on(world, gen):
         name = reboot(world, form)
         every += [gen(), gen()]
         beside = [other for other in glob.glob(world.path("maps", "vesta-[0-9a-f]*")) if other != name]
-        same((form, beside), (form, [name + "~1"]))  # both processes used one map
+        same((form, beside), (form, [name + "~1"]))  # Both processes use one map.
         os.unlink(beside[0])
         free(name)
         every += [gen()]
     unique(*every)
 
 
-@claim("ids of a generator file go on, whatever another user has put at the name of its map")
+@claim("ids of a generator file continue with any foreign file at the name of its map")
 def _(world):
     goes_on(world, lambda: ids(world.run("gen", "-n", "100", "--layout", "snowflake", "--path", world.path("a.gen"))))
 
 
-@claim("ids of a generator without a file go on, whatever another user has put at the name of its map")
+@claim("ids of a generator without a file continue with any foreign file at the name of its map")
 def _(world):
     if os.geteuid() != 0:
         return print("# not shown here: needs root")
@@ -91,7 +91,7 @@ def _(world):
     goes_on(world, lambda: ids(world.run(*words, user=NOBODY, group=NOBODY, extra_groups=[])))
 
 
-@claim("numbers of a segment go on, whatever another user has put at the name of its map")
+@claim("numbers of a segment continue with any foreign file at the name of its map")
 def _(world):
     world.own_maps()
     store = "file:" + world.path("store")
@@ -115,7 +115,7 @@ def _(world):
     same(unique(*every), 10 * len(every))
 
 
-@claim("if another user has taken all names of a map, each process has a lease of its own and says so")
+@claim("if another user has taken all names of a map, each process has its own lease and reports it")
 def _(world):
     world.own_maps()
     words = ("gen", "-n", "100", "--layout", "snowflake", "--path", world.path("a.gen"))

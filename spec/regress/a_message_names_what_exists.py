@@ -1,5 +1,5 @@
-"""`serve --help` connected to a socket that its own example did not open, and without a module of a shared store a message
-ended in "(--store )"."""
+"""Regression: `serve --help` connected to a socket that its own example did not open, and without the module of a
+shared store a message ended in "(--store )"."""
 import os
 import re
 import shutil
@@ -7,7 +7,7 @@ import shutil
 from harness import VESTA, claim, main, same
 
 
-@claim("an example in a help connects to sockets that the examples of the same help open")
+@claim("an example in a help text connects only to sockets that its examples open")
 def _(world):
     commands = re.findall(r"^  ([a-z]+)  ", world.run("help").out, re.MULTILINE)
     assert "serve" in commands, commands
@@ -21,7 +21,7 @@ def _(world):
     same(seen > 0, True)
 
 
-@claim("a message that lists stores has no empty list where no module of a store is installed")
+@claim("without modules of stores, no message contains an empty list of stores")
 def _(world):
     os.mkdir(world.path("bare"))
     program = shutil.copy(VESTA, world.path("bare"))

@@ -1,6 +1,7 @@
-/* A namespace opens on a thread of its own while the loops answer: who asks how it is hears that it is not open, or how
- * it is, never what lies between.  The look whether it is ready took the generator before it knew that there is one,
- * its reasons a pause that nobody had met, and the word why it is not open was wiped out before it was. */
+/* Regression: a namespace opens on its own thread while other threads answer requests about it. They must see it as
+ * not open or as open, and nothing in between. Three reads raced with the opening: readiness used the generator
+ * before it existed, the reasons used a pause that had not occurred, and the reason for not being open was cleared
+ * too early. */
 #include "steps.h"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@ static const char *const asked[] = {"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
                                     "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
                                     "GET /admin/status HTTP/1.1\r\nHost: a\r\n\r\n"};
 
-/* As a server opens it, see serve/start.c. */
+/* Opens it like serve/start.c. */
 static void *open_it(void *arg) {
     struct vs_namespace *ns = arg;
     struct vesta_opts opts = {.size = sizeof opts,
@@ -54,7 +55,7 @@ static void asked_meanwhile(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a namespace that opens while it is asked about is not open, or as it is, and nothing between", asked_meanwhile},
+    {"while a namespace opens, requests see it as not open or as open, and nothing in between", asked_meanwhile},
 };
 
 CHECK_MAIN_OF_STEPS(cases)

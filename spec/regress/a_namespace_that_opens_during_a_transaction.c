@@ -1,5 +1,5 @@
-/* What a transaction will take is counted as it is queued; of a namespace that is not open yet there was nothing to
- * count, and where it opened before EXEC its ids were taken nevertheless, into memory that nobody had. */
+/* Regression: the size of a transaction's reply is computed when commands are queued. A namespace that was not open
+ * yet had no known size, but if it opened before EXEC its ids were issued, beyond the reserved memory. */
 #include "steps.h"
 
 static void say(const char *request) {
@@ -24,7 +24,7 @@ static void opens_before_exec(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a command for a namespace that is not open yet is refused when it is queued", opens_before_exec},
+    {"a command for a namespace that is not open yet is rejected when it is queued", opens_before_exec},
 };
 
 CHECK_MAIN_OF_STEPS(cases)

@@ -1,5 +1,5 @@
-"""a_pause_that_ends_soon_is_not_shown_to_clients.py -- stock Redis clients do not try TRYAGAIN again, and a request waited
-0.1 s by default: whoever met the end of a second's ids had an error."""
+"""Regression: stock Redis clients do not retry TRYAGAIN, and a request waited only 0.1 s by default. A client that used
+up the ids of a second got an error."""
 import re
 import time
 
@@ -8,7 +8,7 @@ from serving import Configured, Server, bulks, claim, command, main, same
 FOUR_A_SECOND = "sign:1 time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z"
 
 
-@claim("by default a request waits for the next second, over either protocol, and one that a policy judges does not")
+@claim("by default a request waits for the next second over both protocols, unless a policy decides")
 def _(world):
     server = Server(world, layout=FOUR_A_SECOND, pacing="clock")
     assert "--wait-ms" not in server.args
@@ -16,7 +16,7 @@ def _(world):
         ids = [server.redis("GET", "default") for _ in range(14)]
         assert all(re.fullmatch(rb"\$\d+\r\n\d+\r\n", said) for said in ids), ids
         same([server.get("/genid").status for _ in range(6)], [200] * 6)
-        with server.connect(server.resp) as sock:  # nobody waits who would wait in vain: that is known at once
+        with server.connect(server.resp) as sock:  # A request that would wait in vain is rejected at once.
             asked = time.monotonic()
             sock.sendall(command("MGET", *["default"] * 100))
             assert sock.recv(4096).startswith(b"-TRYAGAIN ")

@@ -1,5 +1,5 @@
-"""Behind an address that others can reach a store of this machine alone is no source of numbers: each host would draw
-its own, and two the same.  A shared store is, a number given by hand, or the word that there is one host."""
+"""Regression: behind a public address, a store on this machine is not a safe source of worker ids, because each host
+draws its own and two may draw the same. Safe are a shared store, an assigned worker id, and --single-host."""
 import os
 import socket
 import subprocess
@@ -11,7 +11,7 @@ ADVICE = "other machines can reach it", "'default' draws its worker id from this
 
 
 def starts(world, *args):
-    """It listens; then it is ended."""
+    """Starts the server, waits until it listens, and ends it."""
     process = world.start(*args, stderr=subprocess.PIPE)
     try:
         line = process.stderr.readline().decode()
@@ -25,7 +25,8 @@ def starts(world, *args):
         process.stderr.close()
 
 
-@claim("flags: no store, a file: store and a sqlite: store are refused, with what to do; worker, a shared store and --single-host are not")
+@claim("flags: no store, file: and sqlite: stores are rejected with advice, but not --worker, a shared store or "
+       "--single-host")
 def _(world):
     port = free_port()
     public = ("serve", "--resp", "off", "--open", "--http", PUBLIC % port)
@@ -36,14 +37,14 @@ def _(world):
         starts(world, *public, *more, "--namespace", "n" + more[0].strip("-")[0])
 
 
-@claim("a config: vesta check finds it, by a store's name too, and takes single_host")
+@claim("config: vesta check applies the same rule, also to a store by name, and accepts single_host")
 def _(world):
     text = "return { stores = { here = { uri = 'file:%s' } }, namespaces = { orders = { store = 'here' } }, http = { listen = '0.0.0.0:8088' }%%s }" % world.path("s")
     fails(world.run("check", write(world, text % "")), 1, "http.listen has 0.0.0.0:8088", "'orders' draws", "namespaces.orders.worker", "single_host = true")
     same(world.run("check", write(world, text % ", single_host = true, open = true")).code, 0)
 
 
-@claim("a socket that was handed over is judged by the same rule")
+@claim("the same rule applies to an inherited socket")
 def _(world):
     with socket.create_server(("0.0.0.0", 0)) as public:
         os.dup2(public.fileno(), 3, True)

@@ -1,6 +1,6 @@
-/* a_queue_that_is_put_off_starves_no_other.c -- a round has a limited time for the queues of connections that wait for an
- * id.  A queue for which the time was too short came first again in the next round, and used up that one, too.  So the
- * other queues were never looked at, and deadlines in them passed unnoticed. */
+/* Regression: a thread spends a limited time per round on the queues of connections that wait for an id. A queue
+ * that exceeded the time was first again in the next round and used up that one as well. Other queues were never
+ * served, and their deadlines passed unnoticed. */
 #include "check.h"
 #include "server/session.h"
 
@@ -13,7 +13,7 @@ static struct vs_scratch *scratch;
 static struct vs_session sessions[QUEUES][CONNS];
 static int asked[QUEUES];
 
-/* ------------------------------------------------------------------ in place of the network */
+/* ------------------------------------------------------------------ replacements for the network */
 
 void __wrap_net_retry_at(struct net_loop *loop, uint64_t at_ms);
 void __wrap_net_retry_next_round(struct net_loop *loop);
@@ -27,7 +27,7 @@ void __wrap_net_retry_next_round(struct net_loop *loop) {
     (void)loop;
 }
 
-/* Its requests take as long as the whole round; then it asks for another id. */
+/* Uses up the whole round with its requests, then requests another id. */
 void __wrap_net_serve_waiter(struct net_conn *conn) {
     struct vs_session *s = (struct vs_session *)conn;
     asked[s->waiting.queue - VS_QUEUE_OF_IDS]++;
@@ -90,7 +90,7 @@ static void each_has_its_turn(void) {
 }
 
 static void a_wake_reaches_each(void) {
-    open_loop(3600 * 1000000LL); /* none is due but for the wake */
+    open_loop(3600 * 1000000LL); /* Only a wake makes a queue due. */
     begin_round();
     vs_waiters_retry_all(scratch);
     for (int i = 1; i < QUEUES; i++) {
@@ -105,7 +105,7 @@ static void one_is_asked_in_a_late_round(void) {
     open_loop(1000);
     for (int i = 0; i < QUEUES; i++) {
         begin_round();
-        scratch->quantum.now_us += 2 * ROUND_US; /* used up by signals and timers */
+        scratch->quantum.now_us += 2 * ROUND_US; /* as if signals and timers had used up the round */
         vs_waiters_retry_all(scratch);
     }
     check_fair(1);
@@ -113,9 +113,9 @@ static void one_is_asked_in_a_late_round(void) {
 }
 
 static const struct check_case cases[] = {
-    {"each queue has its turn though one connection uses up a round", each_has_its_turn},
-    {"queues that a wake makes due are looked at in the next rounds", a_wake_reaches_each},
-    {"a connection is asked even where no time is left in the round", one_is_asked_in_a_late_round},
+    {"each queue is served even if one connection uses up a round", each_has_its_turn},
+    {"queues that a wake makes due are served in the next rounds", a_wake_reaches_each},
+    {"a connection is served even if the round has no time left", one_is_asked_in_a_late_round},
 };
 
 CHECK_MAIN(cases)

@@ -1,5 +1,5 @@
-"""a_reload_changes_no_limit_of_a_request_that_waits.py -- a tinyid request waited for a number while a reload lowered its
-client's limit: each retry cut its batch anew, and an assertion ended the server."""
+"""Regression: a tinyid request waited for a number while a reload lowered its client's limit. Each retry cut its batch
+again, until an assertion ended the server."""
 import json
 import re
 import signal
@@ -21,7 +21,7 @@ def run(world, *words):
 
 
 def limit_to(world, n):
-    """Writes another limit into the file of clients."""
+    """Sets another limit in the clients file."""
     with open(world.path("clients")) as file:
         text = file.read()
     with open(world.path("clients"), "w") as file:
@@ -29,7 +29,7 @@ def limit_to(world, n):
 
 
 class Asking:
-    """Requests that are sent while the database is locked; each in a thread."""
+    """Requests sent while the database is locked, each in its own thread."""
     def __init__(self, server, secret):
         self.server, self.secret, self.threads, self.bodies = server, secret, [], {}
 
@@ -53,7 +53,7 @@ class Asking:
             thread.join()
 
 
-@claim("a limit is decided when a request arrives: one that waits while a reload lowers it is answered by the old one")
+@claim("a request keeps the limit that applied on its arrival, even if a reload lowers it while the request waits")
 def _(world):
     path = world.path("v.db")
     for tag in ("strictly", "ranges"):
@@ -61,13 +61,13 @@ def _(world):
     secret = run(world, "client", "add", "orders", "--calls", "give,block", "--n", "50", "--file", world.path("clients"))
     with Configured(world, TWO_TAGS % (world.path("clients"), path)) as server:
         asking, db = Asking(server, secret), sqlite3.connect(path, isolation_level=None)
-        asking.redis("INCR", "ranges")  # the first range is there
+        asking.redis("INCR", "ranges")  # The first range has been granted.
         asking.end()
         db.execute("BEGIN IMMEDIATE")
         for tag in ("strictly", "ranges"):
             asking.http("/tinyid/id/nextId?bizType=%s&batchSize=70" % tag)
             asking.redis("VESTA.NEXT", tag, "50")
-        time.sleep(0.3 * SLOW)  # they wait
+        time.sleep(0.3 * SLOW)  # The requests wait.
         limit_to(world, 3)
         server.process.send_signal(signal.SIGHUP)
         server.heard('msg="the clients were read again"')

@@ -1,4 +1,4 @@
-/* Each step of a renewal reads the clock once for all that it does.  A renewal used to make 34 readings. */
+/* Each step of a renewal reads the clock once. Regression: a renewal read the clock 34 times. */
 #include "opened.h"
 #include "term.h"
 
@@ -25,7 +25,7 @@ static int64_t counted_boot_us(void *self) {
 
 static const struct vesta_clock counted_clock = {NULL, counted_unix_us, counted_boot_us, ahead_sleep_us};
 
-/* ------------------------------------------------------------------ the term alone */
+/* ------------------------------------------------------------------ the term without a keeper */
 
 static unsigned unix_readings, boot_readings;
 
@@ -57,12 +57,12 @@ static void a_decision_reads_both_clocks(void) {
     vs_term_begin(&term.real, "here pid 1", &vs_lease_timing_file);
     CHECK(vs_term_serve(&term.real) == VS_TERM_LEFT);
     CHECK(term.writes.count > 100);
-    CHECK_EQ_U64(unix_readings, decisions - 1); /* the last one ended the term */
+    CHECK_EQ_U64(unix_readings, decisions - 1); /* The last decision ended the term. */
     CHECK_EQ_U64(boot_readings, decisions - 1);
     term_end();
 }
 
-/* ------------------------------------------------------------------ a keeper and its thread */
+/* ------------------------------------------------------------------ a keeper with its thread */
 
 #define FOR_S 5
 
@@ -83,7 +83,7 @@ static void a_keeper_reads_it_once_a_step(void) {
     unsigned renewals = (unsigned)(info.renewals.ok - before);
     printf("# %u readings in %u renewals and %d s\n", seen, renewals, FOR_S);
     CHECK(renewals >= 1);
-    CHECK(seen <= 12 * (renewals + 1) + 3 * (FOR_S + 2)); /* it looks once a second whether all is well */
+    CHECK(seen <= 12 * (renewals + 1) + 3 * (FOR_S + 2)); /* The keeper checks once a second that all is well. */
     vesta_close(gen);
 }
 
@@ -91,7 +91,7 @@ IN_NEW_STATE(a_keeper_reads_it_once_a_step)
 
 static const struct check_case cases[] = {
     {"each decision of a term reads both clocks once", a_decision_reads_both_clocks},
-    {"a keeper reads the clock once for all that it does in a step", a_keeper_reads_it_once_a_step_},
+    {"a keeper reads the clock once per step", a_keeper_reads_it_once_a_step_},
 };
 
 CHECK_MAIN(cases)

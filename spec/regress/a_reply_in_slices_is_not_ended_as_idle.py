@@ -1,6 +1,5 @@
-"""a_reply_in_slices_is_not_ended_as_idle.py -- only bytes from a client counted as its activity.  Sixty clients each sent an
-`EXEC` of 10,000 `INFO` and read the reply without a pause.  With idle_ms_max = 500 the server ended them after 0.67 s, in the
-middle of the reply.
+"""Regression: only bytes from a client counted as its activity. Sixty clients each sent an `EXEC` of 10,000 `INFO` and
+read the reply without a pause. With idle_ms_max = 500 the server closed the connections after 0.67 s, during the reply.
 """
 import threading
 import time
@@ -30,7 +29,7 @@ def read_reply(server, outcomes):
         outcomes.append("whole")
 
 
-@claim("100 clients that read replies of many slices without a pause get them whole, though idle_ms_max is shorter than that takes")
+@claim("100 clients that continuously read a long reply get all of it, even if that takes longer than idle_ms_max")
 def _(world):
     with Configured(world, CONFIG) as server:
         outcomes = []

@@ -1,20 +1,20 @@
-/* At one request every 6 s, one of twenty was refused with all defaults on one host: a holder at rest wrote
- * nothing, so the first request behind its window had to wait for the store.
+/* Regression: with one request every 6 s, one in twenty was rejected with default settings on one host. An idle
+ * holder did not renew, so the first request after its window had to wait for the store.
  *
- * Virtual time: a million requests at rhythms from one a second to one a day, under every preset and both pacings,
- * numbers given by hand and drawn.  The machine is busy: the keeper wakes up to a second late, and a write takes up to
- * a second. */
+ * The spec runs in virtual time with a million requests, at intervals from a second to a day, under every preset and
+ * both pacings, with assigned and drawn worker ids. The machine is busy: the keeper wakes up to a second late, and a
+ * write takes up to a second. */
 #include "base/array.h"
 #include "term.h"
 
-#ifdef __SANITIZE_ADDRESS__ /* which asks what a request does to memory, and not what becomes of a million */
+#ifdef __SANITIZE_ADDRESS__ /* AddressSanitizer checks memory, so fewer requests are enough. */
 #define SHARE 10
 #else
 #define SHARE 1
 #endif
 #define REQUESTS (1000000 / SHARE)
 
-static int64_t every_us, due_boot_us; /* the rhythm, and the next request */
+static int64_t every_us, due_boot_us; /* the interval, and the time of the next request */
 static unsigned requests, refused;
 static uint64_t dice;
 
@@ -23,7 +23,7 @@ static uint64_t below(uint64_t n) {
     return (dice >> 33) % n;
 }
 
-/* Time passes; requests come when they are due. */
+/* Advances the time, and sends the requests that are due. */
 static void until_us(struct term *t, int64_t boot_us) {
     struct vesta_pause pause;
     while (due_boot_us <= boot_us) {
@@ -52,7 +52,8 @@ static struct term_answer take_long(struct term *t, const struct vs_action *acti
 static const int64_t rhythms_ms[] = {1100,  2000,  3300,   4990,   5010,   6000,   10000,   16000,
                                      31000, 61000, 179000, 181000, 599000, 605000, 3600000, 86400000};
 
-/* How many of the million come in that rhythm: those that are rare in life take long even here. */
+/* Returns how many of the million requests use that interval. Long intervals get few, because they need many
+ * simulated renewals. */
 static unsigned share(int64_t every_ms) {
     return every_ms <= 20000    ? 14000 / SHARE
            : every_ms <= 200000 ? 1200 / SHARE
@@ -68,7 +69,7 @@ static void at_rhythm(const struct vs_lease_timing *timing, bool has_worker, enu
     term.answer = take_long;
     term.pass = sleep_late;
     every_us = every_ms * MS;
-    due_boot_us = WORLD_BOOT_US + 10 * SECOND + every_us; /* the claim is made before */
+    due_boot_us = WORLD_BOOT_US + 10 * SECOND + every_us; /* The claim is made before the first request. */
     term_serve(timing, 10 * SECOND + every_us * share(every_ms));
     if (refused != before)
         CHECK_FAIL("%s, %s, number %s, a request each %.1f s: %u refused of %u", timing->name,
@@ -91,7 +92,7 @@ static void no_request_is_refused(void) {
     CHECK(requests >= REQUESTS);
 }
 
-/* What a window may cost who starts again without its cursor. */
+/* The window is the wait of a process that restarts without its cursor. */
 static void a_number_given_by_hand_is_had_again_within_five_seconds(void) {
     for (int preset = TERM_LOCAL; preset <= TERM_AUTONOMOUS; preset++) {
         struct vs_lease_timing timing = vs_lease_timing_for(vs_lease_preset(term_presets[preset]), true);
@@ -100,8 +101,8 @@ static void a_number_given_by_hand_is_had_again_within_five_seconds(void) {
 }
 
 static const struct check_case cases[] = {
-    {"requests at any rhythm after any rest, under every preset: none is refused", no_request_is_refused},
-    {"the window of a number given by hand stays five seconds",
+    {"requests at any interval after any pause, under every preset, are not rejected", no_request_is_refused},
+    {"the window of an assigned worker id is five seconds",
      a_number_given_by_hand_is_had_again_within_five_seconds},
 };
 

@@ -1,5 +1,5 @@
-"""a_reservation_is_charged_and_begun_for_a_client_that_is_there.py -- a client with rate=1 reserved 801 numbers in 6 s,
-each for a week, and reservations were made for clients that had gone."""
+"""Regression: a client with rate=1 reserved 801 numbers in 6 s, each for a week, and reservations were made for clients
+that had disconnected."""
 import sqlite3
 import time
 
@@ -9,7 +9,7 @@ from serving import Configured, claim, command, main, same, SLOW
 WEEK_MS = "604800000"
 
 
-@claim("a reservation counts as an id: who has rate=2 makes 2 at once and then 2 a second, over both protocols")
+@claim("a reservation counts as an id: a client with rate=2 makes 2 at once and then 2 per second, over both protocols")
 def _(world):
     done = world.run("client", "add", "orders", "--calls", "give", "--rate", "2", "--file", world.path("clients"))
     secret = done.out.strip()
@@ -34,7 +34,7 @@ def _(world):
         assert 2 <= made <= 2 + 2 * (time.monotonic() - began) + 2, made
 
 
-@claim("reservations and commits that wait in line are not begun once their client is gone")
+@claim("queued reservations and commits of a disconnected client are not started")
 def _(world):
     path = world.path("v.db")
     with Configured(world, config(world)) as server:
@@ -53,7 +53,7 @@ def _(world):
         time.sleep(0.3 * SLOW)
         db.execute("ROLLBACK")
         following = reserve(server)[0]
-        assert following <= 2 + 4, following  # those that a thread of the desk was asking for
+        assert following <= 2 + 4, following  # A thread was already executing these.
         same(server.redis("VESTA.CANCEL", "invoices", str(number), token), b"+OK\r\n")
 
 

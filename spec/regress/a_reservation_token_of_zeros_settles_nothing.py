@@ -1,12 +1,12 @@
-"""a_reservation_token_of_zeros_settles_nothing.py -- a commit with a token of 32 zeros ended the server: an assertion in
-store/reservation.c took the token of a request for one that the server had drawn."""
+"""Regression: a commit with a token of 32 zeros ended the server, because an assertion in store/reservation.c mistook
+the request's token for one that the server had drawn."""
 from reserving import config, reserve
 from serving import Configured, claim, main, same
 
 ZEROS = "0" * 32
 
 
-@claim("a token of 32 zeros commits and cancels nothing, over both protocols, whatever the state of the number")
+@claim("a token of 32 zeros commits and cancels nothing, over both protocols and in any state of the number")
 def _(world):
     with Configured(world, config(world)) as server:
         committed, token = reserve(server)

@@ -1,5 +1,5 @@
-"""a_reservation_whose_row_was_lost_gets_no_verdict.py -- the database was restored from a backup, another host noticed it
-and raised the counter, and a client that held a reservation got 409 settled: "was never reserved"."""
+"""Regression: the database was restored from a backup, and another host detected that and raised the counter. A client
+with a reservation then got 409 settled, "was never reserved"."""
 import json
 import shutil
 
@@ -7,7 +7,8 @@ from reserving import ask, host, reserve
 from serving import claim, main, same
 
 
-@claim("a commit of a reservation that the database lost gets no verdict, and stops no reservation")
+@claim("a commit of a reservation that the database lost is neither accepted nor rejected for good, and blocks no "
+       "reservation")
 def _(world):
     path = world.path("v.db")
     with host(world, "a") as a, host(world, "b") as b:
@@ -17,7 +18,7 @@ def _(world):
         same((number, reserve(b)[0]), (2, 3))
         shutil.copyfile(path + ".old", path + ".new")
         shutil.move(path + ".new", path)
-        assert b"went back" in ask(b, "VESTA.RESERVE", "invoices")  # it raises the counter to 4
+        assert b"went back" in ask(b, "VESTA.RESERVE", "invoices")  # This raises the counter to 4.
         for verb in "COMMIT", "CANCEL":
             answer = ask(a, "VESTA." + verb, "invoices", "2", token)
             assert answer.startswith(b"-TRYAGAIN ") and b"no row for it" in answer, answer

@@ -1,7 +1,6 @@
-"""a_row_that_cannot_be_used_is_not_taken_for_absent.py -- a tag whose row became a text, NULL, a number beyond 2^63 or a
-damaged record was dropped from those that are served: 404 `unknown name`, ready without a warning.  An import skipped it
-and ended with 0, and who added the tag then began at 1.
-"""
+"""Regression: a tag was dropped if its row became a text, NULL, a number beyond 2^63, or a damaged record. Requests got
+404 `unknown name`, and the server was ready without a warning. An import skipped the row and ended with 0, and adding
+the tag again started at 1."""
 import json
 import os
 import signal
@@ -24,7 +23,8 @@ def until(what, seconds=30):
 
 
 def is_refused(answer):
-    """At first the store may be slow, and numbers may be left that an earlier server could not return in time."""
+    """Returns true for an error other than a slow store. At first the store may be slow, and numbers from an earlier
+    server may remain."""
     return answer.status != 200 and "does not answer" not in answer.body
 
 
@@ -56,7 +56,7 @@ def in_zk(what, text=""):
 
 
 def damages(kind, uri):
-    """Ways to damage the row of `orders`, each with a part of the reason; and the way to set it right."""
+    """Returns ways to damage the row of `orders`, each with a part of the reason, and a function that repairs it."""
     if kind == "file":
         text = read(file_record(uri, "orders"))
         return [(lambda bad=bad: write(file_record(uri, "orders"), bad), part) for bad, part in ((text[:40], "truncated"), ("hello\n", "not a vesta record"))], \
@@ -74,7 +74,8 @@ def damages(kind, uri):
         lambda: sql("UPDATE vesta.leaf_alloc SET max_id = '70000' WHERE biz_tag = 'orders'")
 
 
-@claim("in each store: its tag answers with the reason, /readyz and the log name it, it cannot be added again, and it goes on when it is set right")
+@claim("in each store, the damaged tag, /readyz and the log show the reason, the tag cannot be added again, and works "
+       "after a repair")
 def _(world):
     for kind, uri in served.stores(world).items():
         same(world.run("store", "init", "--segments", "--store", uri).code, 0)
@@ -112,7 +113,7 @@ def _(world):
                 assert all(w.get("code") != "row_unusable" for w in json.loads(server.get("/readyz").body)["warnings"])
 
 
-@claim("a server all of whose tags have such rows is not ready")
+@claim("a server whose tags all have unusable rows is not ready")
 def _(world):
     uri = "sqlite:" + world.path("v.db")
     same(world.run("segments", "add", "orders", "--store", uri).code, 0)
@@ -123,7 +124,7 @@ def _(world):
         assert ready.status == 503 and "row_unusable" in ready.body and "max_id is 'abc'" in ready.body, ready.body
 
 
-@claim("an import leaves such a row out, prints the reason, here and there, and ends with 1; the other rows are imported")
+@claim("an import skips unusable rows in the source and in the store, prints the reason, and ends with 1")
 def _(world):
     db = served.mariadb()
     db.sql("CREATE DATABASE IF NOT EXISTS bad; CREATE OR REPLACE TABLE bad.leaf_alloc (biz_tag VARCHAR(128) PRIMARY KEY, max_id VARCHAR(40), step INT, update_time TIMESTAMP)")

@@ -1,13 +1,13 @@
-/* a_sequence_may_stand_in_two_parts.c -- Butterfly's sequence stands in two parts since its 1.0.2, and no layout could say
- * that: its preset read and made ids of another meaning. */
+/* Since version 1.0.2, Butterfly's sequence has two parts. Regression: no layout could express that, so the preset
+ * read and made ids with another meaning. */
 #include "base/array.h"
 #include "world.h"
 
 #define NOON (INT64_C(1800000000) * SECOND + 250)
 #define MOST 3000
 
-/* Butterfly's; a low part that is wide; parts that do not adjoin the time, which take one more term; fields between and
- * below; a narrow upper part. */
+/* Butterfly's layout, a wide low part, parts that do not adjoin the time and therefore need one more term, fields
+ * between and below, and a narrow upper part. */
 static const char *const split[] = {
     "butterfly",
     "version:1 type:1=1 method:2 time:40 seq:6 machine:10 seq:4 unit=1ms epoch=2014-12-31T16:00:00Z",
@@ -21,7 +21,9 @@ static uint64_t made(const struct vesta_layout *layout, uint64_t tick, uint64_t 
     const struct vesta_value given[] = {{"time", tick >> bits},
                                         {"seq", tick & ((UINT64_C(1) << bits) - 1)},
                                         {"worker", worker},
-                                        {"method", 2}}; /* as generators write it; only some layouts have it */
+                                        /* These are the values that generators write. Only some layouts have the
+                                         * field. */
+                                        {"method", 2}};
     size_t count = vs_method_at(layout) >= 0 ? 4 : 3;
     uint64_t id = 0;
     CHECK_EQ_I64(vesta_make(layout, given, count, &id, NULL), VESTA_OK);
@@ -87,7 +89,7 @@ static void ids_say_what_they_were_made_of(void) {
     }
 }
 
-/* All bits belong to one field each, in the text's order. */
+/* Each bit belongs to exactly one field, in the order of the text. */
 static void texts_and_parts(void) {
     for (size_t i = 0; i < VS_COUNT(split); i++) {
         struct vesta_layout l = parsed(split[i]);
@@ -140,7 +142,7 @@ static void texts_that_cannot_be(void) {
     CHECK_STR(text, "sign:1=0 time:41 seq:7 worker:12 seq:3 unit=1ms epoch=2020-02-21T16:00:00Z");
 }
 
-/* It stands in files and stores of 1.0.1's layout, which was `butterfly`. */
+/* Existing files and stores contain the fingerprint of 1.0.1's layout, which was then called `butterfly`. */
 static void fingerprints(void) {
     CHECK_EQ_U64(parsed("butterfly-v1.0.1").fingerprint, UINT64_C(0x85c0cc615fdc65b7));
     CHECK_EQ_U64(parsed("butterfly").fingerprint, UINT64_C(0x0e7f89f594965b3e));
@@ -168,13 +170,13 @@ static void ranges_hold_their_ids(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a sequence may stand in two parts: each tick gives the id that make gives, in every pacing",
+    {"with a sequence in two parts, each tick yields the id that make builds, in every pacing",
      every_tick_is_where_make_puts_it},
-    {"batches and blocks of such layouts are those ids, wherever they begin", batches_and_blocks},
-    {"such ids say what they were made of", ids_say_what_they_were_made_of},
-    {"its text comes back, and every bit belongs to one field", texts_and_parts},
-    {"parts that cannot be are refused with the reason", texts_that_cannot_be},
-    {"the layout of Butterfly up to 1.0.1 has the fingerprint that stands in files", fingerprints},
-    {"a range holds all ids of its interval", ranges_hold_their_ids},
+    {"batches and blocks of such layouts contain the same ids, wherever they begin", batches_and_blocks},
+    {"such ids are split into the values they were made from", ids_say_what_they_were_made_of},
+    {"the layout's text is reproduced, and every bit belongs to one field", texts_and_parts},
+    {"invalid parts are rejected with the reason", texts_that_cannot_be},
+    {"the layout of Butterfly up to 1.0.1 has the fingerprint of existing files", fingerprints},
+    {"a range contains all ids of its interval", ranges_hold_their_ids},
 };
 CHECK_MAIN(cases)

@@ -1,12 +1,12 @@
-/* a_sequence_with_fields_below_it_can_be_spread.c -- seq_start=spread:N was accepted where another field stands below the sequence: ids of
- * distinct time units were then all equal modulo 16. */
+/* Regression: seq_start=spread:N was accepted with another field below the sequence, and the ids of distinct time
+ * units were then all equal modulo 16. */
 #include "base/array.h"
 #include "world.h"
 
 #define NOON (INT64_C(1800000000) * SECOND)
 #define IDS 2000
 
-/* How often each remainder comes when one id is taken in each of 2,000 time units; how many came. */
+/* Counts each remainder of one id in each of 2,000 time units. Returns the number of distinct remainders. */
 static int remainders(const char *text, uint64_t modulus, uint32_t *counts) {
     struct world w;
     struct vesta_pause pause;
@@ -26,7 +26,7 @@ static int remainders(const char *text, uint64_t modulus, uint32_t *counts) {
 static void check_spread(const char *text, uint64_t modulus) {
     uint32_t counts[64];
     CHECK_EQ_I64(remainders(text, modulus, counts), IDS);
-    for (uint64_t r = 0; r < modulus; r++) /* their share, and six standard deviations less */
+    for (uint64_t r = 0; r < modulus; r++) /* their share minus six standard deviations */
         if (counts[r] < IDS / modulus / 2)
             CHECK_FAIL("%s: %u of %d ids are %" PRIu64 " modulo %" PRIu64, text, counts[r], IDS, r, modulus);
 }
@@ -81,12 +81,12 @@ static void refused_with_the_way_out(void) {
         CHECK_EQ_I64(vesta_layout_parse(wrong[i].text, &layout, &err), VESTA_ELAYOUT);
         CHECK_HAS(err.text, wrong[i].says);
     }
-    CHECK_EQ_U64(parsed("vesta-second seq_start=spread:1").spread, 1); /* nothing to be spread */
+    CHECK_EQ_U64(parsed("vesta-second seq_start=spread:1").spread, 1); /* No sequence to spread. */
 }
 
 static const struct check_case cases[] = {
     {"2,000 ids of distinct time units spread modulo N wherever seq_start=spread:N is accepted",
      accepted_is_spread},
-    {"a spread that cannot spread is refused, and the text that can is named", refused_with_the_way_out},
+    {"a spread without effect is rejected, and the message names a text that works", refused_with_the_way_out},
 };
 CHECK_MAIN(cases)

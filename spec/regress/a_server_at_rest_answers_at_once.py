@@ -1,8 +1,9 @@
-"""With all defaults on one host, one of twenty requests that came every six seconds was answered 503 `lease`.
+"""Regression: with default settings on one host, one in twenty requests at intervals of six seconds got 503 `lease`.
 
-Two servers, one with a number given by hand and one that draws its own; requests do not wait at all (--wait-ms 0), and the
-machine's cores are busy; with a sanitizer they are as busy as its other tests make them.  Its disks are not: a sync that
-outlasts a window is another matter.  The same in virtual time, a million times: a_request_after_any_pause_is_read_whole.c."""
+Two servers run, one with an assigned worker id and one that draws its own, with --wait-ms 0 and busy cores. With a
+sanitizer, the other tests keep the cores busy. The disks are idle, because a sync that outlasts the window is another
+case. a_request_after_any_pause_is_read_whole.c tests the same a million times in virtual time.
+"""
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import time
 
 from serving import SLOW, Server, World, claim, main
 
-REST_S = 6.3  # longer than the window of a number that was given by hand
+REST_S = 6.3  # longer than the window of an assigned worker id
 
 
 class Drawn(Server):
@@ -21,7 +22,7 @@ class Drawn(Server):
         del self.args[at:at + 2]
 
 
-@claim("a request after six seconds of rest is answered at once, on a machine whose cores are busy")
+@claim("a request after six idle seconds is answered at once, on a machine with busy cores")
 def _(world):
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() if SLOW == 1 else 0)]
     try:

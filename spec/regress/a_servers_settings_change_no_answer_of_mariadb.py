@@ -1,7 +1,6 @@
-"""a_servers_settings_change_no_answer_of_mariadb.py -- sql_select_limit of a server, or of its init_connect, cut lists:
-`workers` showed 2 of 3 numbers, `tags = "*"` lost tags, an import was "done"; a trigger on a table of counters took the
-LAST_INSERT_ID away, so each take burned a range and gave nothing; a locked table piled up connections.
-"""
+"""Regression: sql_select_limit of a MariaDB server, or its init_connect, truncated lists: `workers` showed 2 of 3
+worker ids, `tags = "*"` lost tags, and an incomplete import was "done". A trigger on a table of counters changed
+LAST_INSERT_ID, so each take wasted a range and returned nothing. A locked table accumulated connections."""
 import json
 import os
 import subprocess
@@ -42,7 +41,7 @@ def counters(name, count=5):
 
 
 def lists_are_whole():
-    """All lists there are."""
+    """Asserts that all lists are complete."""
     same = json.loads(run("workers", "--store", uri(), "--namespace", "orders", "--json"))
     assert [w["worker"] for w in same["workers"]] == [5, 6, 7], same
     tags = json.loads(run("segments", "--store", uri(), "--json"))
@@ -58,7 +57,7 @@ def lists_are_whole():
     assert all(name in shown for name in ("orders", "other1", "other2")), shown
 
 
-@claim("no setting of a server, and none of its init_connect, cuts a list or changes an answer")
+@claim("no setting of a server or its init_connect truncates a list or changes a reply")
 def _():
     run("store", "init", "--segments", "--store", uri("root"), "--namespace", "orders", "--layout", "uid epoch=2026-01-01T00:00:00Z")
     for name in ("other1", "other2"):
@@ -84,7 +83,7 @@ def _():
         db.sql("SET GLOBAL init_connect = ''")
 
 
-@claim("a trigger on a table of counters, or of leases, takes no number away: each take is one range")
+@claim("with a trigger on a table of counters or leases, each take returns one range")
 def _():
     counters("triggered", 1)
     db.sql("CREATE TABLE vesta.audit (id INT AUTO_INCREMENT PRIMARY KEY, said BIGINT)")
@@ -115,7 +114,8 @@ def keep_asking(caller, order, end):
         caller.ask(order, "DOWN", "UNKNOWN")
 
 
-@claim("LOCK TABLES and FLUSH TABLES WITH READ LOCK: callers open no connection beside one that waits, and go on after UNLOCK")
+@claim("under LOCK TABLES and FLUSH TABLES WITH READ LOCK, callers open no second connection, and continue after "
+       "UNLOCK")
 def _():
     counters("locked", 3)
     for lock in ("LOCK TABLES vesta.locked WRITE", "FLUSH TABLES WITH READ LOCK"):

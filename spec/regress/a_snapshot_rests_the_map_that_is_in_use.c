@@ -1,5 +1,5 @@
-/* Found by the simulator: vesta_prepare_snapshot rested the map that its handle was at.  Where that was used up, and
- * another process had gone on with its successor, the machine could be copied with that one's lease open. */
+/* Regression, found by the simulator: vesta_prepare_snapshot put the map of its handle to rest. If that map was used
+ * up and another process used its successor, the machine could be copied while the successor's lease was open. */
 #include "check.h"
 #include "keeper/file.h"
 #include "opened.h"
@@ -23,8 +23,8 @@ static bool gives(struct vesta_gen *gen) {
     return vesta_next_wait(gen, &id, LONG_US, &pause) == VESTA_OK;
 }
 
-/* Another process of the path, forked while there is one thread: AddressSanitizer's allocator keeps its locks over a
- * fork. Told to begin, it says when it has an id, and stays until it is told to end. */
+/* Another process of the path. It is forked before there are threads, because AddressSanitizer's allocator keeps its
+ * locks over a fork. It begins on request, reports its first id, and ends on request. */
 static void be_another(int tell, int told) {
     char byte = 0;
     if (read(told, &byte, 1) != 1) _exit(1);
@@ -47,7 +47,7 @@ static void a_handle_that_is_at_a_used_up_map_rests_the_one_in_use(void) {
     close(up[1]);
     struct vesta_gen *late = open_in_state("a.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
     NEED(late && gives(late));
-    vs_map_retire(atomic_load(&late->map)); /* as the last of many leases would */
+    vs_map_retire(atomic_load(&late->map)); /* like the last of many leases */
     CHECK(write(down[1], "", 1) == 1);
     CHECK(read(up[0], &byte, 1) == 1 && byte == 1);
     int rc = vesta_prepare_snapshot(late, &err);
@@ -73,7 +73,7 @@ static void a_rest_ends_with_an_id_and_can_be_had_again(void) {
     vesta_close(gen);
 }
 
-/* Nor does its keeper ask for ever, as fast as it can, whether it may leave. */
+/* Its keeper must also not retry to leave the map in a busy loop. */
 static void a_map_at_rest_that_nobody_finds_any_more_is_left(void) {
     struct vesta_error err;
     struct vesta_gen *gen = open_in_state("c.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
@@ -92,9 +92,9 @@ IN_NEW_STATE(a_rest_ends_with_an_id_and_can_be_had_again)
 IN_NEW_STATE(a_map_at_rest_that_nobody_finds_any_more_is_left)
 
 static const struct check_case cases[] = {
-    {"a handle that is at a used-up map rests the one in use", a_handle_that_is_at_a_used_up_map_rests_the_one_in_use_},
-    {"a rest ends with an id, and can be had again", a_rest_ends_with_an_id_and_can_be_had_again_},
-    {"a map at rest that nobody finds any more is left", a_map_at_rest_that_nobody_finds_any_more_is_left_},
+    {"a snapshot rests the current map, not a used-up one", a_handle_that_is_at_a_used_up_map_rests_the_one_in_use_},
+    {"an id ends the rest, and another rest can follow", a_rest_ends_with_an_id_and_can_be_had_again_},
+    {"a keeper leaves a map at rest that no path leads to any more", a_map_at_rest_that_nobody_finds_any_more_is_left_},
 };
 
 CHECK_MAIN(cases)

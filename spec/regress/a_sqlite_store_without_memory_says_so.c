@@ -1,6 +1,6 @@
-/* A sqlite: store whose memory fails at one allocation of a call: where it was that of the connection itself, at the
- * call's beginning or behind its commit, the process crashed.  Now every such call says what it may say: that it is not
- * done, or, behind its commit, that nobody knows; and the next one finds the store whole. */
+/* Regression: the process crashed if one allocation of a sqlite: store failed: the connection's own, the first of a
+ * call, or one after the commit. Each such call now returns not done, or unknown after its commit, and the next call
+ * finds an intact store. */
 #include "a_store.h"
 #include "crowd.h"
 
@@ -9,7 +9,7 @@
 #define CALLS_MAX 5000
 
 static sqlite3_mem_methods plenty;
-static int fails_at; /* the n-th allocation from now on; 0: none */
+static int fails_at; /* The n-th allocation from now on fails. 0: none. */
 
 static bool fails(void) {
     return fails_at > 0 && --fails_at == 0;
@@ -42,7 +42,7 @@ static uint64_t version(struct vs_store *store) {
     return reply.record.ver;
 }
 
-/* How many calls it took until one needed no more; each is asked for with one more allocation that succeeds. */
+/* Returns the number of calls until one needed no more allocations. Each call is granted one allocation more. */
 static int calls_until_enough(struct vs_store *store, bool writes) {
     int n = 0, seen[VS_STORE_UNKNOWN + 1] = {0};
     bool failed = true;
@@ -60,7 +60,7 @@ static int calls_until_enough(struct vs_store *store, bool writes) {
     }
     CHECK(!failed);
     CHECK(seen[VS_STORE_DOWN] > 0);
-    CHECK(seen[VS_STORE_UNKNOWN] > 0 || !writes); /* among them the look behind the commit */
+    CHECK(seen[VS_STORE_UNKNOWN] > 0 || !writes); /* including the read after the commit */
     return n;
 }
 
@@ -79,8 +79,8 @@ static void writes(void) {
 }
 
 static const struct check_case cases[] = {
-    {"reading with the n-th allocation failing says that it is not done, for every n", reads},
-    {"writing with the n-th allocation failing is done, not done or unknown, for every n", writes},
+    {"a read with a failing n-th allocation returns not done, for every n", reads},
+    {"a write with a failing n-th allocation returns done, not done or unknown, for every n", writes},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,5 +1,5 @@
-"""The process that keeps a generator file is stopped (Ctrl-Z, docker pause, a debugger).  The others of that file
-go on giving ids: one of them keeps it in its place."""
+"""If the process that keeps a generator file is stopped (Ctrl-Z, docker pause, a debugger), the other processes of the
+file continue to issue ids, because one of them replaces it."""
 import os
 import signal
 import subprocess
@@ -9,12 +9,12 @@ import time
 from harness import SLOW, VESTA, World, claim, main, same
 
 ISSUER = os.path.join(os.path.dirname(VESTA), "spec", "leases", "lease_issuer")
-GAP_MS_MAX = 3000 * SLOW  # of ids, while the keeper is stopped
-WINDOW_S = 5              # of a number that was given by hand
+GAP_MS_MAX = 3000 * SLOW  # the longest gap in the ids while the keeper is stopped
+WINDOW_S = 5              # the window of an assigned worker id
 
 
 class Issuer:
-    """A process that gives ids all the time, and says every 50 ms how many."""
+    """A process that issues ids continuously, and reports their number every 50 ms."""
 
     def __init__(self, world, name, **options):
         self.given = []  # (uptime in ms, ids so far)
@@ -34,7 +34,7 @@ class Issuer:
             self.given.append((int(ms), int(given)))
 
     def gap_ms(self):
-        """The longest time in which it gave nothing."""
+        """Returns the longest time without an id."""
         longest, since = 0, self.given[0][0]
         for (_, before), (ms, after) in zip(self.given, self.given[1:]):
             if after > before:
@@ -70,21 +70,21 @@ def beside_a_stopped_keeper(world, **options):
     same(len(ids), len(set(ids)))
 
 
-@claim("a keeper that is stopped is replaced by another process of its file: the ids go on within three seconds")
+@claim("a stopped keeper is replaced by another process of its file, and ids continue within three seconds")
 def _(world):
     beside_a_stopped_keeper(world, worker=7)
 
 
-@claim("one `vesta gen` that was stopped with Ctrl-Z makes no other fail")
+@claim("a `vesta gen` stopped with Ctrl-Z causes no other to fail")
 def _(world):
     flags = ("gen", "--path", world.path("a.gen"), "--store", "file:" + world.path("store"), "--layout", "snowflake", "--worker", "7")
     stopped = world.start(*flags, "-n", "100000000", stdout=subprocess.PIPE)
     try:
-        stopped.stdout.read(1)  # it has a lease, and keeps it
+        stopped.stdout.read(1)  # It has a lease, and keeps it.
         stopped.send_signal(signal.SIGSTOP)
         time.sleep(WINDOW_S + 1)
         done = world.run(*flags, "--wait-ms", str(GAP_MS_MAX))
-        same((done.code, len(done.lines())), (0, 1))  # a busy machine may take long enough for it to say that it waits
+        same((done.code, len(done.lines())), (0, 1))  # On a busy machine it may also print that it waits.
     finally:
         stopped.kill()
         stopped.wait()

@@ -1,6 +1,6 @@
-/* A process is stopped, or killed, behind each of the system calls with which it writes a row of a sqlite: store.
- * Nobody can break its lock: the others are told which process it is, at their deadline, and meanwhile nobody else of
- * their own process waits: not fork(), and not another store. */
+/* A process is stopped or killed after each system call with which it writes a row of a sqlite: store. No other
+ * process can break its lock. They get its pid at their deadline, and the other threads of a waiting process
+ * continue: neither fork() nor another store waits. */
 #include "a_store.h"
 #include "crowd.h"
 #include "stopper.h"
@@ -31,7 +31,7 @@ static void begin_with(struct vs_store *store) {
     store->backend->close(store);
 }
 
-/* The child: claims version 2 of record 7; its outcome is the tally's mark. */
+/* The child claims version 2 of record 7. Its outcome is the tally's mark. */
 static pid_t child_that_claims(void) {
     fflush(NULL);
     atomic_store(&tally->mark, 99);
@@ -44,7 +44,7 @@ static pid_t child_that_claims(void) {
     _exit(0);
 }
 
-/* While it stands still: done, or not, and then it is known who is in the way. */
+/* While the child is stopped, the call is done, or it is not and names the process that holds the lock. */
 static enum vs_outcome the_other(const struct stopper *s) {
     char who[64];
     struct vs_store *store = database(CALL_MS);
@@ -67,7 +67,7 @@ static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outco
     store->backend->close(store);
 }
 
-static bool no_tracing; /* not allowed here */
+static bool no_tracing; /* ptrace is not permitted here. */
 
 static bool stopped_at(long n, bool kills, size_t *downs) {
     struct stopper s;
@@ -113,13 +113,14 @@ static void killed(void) {
     at_every_call(true);
 }
 
-/* ------------------------------------------------------------------ beside one that waits */
+/* ------------------------------------------------------------------ other threads of a waiting process */
 
 #define FORKS 10
-#define GIVE_UP_US INT64_C(60000000) /* no verdict but "it is stuck" */
+#define GIVE_UP_US INT64_C(60000000) /* After this time it is stuck. */
 
-static _Atomic int waiting; /* 1: a thread waits for the database, 2: its call is over */
-static _Atomic int looks;   /* at its clock, which stands still until it is told, or all of this is stuck */
+static _Atomic int waiting; /* 1: a thread waits for the database, 2: its call has returned */
+/* Reads of the clock, which stands still until released. Without reads, the thread is stuck elsewhere. */
+static _Atomic int looks;
 static atomic_bool is_late;
 static int64_t begun_us;
 
@@ -144,7 +145,7 @@ static void *wait_for_database(void *unused) {
     return NULL;
 }
 
-/* Whether a child may use databases: it was not forked while its parent was inside one. */
+/* Returns whether a child may use databases. It may not if it was forked while its parent was inside one. */
 static bool fork_is_whole(void) {
     int status;
     pid_t pid = fork();
@@ -158,7 +159,7 @@ static bool fork_is_whole(void) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* The child has the database locked, and stands still. */
+/* The child is stopped while it holds the database lock. */
 static bool child_that_locks(struct stopper *s) {
     for (long n = 20;; n += 5) {
         if (!stopper_met(s, child_that_claims()) || !stopper_run_to(s, n)) return false;
@@ -184,15 +185,16 @@ static void nobody_else_waits(void) {
     }
     begun_us = now_us();
     CHECK(pthread_create(&thread, NULL, wait_for_database, NULL) == 0);
-    while (atomic_load(&looks) < 3 && atomic_load(&waiting) < 2) /* as its call began, and twice in vain */
+    /* once when its call began, and twice after failed attempts */
+    while (atomic_load(&looks) < 3 && atomic_load(&waiting) < 2)
         usleep(1000);
-    int whole = 0; /* not each: on a busy machine the thread may stand still where it looks */
+    int whole = 0; /* Not every fork: on a busy machine the thread may be suspended inside the database. */
     AWAIT((whole += fork_is_whole()) == FORKS);
     struct vs_store *store = files();
     for (uint64_t ver = 1; ver < 20; ver++)
         CHECK(claim(store, ver, 9) == VS_STORE_OK);
     store->backend->close(store);
-    CHECK_EQ_I64(atomic_load(&waiting), 1); /* all that was done while the other still waited */
+    CHECK_EQ_I64(atomic_load(&waiting), 1); /* All of this was done while the other thread still waited. */
     atomic_store(&is_late, true);
     pthread_join(thread, NULL);
     kill(s.pid, SIGKILL);
@@ -200,9 +202,9 @@ static void nobody_else_waits(void) {
 }
 
 static const struct check_case cases[] = {
-    {"stopped behind every call of a write to a database: the others are told which process it is", stopped},
-    {"killed behind every call of a write to a database: the others go on", killed},
-    {"who waits for a locked database keeps no fork and no other store waiting", nobody_else_waits},
+    {"if a process is stopped after any call of a write to a database, the others get its pid", stopped},
+    {"if a process is killed after any call of a write to a database, the others continue", killed},
+    {"a thread that waits for a locked database delays no fork and no other store", nobody_else_waits},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

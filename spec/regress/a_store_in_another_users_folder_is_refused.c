@@ -1,15 +1,15 @@
-/* Whose folder a store lies in: what root makes in a service's folder the service can go on with, and a folder that
- * another user could have put there is refused with a sentence.  Needs root, to be two users. */
+/* Ownership of a store's folder: the service can continue with files that root creates in its folder, and a folder
+ * that another user could have created is rejected with a message. Needs root, to act as two users. */
 #include "a_store.h"
 #include "crowd.h"
 
 #include <fcntl.h>
 #include <grp.h>
 
-#define SERVICE 65534 /* a user who is not root */
+#define SERVICE 65534 /* an unprivileged user */
 
 static struct vesta_error err;
-static const char *scheme; /* of the case: its store lies in <folder>/place */
+static const char *scheme; /* The current scheme. The store is in <folder>/place. */
 
 static struct vs_store *store_here(int group) {
     struct vs_store *store = NULL;
@@ -57,7 +57,7 @@ static bool is_root(void) {
     return false;
 }
 
-/* Root is there first (vesta gen, vesta store advance), or comes when the service has begun. */
+/* Root acts first (vesta gen, vesta store advance), or after the service has begun. */
 static void root_in_a_services_folder(bool is_first) {
     if (!is_root()) return;
     empty_folder();
@@ -84,7 +84,7 @@ static void root_in_a_database(void) {
     root_in_a_services_folder(false);
 }
 
-/* ------------------------------------------------------------------ folders that are not one's own */
+/* ------------------------------------------------------------------ folders of other users */
 
 static void make_as_the_service(uint64_t unused) {
     (void)unused;
@@ -106,7 +106,7 @@ static void a_folder_that_another_slipped_in(void) {
     reap(spawn(make_as_the_service, 0), false);
     refused("/place was made by user 65534, and anyone can create files in");
     CHECK(chown(in_folder("place"), 0, 0) == 0);
-    struct vs_store *store = store_here(-1); /* what lies in it is root's now */
+    struct vs_store *store = store_here(-1); /* Its files belong to root now. */
     if (!store) CHECK_FAIL("%s", err.text);
     if (store) store->backend->close(store);
 }
@@ -151,7 +151,7 @@ static void a_database_that_another_slipped_in(void) {
     if (store) store->backend->close(store);
 }
 
-/* The right was given while the store was open. */
+/* The mode changed while the store was open. */
 static void a_folder_that_anyone_may_write_by_now(void) {
     scheme = "file";
     a_folder_that_anyone_may_replace();
@@ -178,11 +178,11 @@ static void folders_of_others_for_a_database(void) {
 }
 
 static const struct check_case cases[] = {
-    {"what root makes in a service's file: store belongs to the service", root_in_a_file_store},
-    {"what root makes in a service's sqlite: store belongs to the service", root_in_a_database},
-    {"a file: store in a folder that another user may have made, or may write, is refused", folders_of_others},
-    {"so is a sqlite: store", folders_of_others_for_a_database},
-    {"a folder that anyone may write by now is refused at the next call", a_folder_that_anyone_may_write_by_now},
+    {"files that root creates in a service's file: store belong to the service", root_in_a_file_store},
+    {"files that root creates in a service's sqlite: store belong to the service", root_in_a_database},
+    {"a file: store in a folder that another user may have created or may write is rejected", folders_of_others},
+    {"a sqlite: store in such a folder is rejected", folders_of_others_for_a_database},
+    {"a folder that becomes world-writable is rejected at the next call", a_folder_that_anyone_may_write_by_now},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

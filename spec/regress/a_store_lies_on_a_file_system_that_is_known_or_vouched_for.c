@@ -1,5 +1,6 @@
-/* A store lies on a file system that is known to keep what it promises, by name; any other is refused, by number,
- * unless a person vouches for it.  Those that two machines can write are refused whatever is said. */
+/* A store must be on a file system that is known, by name, to keep its guarantees. Any other is rejected with its
+ * number, unless the operator lists it in VESTA_FILE_SYSTEMS. File systems that two machines can write are always
+ * rejected. */
 #include "base/array.h"
 #include "crowd.h"
 #include "fs_type.h"
@@ -25,7 +26,7 @@ static const struct { const char *scheme, *path; } places[] = {{"file", "place"}
 
 static const struct {
     unsigned long type;
-    const char *name; /* of one that is refused; NULL: it is taken */
+    const char *name; /* the name of a rejected file system, or NULL if it is accepted */
 } known[] = {
     {0xef53, NULL},         {0x58465342, NULL},   {0x9123683e, NULL},    {0x2fc12fc1, NULL},     {0xf2f52010, NULL},
     {0x01021994, NULL},     {0x794c7630, NULL},   {0xca451a4e, NULL},    {0x6969, "NFS"},        {0xff534d42, "CIFS"},
@@ -57,7 +58,7 @@ static void one_that_nobody_knows(void) {
         setenv("VESTA_FILE_SYSTEMS", "0x7,0x12345678", 1);
         CHECK(opens(places[p].scheme, path, 0x12345678) == VESTA_OK);
         CHECK(opens(places[p].scheme, path, 0x12345679) == VESTA_EIO);
-        setenv("VESTA_FILE_SYSTEMS", "0x6969", 1); /* nobody can vouch for NFS */
+        setenv("VESTA_FILE_SYSTEMS", "0x6969", 1); /* VESTA_FILE_SYSTEMS cannot allow NFS. */
         CHECK(opens(places[p].scheme, path, 0x6969) == VESTA_EIO);
         setenv("VESTA_FILE_SYSTEMS", "0x12345678x", 1);
         CHECK(opens(places[p].scheme, path, 0x12345678) == VESTA_EIO);
@@ -66,8 +67,8 @@ static void one_that_nobody_knows(void) {
 }
 
 static const struct check_case cases[] = {
-    {"stores lie on file systems that are known, by name", a_list_of_the_good},
-    {"one that nobody knows is refused by its number, until a person vouches for it", one_that_nobody_knows},
+    {"stores are accepted on known file systems", a_list_of_the_good},
+    {"an unknown file system is rejected with its number until the operator lists it", one_that_nobody_knows},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,6 +1,5 @@
-"""A generator file knows its store by the incarnation of its namespace, not by its address.  The address and the
-secret may change under a live file; another store is refused, without harm to who is at work; and doctor says of all that
-what serve says."""
+"""A generator file identifies its store by the incarnation of its namespace, not by its address. Address and secret may
+change. Another store is rejected without harm to running processes. doctor reports the same as serve."""
 import os
 import re
 import subprocess
@@ -8,7 +7,6 @@ import time
 
 from livefiles import ids, unique
 from harness import SLOW, claim, fails, main, same
-
 
 
 def face(world):
@@ -37,7 +35,7 @@ class Serving:
         self.process.wait(30)
 
 
-@claim("the store at another address, of the same incarnation: from the exact cursor, at once, and for who names none as well")
+@claim("if the store has moved, ids continue from the exact cursor at once, also without --store")
 def _(world):
     for kind, name in (("file:", "store"), ("sqlite:", "store.db")):
         world.folder, was = os.path.join(world.folder, kind.strip(":")), world.folder
@@ -54,7 +52,7 @@ def _(world):
         world.folder = was
 
 
-@claim("another store is refused with a remedy, by gen, serve and doctor alike, and whoever is at work goes on")
+@claim("gen, serve and doctor reject another store with advice, and running processes continue")
 def _(world):
     path, store, wrong = world.path("a.gen"), "file:" + world.path("store"), "file:" + world.path("wrong")
     first = gen(world, store)
@@ -68,7 +66,7 @@ def _(world):
         unique(first, gen(world, store))
 
 
-@claim("each mismatch names what to do, and doctor says the same")
+@claim("each mismatch is reported with advice, and doctor reports the same")
 def _(world):
     path, store = world.path("a.gen"), "file:" + world.path("store")
     gen(world, store)
@@ -86,18 +84,18 @@ def _(world):
         assert sentence in found.out, (sentence, found.out)
 
 
-@claim("a state folder that was moved is gone on with: the store that lies in it is the one that granted the leases")
+@claim("after the state folder was moved, ids continue, because the store in it granted the leases")
 def _(world):
     first = ids(world.run("gen", "-n", "100", "--worker", "3", "--layout", "snowflake"))
     os.rename(world.path("state"), world.path("moved"))
-    time.sleep(5.2)  # what was leased is over: its store is needed
+    time.sleep(5.2)  # The lease has ended, so the store is needed.
     second = ids(world.run("gen", "-n", "100", "--wait-ms", "20000", env={"VESTA_STATE": world.path("moved")}))
-    assert not os.path.exists(world.path("state"))  # the old path is not made again
+    assert not os.path.exists(world.path("state"))  # The old path is not created again.
     third = ids(world.run("gen", "-n", "100", "--wait-ms", "20000", env={"VESTA_STATE": world.path("moved")}))
     unique(first, second, third)
 
 
-@claim("a store's folder that is gone, and not beside the file, is said with its remedy, and not made again")
+@claim("a store's folder that disappeared and is not next to the file is reported with advice, and not created again")
 def _(world):
     store = "file:" + world.path("store")
     first = gen(world, store)

@@ -1,5 +1,5 @@
-"""Signals, health, the admin's routes and each namespace that is ready are served from the first moment; one whose
-store is away harms no other, is told of, and is served when its store is there."""
+"""Signals, health, the admin's routes and all ready namespaces are served from the start. A namespace with an
+unreachable store harms no other, is reported, and is served when its store is back."""
 import json
 import os
 import signal
@@ -22,7 +22,7 @@ CONFIG = """return {
 
 
 class Half(Configured):
-    """A server whose second namespace's store is away; it is there when it listens."""
+    """A server whose second namespace has an unreachable store. It is started when it listens."""
 
     def __init__(self, world, uri, more="", orders='store = "away", layout = "vesta-milli"', **kw):
         super().__init__(world, CONFIG % (uri, orders, world.path("admin.sock"), more), **kw)
@@ -42,7 +42,7 @@ class Half(Configured):
 
 
 def locked(world):
-    """A database that somebody else holds: its URI, and who holds it."""
+    """Locks a new database. Returns its URI and the process that holds the lock."""
     path = world.path("vesta.db")
     same(world.run("store", "init", "--store", "sqlite:" + path, "--namespace", "orders", "--layout", "vesta-milli").code, 0)
     holder = subprocess.Popen([sys.executable, "-c", "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
@@ -68,7 +68,8 @@ def nowhere():
         return "zk://127.0.0.1:%d/vesta" % sock.getsockname()[1]
 
 
-@claim("while a store is away the others are served, health and admin answer, requests hear why, and TERM ends the server with 0")
+@claim("while one store is unreachable, others are served, health and admin answer, errors have the reason, and "
+       "SIGTERM ends with 0")
 def _(world):
     with Half(world, nowhere()) as server:
         soon(lambda: server.get("/genid").status == 200)
@@ -88,7 +89,7 @@ def _(world):
         assert time.monotonic() - from_s < 8, "TERM is to end it"
 
 
-@claim("a namespace whose store comes back is served then, without a restart; the server gives up by itself never")
+@claim("a namespace is served without a restart when its store is back, and the server never gives up by itself")
 def _(world):
     uri, holder = locked(world)
     with Half(world, uri) as server:
@@ -100,11 +101,11 @@ def _(world):
         server.heard("ready")
 
 
-@claim("--start-wait-ms, and start_wait_ms_max in a config, end a start that waits for longer, with the reason")
+@claim("--start-wait-ms, and start_wait_ms_max in a config, end a longer start, with the reason")
 def _(world):
     flags = ("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--store", nowhere(), "--start-wait-ms", "1500")
     fails(world.run(*flags), 1, "default: no worker number within 1500 ms (--start-wait-ms)", "127.0.0.1")
-    os.rename(world.path("state"), world.path("unused"))  # the flags' server drew a number for its file
+    os.rename(world.path("state"), world.path("unused"))  # The server with flags drew a worker id for its file.
     config = write(world, CONFIG % (nowhere(), 'store = "away"', world.path("admin.sock"), "start_wait_ms_max = 1500, http = { listen = 'off' }, resp = { listen = 'unix:%s' }" % world.path("r")))
     fails(world.run("serve", "-c", config), 1, "orders: no worker number within 1500 ms")
 
@@ -115,7 +116,8 @@ def child_of(pid):
     return int(found[0]) if found else None
 
 
-@claim("as process 1 of a container, whose signals have no default, TERM and INT end it while it waits for a store, and before")
+@claim("as process 1 of a container, whose signals have no default action, SIGTERM and SIGINT end it while it waits "
+       "for a store, and before")
 def _(world):
     if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode != 0:
         print("# not where namespaces of processes cannot be made")
@@ -136,7 +138,7 @@ def _(world):
             process.stderr.close()
 
 
-@claim("READY comes after 10 s although a namespace still waits; what it then fails by for good costs it alone")
+@claim("READY is sent after 10 s even if a namespace still waits, and a permanent failure affects only that namespace")
 def _(world):
     notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     notify.bind(world.path("notify"))
@@ -144,7 +146,7 @@ def _(world):
     same(world.run("gen", "--namespace", "orders", "--layout", "snowflake", "--worker", "7", "--path", world.path("other.gen"),
                    "--store", "file:" + world.path("other")).code, 0)
     with open(world.path("wall"), "w"):
-        pass  # a folder is awaited here
+        pass  # A folder is expected here.
     orders = "path = '%s', layout = 'vesta-milli'" % world.path("wall", "orders.gen")
     with Half(world, nowhere(), env={"NOTIFY_SOCKET": world.path("notify")}, orders=orders) as server:
         notice = notify.recv(4096).decode()

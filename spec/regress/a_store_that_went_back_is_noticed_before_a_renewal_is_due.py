@@ -1,6 +1,6 @@
-"""Under `balanced` a store that was restored, or failed over to a copy that was behind, was noticed by the next renewal only:
-up to five seconds of ids, while a newcomer might repeat them.  A connection that breaks, and a file that is another or older,
-tell it sooner."""
+"""Regression: under `balanced`, only the next renewal detected a store that was restored or failed over to an outdated
+copy. For up to five seconds another process could duplicate ids. A broken connection, and a file that was replaced or
+is older, now show it sooner."""
 import os
 import sys
 import time
@@ -10,11 +10,11 @@ sys.argv = [sys.argv[0], os.path.join(BUILD, "spec", "leases", "lease_issuer"), 
 from servers import SLOW, claim, main, until
 from world import PLACES, Schedule, now_ms, told, version
 
-RENEWAL_S = 5  # of balanced, while ids are given
+RENEWAL_S = 5  # of balanced, while ids are issued
 
 
 def noticed_after(kind, lease, break_it):
-    """Seconds from the restore, right behind a renewal, until ids end."""
+    """Returns the seconds from the restore, directly after a renewal, until ids stop."""
     place = PLACES[kind]().begin()
     with Schedule(place, lease=lease) as s:
         issuer = s.start("ada", identity="ada", rate=100)
@@ -37,14 +37,14 @@ def noticed_after(kind, lease, break_it):
         return took
 
 
-@claim("MariaDB, balanced, failed over to a copy that was behind: its connections break, and that tells it")
+@claim("MariaDB under balanced, failed over to an outdated copy: the broken connections reveal it")
 def _():
     assert noticed_after("mysql", "balanced", lambda place: place.proxy.cut()) < (RENEWAL_S - 1.5) * SLOW
 
 
-@claim("SQLite, its file put back: the file has seen fewer transactions")
+@claim("SQLite with a restored file: the file contains fewer transactions")
 def _():
-    # a renewal is due every 1.5 s there, so what tells is that it comes at all; see the figure
+    # A renewal is due every 1.5 s here, so the test only shows that the restore is detected. The time is printed.
     assert noticed_after("sqlite", "local", lambda place: time.sleep(0)) < RENEWAL_S * SLOW
 
 

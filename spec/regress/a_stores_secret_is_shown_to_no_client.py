@@ -1,5 +1,5 @@
-"""A store's secret stood in the process list and in the generator file, which `group=` shares; it is in no file that vesta
-writes, no process list, no log, no message, no page, however it was given."""
+"""Regression: a store's secret was in the process list, and in the generator file that `group=` shares. Now it is in no
+file, process list, log, message or page, however it was given."""
 import glob
 import os
 import signal
@@ -28,7 +28,7 @@ def until(holds):
 
 
 def files(world, *but):
-    """All that was written, but for what this test wrote itself."""
+    """Returns all files except those that this test wrote itself."""
     for path in glob.glob(world.path("**"), recursive=True, include_hidden=True):
         if os.path.isfile(path) and path not in but:
             with open(path, "rb") as file:
@@ -107,7 +107,7 @@ def served(world, db, how):
         clean(path, text)
 
 
-@claim("a store's secret is in no file, process list, log, answer or message, given by a URI, a file or a config")
+@claim("a store's secret is in no file, process list, log, reply or message, whether from a URI, a file or a config")
 def _(world):
     db = MariaDB().start()
     try:
@@ -127,12 +127,13 @@ def _(world):
         clean("what gen says", done.err)
         with open(world.path("own.gen"), "rb") as file:
             clean("the generator file", file.read())
-        same(world.run("gen", "--path", world.path("own.gen")).code, 0)  # whoever is held a number needs no store
+        same(world.run("gen", "--path", world.path("own.gen")).code, 0)  # A process with a lease needs no store.
     finally:
         db.end()
 
 
-@claim("a secret that others may read is warned of, by its file: named by a URI, written in a config, of Redis clients, on the command line")
+@claim("a secret that other users can read is reported with its file, from a URI, a config, a clients file or the "
+       "command line")
 def _(world):
     secret, plain = world.path("pass"), "mysql://vesta@127.0.0.1:1/vesta"
     with open(secret, "w") as file:

@@ -1,5 +1,5 @@
-"""`sqlite:/x/v.db?cache=shared` was another file than `sqlite:/x/v.db`, without a word: two issuers held one worker id, and
-259,041 of 600,000 ids came twice.  `file://localhost/x` was the folder /localhost/x."""
+"""Regression: `sqlite:/x/v.db?cache=shared` was silently another file than `sqlite:/x/v.db`. Two processes held one
+worker id, and 259,041 of 600,000 ids were duplicates. `file://localhost/x` was the folder /localhost/x."""
 import os
 import re
 import sqlite3
@@ -23,7 +23,7 @@ def refused(world, *args, part):
     assert part in done.err and "s3cret" not in done.err, (args, done.err)
 
 
-@claim("what a URI cannot have is refused by each command that takes one, with the key's name, and makes nothing")
+@claim("each command with a URI rejects an unsupported key with its name, and creates nothing")
 def _(world):
     before = set(os.listdir(world.folder))
     for form, part in WRONG:
@@ -34,7 +34,7 @@ def _(world):
     same(sorted(set(os.listdir(world.folder)) - before), [])
 
 
-@claim("so is it in a config, whether the store is used or not")
+@claim("a config rejects such a URI, whether the store is used or not")
 def _(world):
     for form, part in WRONG:
         uri = form % world.path("place")
@@ -47,7 +47,7 @@ def _(world):
             refused(world, "check", "-c", world.path("c.conf"), part=part)
 
 
-@claim("one place has one generator, however its URI is written, and a name may have '?', '#' and '%'")
+@claim("different URIs of one place share one generator, and a name may contain '?', '#' and '%'")
 def _(world):
     place = world.path("a?b#c%20d")
     coded = place.replace("%", "%25").replace("?", "%3F").replace("#", "%23")
@@ -62,7 +62,7 @@ def _(world):
     sqlite3.connect(place + ".sqlite").execute("SELECT 1 FROM vesta_lease").fetchone()
 
 
-@claim("a state folder whose name is special is found again, and followed where it is moved to")
+@claim("a state folder with special characters in its name is found again, also after a move")
 def _(world):
     for name in ("per%20cent", "quest?ion", "ha#sh", "at@sign"):
         state, moved = world.path(name), world.path(name + ".moved?%41")
@@ -74,7 +74,8 @@ def _(world):
         unique(got)
 
 
-@claim("a generator file of an earlier version keeps its store, whose name it has as it stands; who names that is told the next step")
+@claim("a generator file of an earlier version keeps its store, whose name it contains unescaped, and naming that "
+       "store prints the next step")
 def _(world):
     place = world.path("v.db?cache=shared")
     old, coded = "sqlite:" + place, "sqlite:" + place.replace("?", "%3F")
@@ -92,7 +93,7 @@ def _(world):
     unique(got)
 
 
-@claim("an address of a socket has no keys either")
+@claim("a socket address has no keys either")
 def _(world):
     refused(world, "serve", "--http", "unix:%s?mode=600" % world.path("s"), "--resp", "unix:" + world.path("r"), part="has no keys")
     refused(world, "fill", "--redis", "unix:%s?db=1" % world.path("s"), "--list", "ids", part="")

@@ -1,5 +1,5 @@
-"""a_table_may_change_all_its_tags_at_once.py -- a table of 4,096 dense tags whose rows were all renamed ended the server:
-an assertion in serve/tables.c took it that a tag which is no longer served has left its place."""
+"""Regression: renaming all 4,096 dense tags of a table ended the server, because an assertion in serve/tables.c assumed
+that a tag no longer served has left its place."""
 import signal
 import sqlite3
 
@@ -17,7 +17,7 @@ def rename_all(world, prefix):
                        [("%s%d" % (prefix, i),) for i in range(COUNT)])
 
 
-@claim("a table with as many tags as can be served gets other tags, all at once: the server goes on, and serves them soon")
+@claim("if all tags of a full table are replaced at once, the server continues and soon serves the new ones")
 def _(world):
     text = config(world, ", wait_ms_max = 1000")
     rename_all(world, "old")

@@ -1,5 +1,5 @@
-"""a_tag_has_one_form_whose_texts_never_repeat.py -- a form that began anew each month was changed to one of days and back,
-and INV-202611-0002 was given again; two hosts with different forms did the same during a deployment."""
+"""Regression: a form that restarts monthly was changed to a daily one and back, and INV-202611-0002 was issued twice.
+Two hosts with different forms during a deployment also duplicated numbers."""
 import os
 import sqlite3
 
@@ -32,7 +32,7 @@ def refused(world, uri, form, why):
 
 
 def forget(world, kind):
-    """As a row is that an older vesta has given numbers of."""
+    """Removes the remembered form, as if an older vesta had issued the numbers."""
     if kind == "file":
         os.remove(world.path("files/~counters/form-invoices"))
     elif kind == "sqlite":
@@ -46,7 +46,7 @@ def years_days_years(world, kind, uri):
     texts = take(world, uri, YEARS, 3).out.split()
     same(len(texts), 3)
     refused(world, uri, DAYS, ANOTHER)
-    texts += take(world, uri, YEARS).out.split()  # the refused one has cost no text, and its number is given back
+    texts += take(world, uri, YEARS).out.split()  # The rejected command cost no text, and its number was returned.
     same(texts[-1][-4:], "0004")
     if kind == "zk":
         return
@@ -54,17 +54,19 @@ def years_days_years(world, kind, uri):
     texts += take(world, uri, DAYS, 2).out.split()
     refused(world, uri, YEARS, ANOTHER)
     forget(world, kind)
-    refused(world, uri, YEARS, MIDST)  # today is not the first of January
+    refused(world, uri, YEARS, MIDST)  # Today is not January 1.
     same(len(set(texts)), 6)
 
 
-@claim("a form of years, of days, of years again: the second is refused by name in each store, and no text comes twice without its memory")
+@claim("after yearly numbers, a daily form is rejected by name in each store, and no text is duplicated even if the "
+       "form is forgotten")
 def _(world):
     for kind, uri in made(world, "invoices"):
         years_days_years(world, kind, uri)
 
 
-@claim("two servers with different forms on one tag, during a deployment: the second gives nothing, and the first goes on")
+@claim("of two servers with different forms on one tag during a deployment, the second issues nothing, and the first "
+       "continues")
 def _(world):
     text = ("return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', tags = { 'orders' }, order = 'strict', wait_ms_max = 2000, "
             "form = '%s' } } }")

@@ -1,5 +1,5 @@
-"""Two lines of a file of clients could have the same token.  The later line took it over: a connection that sent the token
-became the later client, and the first client was rejected with its own name and token."""
+"""Regression: two lines of a clients file could contain the same token. A connection with that token became the later
+client, and the first client was rejected with its own name and token."""
 import os
 import signal
 import sys
@@ -21,20 +21,21 @@ def append(path, text):
 
 
 def alice(world):
-    """A file with alice alone; its path, her token and her line."""
+    """Creates a clients file with alice alone. Returns its path, her token and her line."""
     path = world.path("clients")
     token = world.run("client", "add", "alice", "--names", "orders", "--calls", "give", "--file", path).out.strip()
     return path, token, read(path)
 
 
 def copied(line):
-    """Her token in bob's line, with wider rights.  The time of creation does not make it another token."""
+    """Returns a line for bob with her token and wider rights. Another time of creation does not make it another token.
+    """
     secret = line.split("secret=random:")[1].strip()
     digest = secret.split(":")[-1]
     return "# a copy\nbob names=* calls=give secret=random:2020-01-01T00:00:00Z:%s secret=random:2021-01-01T00:00:00Z:%s\n" % ("ab" * 32, digest)
 
 
-@claim("check and the server's start reject a token that two lines have, and name both clients and lines")
+@claim("check and the server's start reject a token in two lines, and name both clients and lines")
 def _(world):
     path, token, line = alice(world)
     append(path, copied(line))
@@ -49,7 +50,7 @@ def _(world):
         assert "vesta client add NAME" in said and token not in said and line.split(":")[-1].strip() not in said, said
 
 
-@claim("after HUP, such a file changes nothing: the token stays alice's")
+@claim("after SIGHUP, such a file changes nothing, and the token stays alice's")
 def _(world):
     path, token, line = alice(world)
     with Server(world, "--clients", path) as server:
@@ -71,7 +72,7 @@ def _(world):
     same(read(path), was)
 
 
-@claim("a token that is twice in one line is rejected")
+@claim("a token that occurs twice in one line is rejected")
 def _(world):
     path, _, line = alice(world)
     twice = line.rstrip("\n") + " secret=" + line.split("secret=")[1]
@@ -81,7 +82,7 @@ def _(world):
         fails(done, code, ":1: client 'alice' has the same token twice")
 
 
-@claim("two tokens of one client and tokens of other clients stay valid together")
+@claim("two tokens of one client, and tokens of other clients, are valid together")
 def _(world):
     path, token, _ = alice(world)
     newer = world.run("client", "rotate", "alice", "--file", path).out.strip()

@@ -1,5 +1,5 @@
-"""a_transaction_asks_for_the_names_of_all_its_commands.py -- in a transaction VESTA.EXPLAIN and VESTA.MAKE of a namespace
-were answered that the client may not ask: only commands that issue ids were checked when they were queued."""
+"""Regression: in a transaction, VESTA.EXPLAIN and VESTA.MAKE were answered for a namespace without the client's right,
+because only commands that issue ids were checked when queued."""
 from serving import Configured, claim, command, main, same
 
 LAYOUT = 'layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"'

@@ -1,5 +1,4 @@
-"""a_unix_sockets_mode_is_the_configs.py -- the files of unix sockets took their rights from the umask: with umask 0 anybody could
-POST /admin/log."""
+"""Regression: Unix sockets got their mode from the umask, so with umask 0 any user could POST /admin/log."""
 import os
 import stat
 
@@ -12,7 +11,7 @@ def modes(world):
     return [oct(stat.S_IMODE(os.stat(world.path(face)).st_mode)) for face in FACES]
 
 
-@claim("a unix socket's rights are the config's, 0660 and the admin's 0600 unless it says otherwise, whatever the umask")
+@claim("a Unix socket has the config's mode, by default 0660, and 0600 for the admin, with any umask")
 def _(world):
     flags = [word for face in FACES for word in ("--" + face, "unix:" + world.path(face))]
     for umask in ("0", "077", "022"):

@@ -1,5 +1,5 @@
-"""a_user_without_the_table_of_forms_keeps_its_numbers.py -- a MariaDB user with the documented rights, SELECT and UPDATE on
-leaf_alloc, got no number of a tag with a form any more after an upgrade, because it could not write down the form."""
+"""Regression: after an upgrade, a MariaDB user with only the documented rights, SELECT and UPDATE on leaf_alloc, got no
+numbers of a tag with a form, because it could not record the form."""
 import json
 
 from served import LEAF, mariadb
@@ -9,7 +9,7 @@ WARNING = "the database cannot remember the form of the numbers"
 
 
 def made(name):
-    """The database of that name, with a user who may raise its counters and nothing else."""
+    """Creates a database of that name, with a user who may only update its counters."""
     db = mariadb()
     db.sql("CREATE DATABASE {0}; {1}; INSERT INTO {0}.leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 100); "
            "CREATE USER {0}@'127.0.0.1' IDENTIFIED BY 'n'; GRANT SELECT, UPDATE ON {0}.leaf_alloc TO {0}@'127.0.0.1'"
@@ -30,18 +30,18 @@ def stays(world, name, order):
         assert "level=warn" in event and "tag=orders" in event and "vesta_segment_share" in event, event
         assert WARNING in json.loads(server.get("/v1/segments").body)["segments"][0]["warning"]
         same(server.redis("GET", "orders"), b"$2\r\nN2\r\n")
-    with Configured(world, config(uri, "N1{number}", order, wait_ms=2000)) as server: # the reply comes when the wait ends
+    with Configured(world, config(uri, "N1{number}", order, wait_ms=2000)) as server: # It replies after the wait.
         answer = server.redis("GET", "orders")
         assert answer.startswith(b"-TRYAGAIN ") and b"has issued numbers in another form" in answer, answer
     return db, uri
 
 
-@claim("order trend: numbers go on with a warning, and a changed form is refused by what the host remembers")
+@claim("order trend: numbers continue with a warning, and the host's own record rejects a changed form")
 def _(world):
     stays(world, "narrow", "trend")
 
 
-@claim("order strict: the same, and once the user has the rights the database remembers the form")
+@claim("order strict: the same, and once the user has the rights, the database records the form")
 def _(world):
     db, uri = stays(world, "tight", "strict")
     db.sql("CREATE TABLE tight.vesta_segment_share (counters VARBINARY(64) NOT NULL, tag VARBINARY(64) NOT NULL, delta BIGINT NOT "
@@ -49,14 +49,14 @@ def _(world):
            "GRANT SELECT ON tight.vesta_segment_share TO tight@'127.0.0.1'")
     with Configured(world, config(uri, "N{number}", "strict")) as server:
         same(server.redis("GET", "orders"), b"$2\r\nN3\r\n")
-        server.heard(WARNING)  # it may read the table, and not write it
+        server.heard(WARNING)  # The user may read the table but not write it.
         db.sql("GRANT INSERT, UPDATE ON tight.vesta_segment_share TO tight@'127.0.0.1'; FLUSH PRIVILEGES")
         same(server.redis("GET", "orders"), b"$2\r\nN4\r\n")
         assert "warning" not in json.loads(server.get("/v1/segments").body)["segments"][0]
     same(db.sql("SELECT COUNT(*) FROM tight.vesta_segment_share WHERE counters = '~leaf_alloc'").strip(), "1")
 
 
-@claim("`vesta segments take --form`, which remembers nothing itself, names the rights that it needs")
+@claim("`vesta segments take --form`, which keeps no record itself, names the rights that it needs")
 def _(world):
     _, uri = made("bare")
     uri = uri.replace("bare@", "bare:n@")

@@ -1,5 +1,5 @@
-"""A pod that was killed and has lost its disk gets the number that its policy fixes again in seconds, also under
-`balanced`, whose window is ten minutes for numbers that are drawn."""
+"""A killed pod that lost its disk gets the worker id that its policy fixes within seconds, even under `balanced`, where
+drawn worker ids have a window of ten minutes."""
 import json
 import subprocess
 import time
@@ -17,7 +17,7 @@ def record(world, uri):
 
 
 def life(server, world, db, look):
-    """One server from its start to kill -9; `look` sees what it serves and holds."""
+    """Runs one server from its start to kill -9, and calls `look` while it serves."""
     with server:
         same(server.get("/genid").status, 200)
         look(server, record(world, "sqlite:" + db))
@@ -25,7 +25,7 @@ def life(server, world, db, look):
 
 
 def pod_of(world, files):
-    """A namespace of its own, and one server a file; a start that is not done within the suite's time for one fails."""
+    """Creates a namespace, and returns one server per file. A start that exceeds the suite's time limit fails."""
     db = world.path("vesta.db")
     same(world.run("store", "init", "--store", "sqlite:" + db, "--namespace", "orders", "--layout", "vesta-milli").code, 0)
     return db, (Configured(world, POD % (db, world.path(file))) for file in files)
@@ -36,14 +36,15 @@ def is_small(found):
     assert found["until_ms"] - found["written_ms"] <= 10000, found
 
 
-@claim("its window is 5 s, and after kill -9 without its file it serves again with the same number, long before ten minutes are over")
+@claim("a fixed worker id has a window of 5 s, and after kill -9 without its file the server soon serves with the "
+       "same worker id")
 def _(world):
     db, servers = pod_of(world, ["pod1.gen", "pod2.gen"])
     for server in servers:
         life(server, world, db, lambda server, found: is_small(found))
 
 
-@claim("and keeps that window when another process, which did not ask the policy, goes on with the lease")
+@claim("the window is kept if another process, which did not ask the policy, continues the lease")
 def _(world):
     db, servers = pod_of(world, ["pod.gen", "pod.gen"])
 
@@ -59,7 +60,8 @@ def _(world):
         life(server, world, db, renewed)
 
 
-@claim('fixed = "ordinal" gives that window to hosts with an ordinal alone: the others keep the window of their lease')
+@claim("with fixed = \"ordinal\", only hosts with an ordinal have that window, and others keep the window of their "
+       "lease")
 def _(world):
     db = world.path("vesta.db")
     same(world.run("store", "init", "--store", "sqlite:" + db, "--namespace", "orders", "--layout", "vesta-milli").code, 0)
@@ -67,7 +69,7 @@ def _(world):
         file.write("return { api = 1, fixed = 'ordinal', choose_worker = function(ctx) return ctx.ordinal or 512 end }")
     named = ["unshare", "--uts", "--map-root-user", "sh", "-c", 'hostname "$0" && exec "$@"']
     if subprocess.run([*named, "orders-7", "true"], capture_output=True).returncode != 0:
-        return  # no user may set a host's name here
+        return  # Users may not set a host name here.
     for host, worker, least_ms, most_ms in (("orders-7", 7, 1, 10000), ("build", 512, 500000, 700000)):
         server = Configured(world, """return { namespaces = { orders = { layout = "vesta-milli", store = "sqlite:%s", lease = "balanced",
           path = "%s", policy = "pod.lua" } } }""" % (db, world.path(host + ".gen")))

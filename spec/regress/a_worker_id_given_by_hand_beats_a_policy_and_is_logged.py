@@ -1,5 +1,5 @@
-"""A number that was given by hand when the generator file was made stays, whatever policy a later config names.  That is
-said, once, with what to do."""
+"""A worker id that was assigned when the generator file was created stays, whatever policy a later config names. The
+log reports this once, with advice."""
 import time
 
 from serving import SLOW, Configured, claim, main, same
@@ -9,7 +9,7 @@ CONFIG = """return { log = { file = "%s" }, namespaces = { orders = { path = "%s
   policy = "%s" } } }"""
 
 
-@claim("a policy beside a number given by hand is not asked, and the log says so once, and what to do")
+@claim("a policy next to an assigned worker id is not called, and the log reports this once, with advice")
 def _(world):
     path, db, policy, log = (world.path(name) for name in ("a.gen", "vesta.db", "policy.lua", "log"))
     with open(policy, "w") as file:
@@ -26,10 +26,10 @@ def _(world):
                 break
             assert time.monotonic() < end, asked.body
             time.sleep(0.05)
-        while SENTENCE not in open(log).read():  # the thread of the policies comes round
+        while SENTENCE not in open(log).read():  # until the policy thread runs
             assert time.monotonic() < end, open(log).read()
             time.sleep(0.05)
-        time.sleep(1)  # and says it no second time
+        time.sleep(1)  # The message is not repeated.
         metrics = server.get("/metrics").body
         assert 'vesta_worker_id{namespace="orders"} 3\n' in metrics, metrics
     with open(log) as file:

@@ -1,5 +1,5 @@
-"""MariaDB's answers without a row (a proxy that answers empty, or sql_select_limit = 0 and a new connection) were taken
-as done: a holder renewed for ever what nobody had written, and another took its number."""
+"""Regression: replies of MariaDB without a row (from a proxy, or with sql_select_limit = 0 on a new connection) counted
+as success. A holder renewed a lease that was never written, and another process got its worker id."""
 import os
 import sys
 
@@ -33,7 +33,7 @@ def stands(ns):
 
 
 def others():
-    """Connections to the database: by SHOW, which has no limit."""
+    """Returns the ids of the connections to the database, by SHOW, which ignores the limit."""
     rows = [line.split("\t") for line in db.sql("SHOW PROCESSLIST").split("\n")]
     return [row[0] for row in rows if len(row) > 3 and row[3] == "vesta"]
 
@@ -44,7 +44,7 @@ def cut_all():
     until(lambda: not others(), "they are gone")
 
 
-@claim("sql_select_limit = 0, connections cut: the limit is not the session's, so all goes on")
+@claim("with sql_select_limit = 0 and cut connections, all calls continue, because sessions set their own limit")
 def _():
     with fresh("limit") as caller:
         caller.ask("ns", "OK")
@@ -58,7 +58,7 @@ def _():
         assert stands("limit") == ["7", "2", "9", "1"], stands("limit")
 
 
-@claim("a proxy that answers without rows, from the first answer on or from any later one: nothing is acknowledged by it")
+@claim("replies without rows, from the first or any later one on, acknowledge nothing")
 def _():
     liar = MysqlLiar(db.port)
     for at in range(1, 8):

@@ -1,11 +1,11 @@
-/* A process that writes a record of a file: store is stopped behind each of its system calls.  Whatever is done there
- * meanwhile -- another writes the record, a copy takes the folder's place, the process is killed -- of two writes over
- * one version one is made, and the other process does not wait for the stopped one. */
+/* A process that writes a record of a file: store is stopped after each of its system calls. In the meantime another
+ * process writes the record, a copy replaces the folder, or the stopped process is killed. Of two writes over one
+ * version exactly one succeeds, and the other process does not wait for the stopped one. */
 #include "a_store.h"
 #include "crowd.h"
 #include "stopper.h"
 
-#define WAIT_US_MAX 3000000 /* what the issue allows */
+#define WAIT_US_MAX 3000000 /* the longest permitted wait of another process */
 
 static struct vs_store *store_of(const char *namespace_) {
     return a_store_of("file:", folder, namespace_, 0);
@@ -18,7 +18,7 @@ static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t 
     return reply.outcome;
 }
 
-/* A store with record 7 at version 1. */
+/* Creates a store with record 7 at version 1. */
 static void new_store(const char *namespace_) {
     struct vs_store *store = store_of(namespace_);
     begin_namespace(store);
@@ -26,7 +26,7 @@ static void new_store(const char *namespace_) {
     store->backend->close(store);
 }
 
-/* The child: claims version 2 of record 7; its outcome is the tally's mark. */
+/* The child claims version 2 of record 7. Its outcome is the tally's mark. */
 static pid_t child_that_claims(void) {
     fflush(NULL);
     atomic_store(&tally->mark, 99);
@@ -46,7 +46,7 @@ static const char *call_name(const struct stopper *s) {
     return text;
 }
 
-/* What the others do while it stands still: 0 if the time was kept. */
+/* The write of another process while the child is stopped. It must not take too long. */
 static enum vs_outcome the_other(const struct stopper *s) {
     int64_t begun_us = now_us();
     struct vs_store *store = store_of("ns");
@@ -61,7 +61,7 @@ static enum vs_outcome the_other(const struct stopper *s) {
     return outcome;
 }
 
-/* Both were told what they were told: `mine` the process that was stopped, `theirs` the other. */
+/* Checks the outcomes of both: `mine` is the stopped process's, `theirs` the other's. */
 static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outcome theirs) {
     struct vs_store *store = store_of("ns");
     store->leases->read(store, 7, &reply);
@@ -75,9 +75,10 @@ static void check_one_winner(const struct stopper *s, size_t mine, enum vs_outco
     store->backend->close(store);
 }
 
-static bool no_tracing; /* not allowed here */
+static bool no_tracing; /* ptrace is not permitted here. */
 
-/* One run: stopped behind call n, `meanwhile` is done, it goes on (or is killed).  False: it makes fewer calls. */
+/* One run: the child stops after call n, `meanwhile` runs, and the child continues or is killed. Returns false if
+ * the child makes fewer calls. */
 static bool stopped_at(long n, void (*meanwhile)(void), bool kills) {
     struct stopper s;
     empty_folder();
@@ -129,9 +130,11 @@ static void a_copy_takes_its_place(void) {
 }
 
 static const struct check_case cases[] = {
-    {"stopped behind every call of a write: another writes at once, and only one of both", another_writes},
-    {"killed behind every call of a write: another writes at once", killed},
-    {"stopped behind every call, a copy in the folder's place: what is acknowledged is there", a_copy_takes_its_place},
+    {"if a writer is stopped after any call, another one writes at once, and only one of them "
+     "succeeds", another_writes},
+    {"if a writer is killed after any call, another one writes at once", killed},
+    {"if a writer is stopped after any call and a copy replaces the folder, acknowledged "
+     "writes are in the store", a_copy_takes_its_place},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

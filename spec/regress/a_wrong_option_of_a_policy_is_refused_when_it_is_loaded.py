@@ -1,5 +1,5 @@
-"""A policy declares its options, and a wrong one is refused when it is loaded: by `vesta policy check`, by `vesta
-check`, by a server, and by the rock, each with what was meant."""
+"""A policy declares its options. `vesta policy check`, `vesta check`, servers and the rock reject a wrong option on
+loading, with a suggestion."""
 import os
 import subprocess
 
@@ -17,7 +17,7 @@ def named(name, options):
     return '{ "%s", %s' % (name, options.strip()[1:])
 
 
-@claim("vesta policy check, vesta check and serve refuse each, and say what was meant")
+@claim("vesta policy check, vesta check and serve reject each wrong option, with a suggestion")
 def _(world):
     for name, options, said in WRONG:
         fails(world.run("policy", "check", name, "--options", options), 1, said)
@@ -29,7 +29,7 @@ def _(world):
         same(world.run("policy", "check", name, "--options", options).code, 0)
 
 
-@claim("the rock refuses the same")
+@claim("the rock rejects the same options")
 def _(world):
     build, root = os.path.dirname(VESTA), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     core = os.path.join(build, "lua", "5.4", "?.so")
@@ -50,7 +50,8 @@ def _(world):
         assert said in done.stdout and "bad_option" in done.stdout, (done.stdout, done.stderr)
 
 
-@claim("a policy of one's own declares, too; one that declares nothing gets what it is given; a rule that is none is told")
+@claim("a custom policy can declare options, one without declarations accepts any, and an invalid declaration is "
+       "reported")
 def _(world):
     mine = "return { api = 1, %s on_exhausted = function(ctx) return 'borrow', ctx.options.ms or 7 end }"
     for rules, options, code, said in (("options = { ms = { 0, 10 } },", "{ ms = 5 }", 0, ""), ("options = { ms = { 0, 10 } },", "{ ms = 11 }", 1, "from 0 to 10, not 11"),

@@ -1,5 +1,6 @@
-"""ZooKeeper counts a node's version in 32 bits, and a write that names version -1 replaces any version.  A counter or a record that
-2^32 writes had brought to -1 was therefore written without a comparison: two hosts took the same range."""
+"""ZooKeeper counts a node's version in 32 bits, and a write that names version -1 replaces any version. Regression: a
+counter or record that had reached -1 after 2^32 writes was written without a comparison, so two hosts took the same
+range."""
 import os
 import signal
 import struct
@@ -21,7 +22,7 @@ def uri(port=None):
 
 
 def entries(log):
-    """Where the transactions of a log lie: (begin, end), behind a header of 16 bytes."""
+    """Yields (begin, end) of each transaction of a log, after its header of 16 bytes."""
     at = 16
     while at + 12 < len(log):
         length, = struct.unpack_from(">i", log, at + 8)
@@ -32,7 +33,7 @@ def entries(log):
 
 
 def plant(path, version):
-    """The last write of a node left it at that version: its transaction is rewritten while the server is down."""
+    """Sets a node's version, by rewriting the transaction of its last write while the server is down."""
     zk.stop(signal.SIGKILL)
     folder = os.path.join(zk.path("data"), "version-2")
     name = b"\0\0\0\5"  # the type of a set
@@ -44,7 +45,7 @@ def plant(path, version):
             for begin, end in entries(log):
                 at = log.find(name, begin, end)
                 while at >= 0:
-                    body = at + len(name) + 4  # its length is between the type and the path
+                    body = at + len(name) + 4  # The transaction's length is between the type and the path.
                     if log[body:body + len(key)] == key:
                         found = begin, end, body + len(key)
                     at = log.find(name, at + 1, end)
@@ -63,7 +64,7 @@ def plant(path, version):
 
 
 def is_write(data):
-    return b"vesta " in data  # only a write brings a text
+    return b"vesta " in data  # Only a write contains a text.
 
 
 def fresh(ns):
@@ -78,7 +79,7 @@ def took(got):
 
 
 def race(ns, late, first):
-    """`late` is decided, and held on its way until `first` is done; both answers."""
+    """Holds the request `late` back until `first` is done, and returns both replies."""
     proxy = Proxy(zk.port)
     with Caller(CALL, uri(proxy.port), ns) as slow, Caller(CALL, uri(), ns) as quick:
         slow.ask("ns", "OK")
@@ -90,7 +91,7 @@ def race(ns, late, first):
         return slow.answer(), done
 
 
-@claim("a take that was decided at version -1 replaces no other take")
+@claim("a take based on version -1 replaces no other take")
 def _():
     with Caller(CALL, uri()) as caller:
         caller.ask("init", "OK")
@@ -111,7 +112,7 @@ def _():
         has(each["text"], "minus", "version -1", "set its data once")
 
 
-@claim("a renewal at version -1 is refused, and so is a write of the namespace's node")
+@claim("a renewal at version -1 is rejected, and so is a write of the namespace's node")
 def _():
     fresh("leases")
     with Caller(CALL, uri(), "leases") as caller:
@@ -129,7 +130,7 @@ def _():
             has(caller.ask(order, "REFUSED")["text"], "version -1", "spaces")
 
 
-@claim("a write over version -2 is done only over that, and leaves a version that the next write can name")
+@claim("a write over version -2 replaces only that version, and leaves one that the next write can name")
 def _():
     with Caller(CALL, uri()) as caller:
         caller.ask("add before 1 10", "OK")
@@ -149,7 +150,7 @@ def _():
         assert caller.ask("read 7", "OK")["until"] == 40
 
 
-@claim("a version that wraps from 2^31 - 1 to -2^31 is the next version")
+@claim("after version 2^31 - 1 follows -2^31")
 def _():
     with Caller(CALL, uri()) as caller:
         caller.ask("add wraps 1 10", "OK")

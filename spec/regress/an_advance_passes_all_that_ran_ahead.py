@@ -1,5 +1,5 @@
-"""Ids of a local lease could run a day ahead of the clock, the floor of an advance is six minutes ahead: a store that was lost
-and put right as the manual says gave 189,984 of them again."""
+"""Regression: ids of a local lease could run a day ahead of the clock, but an advance set the floor only six minutes
+ahead. After a lost store was replaced as documented, 189,984 ids were duplicates."""
 import os
 
 from harness import claim, main, same
@@ -14,7 +14,7 @@ def give(world, name, store, ahead_ms, wait_ms, count):
     return done, [int(line) for line in done.lines()]
 
 
-@claim("what may run an hour ahead is refused, with the number that may not be passed")
+@claim("running an hour ahead is rejected, with the limit")
 def _(world):
     for store in "file:" + world.path("store"), "sqlite:" + world.path("db"):
         done, ids = give(world, "a.gen", store, 360001, 1000, 1)
@@ -22,15 +22,15 @@ def _(world):
         assert "360001 is more than the 360000 ms" in done.err, done.err
 
 
-@claim("what ran ahead as far as it may lies below the floor of an advance, and is given by nobody again")
+@claim("the ids that run ahead as far as permitted are below the floor of an advance, and are not issued again")
 def _(world):
     store = "file:" + world.path("store")
-    done, before = give(world, "a.gen", store, 360000, 20000, 360 * 256)  # a slow disk gives the windows for them slowly
+    done, before = give(world, "a.gen", store, 360000, 20000, 360 * 256)  # A slow disk delays the renewals for them.
     same((done.code, len(before)), (0, 360 * 256))
     os.rename(world.path("store"), world.path("lost"))
     done = world.run("store", "advance", "--store", store, *PLACE, "--lease", "local", "--yes")
     same(done.code, 0)
-    # another generator file with that number, as far ahead as one may be: it has to wait for the floor
+    # Another generator file with that worker id, also as far ahead as permitted, has to wait for the floor.
     done, after = give(world, "b.gen", store, 360000, 20000, 1000)
     same((done.code, len(after)), (0, 1000))
     assert min(after) > max(before), (min(after), max(before))

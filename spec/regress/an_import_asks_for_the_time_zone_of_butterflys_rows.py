@@ -1,7 +1,8 @@
-"""an_import_asks_for_the_time_zone_of_butterflys_rows.py -- a Butterfly whose JVM stood in another zone than its database was imported as held for 19
-hours instead of 24, or as gone; and numbers of one Butterfly's layout went into a namespace of the other's.
+"""Regression: if the JVM of a Butterfly had another time zone than its database, its worker id was imported as held for
+19 hours instead of 24, or as expired. Also, worker ids of one Butterfly layout were imported into a namespace of the
+other.
 
-The rows are what Connector/J sends: a date of the JVM's zone, without a zone.
+The rows are what Connector/J sends: a date in the JVM's zone, without a zone.
 """
 import json
 import time
@@ -14,7 +15,7 @@ NS = ("--namespace", "orders")
 
 
 def source(name, offset_h, hours=24):
-    """Butterfly's table with one row, renewed just now by a JVM that is `offset_h` ahead of UTC; the database is in UTC."""
+    """Creates Butterfly's table in a database in UTC, with one row renewed by a JVM that is `offset_h` ahead of UTC."""
     db = served.mariadb()
     db.sql("CREATE DATABASE IF NOT EXISTS %s; USE %s; DROP TABLE IF EXISTS butterfly_uuid_generator;"
            "CREATE TABLE butterfly_uuid_generator (id int AUTO_INCREMENT PRIMARY KEY, namespace varchar(128), work_id int, uid varchar(128),"
@@ -36,14 +37,14 @@ def call(world, uri, *args):
 
 
 def held_h(world, uri, *args):
-    """For how many hours from now number 5 would be held, its minute of margin left out; None: it is free."""
+    """Returns the hours for which worker id 5 would be held, without the margin of a minute, or None if it is free."""
     done = call(world, uri, *args)
     same((done.code, done.err), (0, ""))
     number = json.loads(done.out)["numbers"][0]
     return round((number["held_until_ms"] - 60000 - time.time() * 1000) / 3600000, 1) if number["held"] else None
 
 
-@claim("a Butterfly's number is held for the 24 hours that it wrote, whatever its JVM's zone is")
+@claim("a Butterfly's worker id is held for the 24 hours that it wrote, in any time zone of its JVM")
 def zones(world):
     uri = target(world, "butterfly")
     for offset in (-11, -5, 0, 8):
@@ -54,7 +55,7 @@ def zones(world):
     same(held_h(world, uri, "--source", source("o6", 5.5, 20), "--butterfly", "1.0.2", "--zone", "+05:30"), 20.0)
 
 
-@claim("no zone is assumed, and one that cannot be is refused")
+@claim("--zone is required, and an impossible zone is rejected")
 def asked_for(world):
     uri = target(world, "butterfly")
     fails(call(world, uri, "--source", source("o6", -5), "--butterfly", "1.0.2"), 2, "--zone is missing", "+08:00", "database")
@@ -62,7 +63,7 @@ def asked_for(world):
     fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "database", "--yes"), 1, "nothing was written")
 
 
-@claim("the database's own zone does not matter where the JVM's is said")
+@claim("the database's own zone does not matter if the JVM's is given")
 def another_database(world):
     db = served.mariadb()
     uri = target(world, "butterfly")
@@ -75,7 +76,7 @@ def another_database(world):
         db.sql("SET GLOBAL time_zone = 'SYSTEM'")
 
 
-@claim("the import asks which Butterfly it was, and knows a namespace of the other one's layout")
+@claim("the import requires Butterfly's version, and rejects a namespace with the layout of another version")
 def which(world):
     where = source("o6", 0)
     new, old = target(world, "butterfly epoch=2022-01-01T00:00:00+08:00", "new"), target(world, "butterfly-v1.0.1", "old")
@@ -89,7 +90,7 @@ def which(world):
     same(json.loads(world.run("workers", "--store", new, *NS, "--json").out)["workers"], [])
 
 
-@claim("UidGenerator's numbers are freed after N days only under its own epoch, or an earlier one")
+@claim("UidGenerator's worker ids become free after N days only under its own or an earlier epoch")
 def uid(world):
     db = served.mariadb()
     db.sql("CREATE DATABASE IF NOT EXISTS o6u; USE o6u; CREATE OR REPLACE TABLE WORKER_NODE (ID BIGINT AUTO_INCREMENT PRIMARY KEY, HOST_NAME VARCHAR(64),"
@@ -107,7 +108,7 @@ def uid(world):
             same((done.code, json.loads(done.out)["found"]), (0, 7))
         else:
             fails(done, 1, "no later epoch", "nothing was written")
-            same(world.run(*args, "--store", uri).code, 0)  # for ever: no time is compared
+            same(world.run(*args, "--store", uri).code, 0)  # They are held forever, so no time is compared.
 
 
 main()

@@ -1,7 +1,6 @@
-"""an_import_marks_numbers_that_no_row_shows.py -- operators delete rows of UidGenerator's WORKER_NODE, nodes of Leaf's and
-addresses in Vesta (Java)'s table.  The import marked only the rows that were left, so a namespace with a later epoch leased a
-number that old ids have, and issued the published UidGenerator id 180363646902239241 again.
-"""
+"""Regression: operators delete rows of UidGenerator's WORKER_NODE, nodes of Leaf, and addresses in the table of Vesta
+(Java). The import marked only the remaining rows, so a namespace with a later epoch leased a worker id of old ids, and
+issued the published UidGenerator id 180363646902239241 again."""
 import json
 import subprocess
 
@@ -9,7 +8,7 @@ import served
 from harness import claim, fails, main, same
 
 NS = ("--namespace", "orders")
-PUBLISHED = "180363646902239241"  # of worker 4, in the layout of UidGenerator's README
+PUBLISHED = "180363646902239241"  # an id of worker 4, in the layout of UidGenerator's README
 README = "uid time:29 worker:21 epoch=2016-09-20T00:00:00+08:00"
 LATER = "uid time:29 worker:21 epoch=2026-01-01T00:00:00Z"
 
@@ -41,7 +40,8 @@ UID_TABLE = "CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT PRIMARY
 DUMP = "INSERT INTO WORKER_NODE VALUES (42, '10.0.0.1', '1600000000000-17')"
 
 
-@claim("a dump with the row 42 and AUTO_INCREMENT=43: the numbers 1 to 42 are marked, and the published id's number is not leased")
+@claim("for a dump with row 42 and AUTO_INCREMENT=43, the worker ids 1 to 42 are marked, and the published id's "
+       "worker id is not leased")
 def published(world):
     same(json.loads(world.run("explain", "--json", "--layout", README, PUBLISHED).out)["worker"], 4)
     for name, rows in (("uid1", [DUMP]), ("uid2", [DUMP, "DELETE FROM WORKER_NODE"])):
@@ -50,7 +50,7 @@ def published(world):
         fails(world.run("gen", "--worker", "4", "--store", uri, *NS, "--layout", LATER, "--path", world.path(name + ".gen"), timeout=90), 1, "every tick of worker id 4 was granted")
 
 
-@claim("a table that does not show what was issued is refused, until its operator says what was")
+@claim("a table that does not show what was issued is rejected until --issued states it")
 def unknown(world):
     uri = target(world, LATER)
     for i, (rows, why) in enumerate(((["TRUNCATE TABLE WORKER_NODE"], "truncated"),
@@ -60,7 +60,7 @@ def unknown(world):
         same(numbers(call(world, uri, "--from", "uid", "--source", source, "--issued", "50")), (list(range(1, 51)), 50))
 
 
-@claim("more numbers than records are worth are refused, unless the namespace excludes them; beyond the field likewise")
+@claim("too many worker ids are rejected unless the namespace excludes them, and so are those outside the field")
 def many(world):
     source = database("many", UID_TABLE, DUMP, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 200001")
     fails(call(world, target(world, LATER), "--from", "uid", "--source", source, "--yes"), 1, "1 to 200000", "--static 1-200000", "nothing was written")
@@ -70,7 +70,7 @@ def many(world):
     fails(call(world, uri, "--from", "uid", "--source", source), 1, "2999999", "ends at 2097151", "nothing was written")
 
 
-@claim("Leaf's deleted nodes: all numbers that its node ever gave are marked, whatever is left of them")
+@claim("for Leaf, all worker ids that its node ever issued are marked, even after nodes were deleted")
 def leaf(world):
     lines = ["create /snowflake", "create /snowflake/app", "create /snowflake/app/forever"]
     lines += ["create -s /snowflake/app/forever/10.0.0.%d:8080- x" % i for i in range(5)]
@@ -83,7 +83,7 @@ def leaf(world):
         same(numbers(call(world, target(world, "leaf epoch=2026-01-01T00:00:00Z", "l%d" % i), *args, "--source", source)), ([0, 1, 2, 3, 4], 4))
 
 
-@claim("an import that is safe only under the original's epoch refuses a later one, and other fields")
+@claim("an import that is safe only under the original's epoch rejects a later one, and other fields")
 def epochs(world):
     table = "CREATE TABLE DB_MACHINE_ID_PROVIDER (ID bigint NOT NULL PRIMARY KEY, IP varchar(64) DEFAULT NULL, UNIQUE KEY UK_IP (IP))"
     vesta = ("--from", "vesta", "--source", database("nulls", table, "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (0, NULL), (1, '10.0.0.1')"))
@@ -99,7 +99,8 @@ def epochs(world):
             fails(done, 1, "ids could collide", "nothing was written", "--original LAYOUT")
 
 
-@claim("a ticket server's table that does not show what it gave is refused: it has no row and counts from 1, or it is beyond 2^63")
+@claim("a ticket server's table that does not show its issued numbers is rejected: without a row, counting from 1, or "
+       "beyond 2^63")
 def tickets(world):
     table = "CREATE TABLE Tickets64 (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, stub CHAR(1) NOT NULL UNIQUE)"
     used = "REPLACE INTO Tickets64 (stub) VALUES ('a')"

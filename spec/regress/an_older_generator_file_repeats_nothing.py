@@ -1,5 +1,6 @@
-"""A generator file whose file system is lost and mounted again in the same boot, or an older state of which is put
-back where files have no time of birth, has the same device, inode and birth as before.  Its cursor must not go back."""
+"""A generator file whose file system was lost and mounted again during one boot has the same device, inode and birth
+time as before. So has an older version that was restored on a file system without birth times. Its cursor must not go
+back."""
 import os
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ def gen(world, path, count):
                          "--layout", "snowflake", "--pacing", "history"))
 
 
-@claim("a file system lost and mounted again in one boot: no id twice")
+@claim("a file system that is lost and mounted again during one boot leads to no duplicates")
 def _(world):
     with Disk(world) as disk:
         if os.geteuid() != 0 or not disk.mount():
@@ -30,7 +31,7 @@ def _(world):
         unique(before, lost, gen(world, path, 5000))
 
 
-@claim("a disk that is frozen holds nobody up inside the lease: no word of an id lies on it")
+@claim("a frozen disk delays no process within its lease, because issuing an id writes nothing to disk")
 def _(world):
     with Disk(world) as disk:
         if os.geteuid() != 0 or not disk.mount():
@@ -39,7 +40,7 @@ def _(world):
         before = gen(world, path, 1000)
         os.sync()
         subprocess.run(["fsfreeze", "-f", disk.at], check=True)
-        thaw = threading.Timer(8 * SLOW, subprocess.run, (["fsfreeze", "-u", disk.at],))  # whatever happens
+        thaw = threading.Timer(8 * SLOW, subprocess.run, (["fsfreeze", "-u", disk.at],))  # even if the test fails
         thaw.start()
         began = time.monotonic()
         try:
@@ -51,7 +52,7 @@ def _(world):
         unique(before, during, gen(world, path, 1000))
 
 
-@claim("a backup put back on a file system without times of birth: no id twice")
+@claim("a backup restored on a file system without birth times leads to no duplicates")
 def _(world):
     with Disk(world, "-I", "128") as disk:
         if os.geteuid() != 0 or not disk.mount():
@@ -60,12 +61,12 @@ def _(world):
         before = gen(world, path, 1000)
         shutil.copy2(path, world.path("backup"))
         since = gen(world, path, 5000)
-        os.unlink(path)  # its inode's number is given to the next file
+        os.unlink(path)  # The next file gets its inode number.
         shutil.copy2(world.path("backup"), path)
         unique(before, since, gen(world, path, 5000))
 
 
-@claim("older bytes of the file put back in their place, its inode and birth kept: no id twice")
+@claim("older contents written into the same file, with its inode and birth time, lead to no duplicates")
 def _(world):
     path = world.path("a.gen")
     before = gen(world, path, 1000)
@@ -77,26 +78,26 @@ def _(world):
     unique(before, since, gen(world, path, 5000))
 
 
-@claim("a container rolled back on a running host, its store elsewhere: no id twice, and ids go on")
+@claim("a container rolled back on a running host, with its store elsewhere, continues without duplicates")
 def _(world):
     os.mkdir(world.path("root"))
     path = world.path("root", "a.gen")
     before = gen(world, path, 1000)
     shutil.copytree(world.path("root"), world.path("snapshot"))
     since = gen(world, path, 5000)
-    for name in os.listdir(world.path("root")):  # as a snapshot is: file by file, in their place
+    for name in os.listdir(world.path("root")):  # Like a snapshot, which is restored file by file.
         shutil.copyfile(world.path("snapshot", name), world.path("root", name)) if name in os.listdir(world.path("snapshot")) else \
             os.unlink(world.path("root", name))
     unique(before, since, gen(world, path, 5000))
 
 
-@claim("another generator file copied over one that is in use (cp a.gen b.gen): no id twice")
+@claim("another generator file copied over one that is in use (cp a.gen b.gen) leads to no duplicates")
 def _(world):
     a, b = world.path("a.gen"), world.path("b.gen")
     of_a = ids(world.run("gen", "-n", "1000", "--path", a))
     of_b = ids(world.run("gen", "-n", "1000", "--path", b))
     running = world.start("gen", "-n", "400000", "--path", b, stdout=open(world.path("running"), "wb"))
-    while not os.path.getsize(world.path("running")):  # it has opened its file
+    while not os.path.getsize(world.path("running")):  # until it has opened its file
         assert running.poll() is None
         time.sleep(0.01)
     shutil.copyfile(a, b)

@@ -1,5 +1,5 @@
-"""Chosen secrets were replaced by tokens.  A file that still has one is an error that names its clients, their lines and the
-command that replaces them; no client is left that silently cannot log in."""
+"""Secrets chosen by people were replaced by tokens. A file that still contains one is rejected with its clients, their
+lines and the command that replaces them, so that no client silently loses its access."""
 import os
 import signal
 import sys
@@ -39,7 +39,7 @@ def _(world):
     names_all(started.err, path)
 
 
-@claim("after HUP, such a file changes nothing, and the log names its clients")
+@claim("after SIGHUP, such a file changes nothing, and the log names its clients")
 def _(world):
     path = write(world, "clients", "orders names=* calls=give %s\n" % NEW)
     with Server(world, "--clients", path) as server:
@@ -48,7 +48,7 @@ def _(world):
         names_all(server.heard("the clients cannot be read again"), path)
 
 
-@claim("vesta client lists chosen secrets and replaces each by a token; then the file is accepted")
+@claim("vesta client lists chosen secrets and replaces each by a token, and then the file is accepted")
 def _(world):
     path = three(world)
     listed = world.run("client", "list", "--file", path)
@@ -64,7 +64,7 @@ def _(world):
             same(server.redis("AUTH", name, token), b"+OK\r\n")
 
 
-@claim("a client cannot be created with a secret that a person chose")
+@claim("a client cannot be created with a chosen secret")
 def _(world):
     fails(world.run("client", "add", "web", "--secret-file", write(world, "secret", "correct horse battery staple\n"), "--file", world.path("clients")), 2, "--secret-file")
     assert not os.path.exists(world.path("clients"))

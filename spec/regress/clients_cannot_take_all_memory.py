@@ -1,5 +1,5 @@
-"""clients_cannot_take_all_memory.py -- replies that nobody read, queued transactions and half requests of many
-connections had a bound each and none together: 1,000 transactions of 1 MiB cost 1 GB."""
+"""Regression: unread replies, queued transactions and incomplete requests were limited per connection but not in total.
+1,000 transactions of 1 MiB took 1 GB."""
 import re
 import select
 import time
@@ -17,14 +17,14 @@ def value(server, name):
 
 
 def unsent(server, port):
-    """The bytes that the kernel keeps for each connection of that port whose client does not read."""
+    """Returns the bytes that the kernel buffers for each connection of that port whose client does not read."""
     with open("/proc/%d/net/tcp" % server.process.pid) as table:
         rows = [line.split() for line in table.readlines()[1:]]
     return [int(row[4].split(":")[0], 16) for row in rows if row[1].endswith(":%04X" % port) and row[3] == "01"]
 
 
 def push(sock, data):
-    """Sends what goes without waiting; how much that was."""
+    """Sends as much as possible without waiting, and returns the number of bytes."""
     sock.setblocking(False)
     sent = 0
     try:
@@ -41,7 +41,8 @@ def held(server):
     return held
 
 
-@claim("replies that nobody reads: memory has a bound, in the kernel too, who sits on it is closed, others are answered")
+@claim("memory for unread replies is limited, including the kernel's, the largest holders are disconnected, and "
+       "others are answered")
 def _(world):
     with Server(world, *LIMITED, "--threads", "2") as server:
         server.get("/v1/ids?n=10000")
@@ -64,7 +65,8 @@ def _(world):
         same(server.get("/v1/ids?n=10000").status, 200)
 
 
-@claim("transactions: over the bound they are refused with -OOM, EXEC says that nothing was done, and room comes back")
+@claim("transactions over the limit are rejected with -OOM, EXEC reports that nothing was done, and memory becomes "
+       "available again")
 def _(world):
     with Server(world, *LIMITED) as server:
         before = server.rss_kb()
@@ -93,7 +95,7 @@ def _(world):
         assert server.say(server.resp, queued + command("EXEC")).count(b"x" * 60000) == 10
 
 
-@claim("half requests: over the bound they are answered with 503 and closed, and a whole request is served")
+@claim("incomplete requests over the limit are rejected with 503 and closed, and a complete request is served")
 def _(world):
     half = get("/v1/ids", "Content-Length: 65000", FORM, method="POST") + b"n=" + b"1" * 60000
     with Server(world, *LIMITED) as server:

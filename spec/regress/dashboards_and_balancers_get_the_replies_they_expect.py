@@ -1,7 +1,6 @@
-"""dashboards_and_balancers_get_the_replies_they_expect.py -- small things that dashboards, load balancers and clients ask for: redis-cli --stat
-showed -9223372036854775808B, haproxy's OPTIONS was 405, HTTP/2 ended without a word that its client could read, no reply
-had a Date, errors no nosniff, CONFIG GET took one pattern and had '' for timeout, SLOWLOG and LATENCY were unknown, and a
-client with a cache of its own hung."""
+"""Regression: redis-cli --stat showed -9223372036854775808B, haproxy's OPTIONS was rejected with 405, HTTP/2 ended
+without a readable error, replies had no Date, errors no nosniff, CONFIG GET took one pattern and returned '' for
+timeout, SLOWLOG and LATENCY were unknown, and a client with a cache hung."""
 import email.utils
 import re
 import socket
@@ -11,7 +10,7 @@ import time
 from serving import Server, claim, command, get, main, same, until_closed
 
 
-@claim("INFO has what redis-cli --stat shows, and it is so")
+@claim("INFO contains correct values for redis-cli --stat")
 def _(world):
     with Server(world) as server:
         info = dict(re.findall(r"(\w+):([^\r]*)", server.redis("INFO").decode()))
@@ -27,7 +26,7 @@ def _(world):
         assert re.match(r"0 +\d+\.\d+M +1 +0 +\d+ \(\+0\) +\d+ *$", lines[2]), lines
 
 
-@claim("CLIENT INFO says where the client is, what it queued and what it holds; CONFIG GET takes several patterns")
+@claim("CLIENT INFO shows the client's address, queue and memory, and CONFIG GET takes several patterns")
 def _(world):
     with Server(world) as server, server.connect(server.resp) as sock:
         sock.sendall(command("CLIENT", "SETNAME", "me") + command("CLIENT", "INFO"))
@@ -44,7 +43,7 @@ def _(world):
         assert server.redis("CONFIG", "SET", "save", "").startswith(b"-ERR ")
 
 
-@claim("CONFIG GET has numbers where agents read numbers, true ones, and no value for an unknown name")
+@claim("CONFIG GET returns correct numbers where agents read numbers, and nothing for an unknown name")
 def _(world):
     for flags, timeout in (([], b"300"), (["--resp-idle-ms", "1500"], b"2")):
         with Server(world, *flags) as server:
@@ -58,7 +57,7 @@ def _(world):
             assert server.redis("CONFIG", "RESETSTAT").startswith(b"-ERR CONFIG RESETSTAT is rejected"), said
 
 
-@claim("INFO has a value for each name that agents read, and the numbers are numbers")
+@claim("INFO has a numeric value for each name that agents read")
 def _(world):
     names = """uptime_in_seconds connected_clients maxclients blocked_clients used_memory used_memory_rss used_memory_peak maxmemory
       total_system_memory mem_fragmentation_ratio rdb_changes_since_last_save rdb_bgsave_in_progress rdb_last_save_time aof_enabled
@@ -77,7 +76,7 @@ def _(world):
         assert 0.9 < int(said["used_memory_peak"]) / int(said["used_memory"]) < 2 and int(said["total_system_memory"]) > 1 << 26, said
 
 
-@claim("SLOWLOG, LATENCY, MEMORY, MODULE, CLUSTER and ROLE answer as Redis does if these features are off")
+@claim("SLOWLOG, LATENCY, MEMORY, MODULE, CLUSTER and ROLE answer as Redis does with these features off")
 def _(world):
     with Server(world) as server:
         for words, want in (("SLOWLOG GET", b"*0\r\n"), ("SLOWLOG GET 128", b"*0\r\n"), ("slowlog len", b":0\r\n"), ("SLOWLOG RESET", b"+OK\r\n"),
@@ -93,7 +92,7 @@ def _(world):
             assert server.redis(words, "NOSUCH").startswith(b"-ERR unknown subcommand 'NOSUCH' of %s: use %s " % ((words.encode(),) * 2)), words
 
 
-@claim("a cache in the client, which would give the same id again, is refused with a reason")
+@claim("a client with a cache, which could return an id twice, is rejected with the reason")
 def _(world):
     with Server(world) as server:
         said = server.redis("CLIENT", "TRACKING", "ON", "NOLOOP")
@@ -110,12 +109,12 @@ def _(world):
             reply = server.get(path, method="OPTIONS")
             same((path, reply.status, reply.headers.get("allow")), (path, status, allow))
             same(reply.body if status == 200 else "", "")
-        said = server.say(server.http, b"OPTIONS / HTTP/1.0\r\n\r\n")  # as haproxy asks
+        said = server.say(server.http, b"OPTIONS / HTTP/1.0\r\n\r\n")  # haproxy's request
         assert said.startswith(b"HTTP/1.1 200 OK\r\n"), said
         same(server.tick(), before + 1)
 
 
-@claim("a client that begins with HTTP/2 is told in its own frames to come with HTTP/1.1")
+@claim("a client that begins with HTTP/2 gets an HTTP/2 frame that asks for HTTP/1.1")
 def _(world):
     with Server(world) as server:
         preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -130,7 +129,7 @@ def _(world):
         assert 'vesta_requests_total{proto="http",code="bad_version"} 3\n' in server.get("/metrics").body
 
 
-@claim("every reply has a Date, of now, and nosniff")
+@claim("every reply has the current Date and nosniff")
 def _(world):
     with Server(world) as server:
         for path, method, status in (("/genid", "GET", 200), ("/v1/ids", "POST", 200), ("/nowhere", "GET", 404), ("/v1/ids?n=0", "GET", 400),

@@ -1,5 +1,5 @@
-"""Rules of the live map: a generator file is one generator by whichever path it is reached, and what cannot share
-its memory has a lease of its own.  No id twice anywhere, and ids go on."""
+"""Rules of the live map: a generator file is one generator by every path, and processes that cannot share its memory
+have their own leases. No id is duplicated, and issuing continues."""
 import os
 import socket
 import subprocess
@@ -18,12 +18,12 @@ def gen(world, path, *args, **kw):
 
 
 def map_of(path):
-    """The map's name, from the key that stands in the file."""
+    """Returns the map's name, from the key in the file."""
     with open(path, "rb") as file:
         return "/dev/shm/vesta-" + file.read(40)[24:40].hex()
 
 
-@claim("a.gen.retired is a name like any other")
+@claim("a.gen.retired is an ordinary name")
 def _(world):
     first = gen(world, world.path("a.gen.retired"), "-n", "10")
     unique(first, gen(world, world.path("a.gen.retired"), "-n", "10", timeout=20))
@@ -43,7 +43,7 @@ def _(world):
     unique(first, second, third, gen(world, path, "-n", "100"))
 
 
-@claim("another time namespace: ids there and here, none twice")
+@claim("processes in another time namespace issue ids without duplicates")
 def _(world):
     if os.geteuid() != 0 or not may("unshare", "-T", "--boottime", "100000"):
         return
@@ -53,7 +53,7 @@ def _(world):
     unique(first, [int(line) for line in there.split()], gen(world, path, "-n", "100"))
 
 
-@claim("two containers that share the file, each with a /dev/shm of its own: a number each where they are drawn, none twice")
+@claim("two containers that share the file but not /dev/shm draw one worker id each, without duplicates")
 def _(world):
     if os.geteuid() != 0 or not may("unshare", "-m"):
         return
@@ -69,7 +69,7 @@ def _(world):
     same(out[0][-1], out[1][-1])  # one key
     unique([int(word) for words in out for word in words[:-1]], gen(world, path, "-n", "2000"))
     with open(path, "rb") as file:
-        same(file.read(), anchor)  # nobody rewrites it because a map is missing
+        same(file.read(), anchor)  # No process rewrites the file because a map is missing.
 
 
 def ask_until(over, path):
@@ -80,7 +80,8 @@ def ask_until(over, path):
             sock.recv(4096)
 
 
-@claim("two containers that share the file and a number given by hand: one has it, the other says so, none twice")
+@claim("of two containers that share the file and an assigned worker id, one holds it, the other reports that, "
+       "without duplicates")
 def _(world):
     if os.geteuid() != 0 or not may("unshare", "-m"):
         return
@@ -94,7 +95,8 @@ def _(world):
         while not os.path.exists(world.path("s")):
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        asker.start()  # who rests lets the lease end, and a slow machine takes longer than that
+        # Otherwise the lease ends while no request arrives, and a slow machine takes longer than the lease.
+        asker.start()
         for _ in range(3):
             gen(world, path, "-n", "100")
             script = 'mount -t tmpfs tmpfs /dev/shm; ! "$vesta" gen --path a.gen --wait-ms 300 2>&1'
@@ -126,7 +128,7 @@ sys.stdin.read()
 """
 
 
-@claim("two containers whose maps have one inode number: each map has a keeper of its own, and nothing lies beside the file")
+@claim("two containers whose maps have the same inode number each have a keeper, and nothing is left next to the file")
 def _(world):
     if os.geteuid() != 0 or not may("unshare", "-m"):
         return
@@ -140,7 +142,7 @@ def _(world):
     env = dict(os.environ, vesta=os.path.abspath(sys.argv[1]), path=path, map=map_of(path), look=KEEPER_OF_ITS_OWN)
     pair = [subprocess.Popen(["unshare", "-m", "bash", "-c", script], cwd=world.folder, env=dict(env, sock=world.path("s%d" % at)),
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for at in range(2)]
-    inodes = [one.stdout.readline() for one in pair]  # both are at work at once
+    inodes = [one.stdout.readline() for one in pair]  # Both run at the same time.
     left = os.listdir(world.path("alone"))
     for one in pair:
         one.stdin.close()
@@ -150,7 +152,7 @@ def _(world):
     same(left, ["a.gen"])
 
 
-@claim("no memory for maps, and none left: ids all the same, from a lease of its own, and a warning says why")
+@claim("without memory for maps, ids are issued from a separate lease, and a warning shows the reason")
 def _(world):
     if os.geteuid() != 0 or not may("unshare", "-m"):
         return
@@ -163,7 +165,7 @@ def _(world):
     unique(first, gen(world, path, "-n", "100", "--wait-ms", "20000"))
 
 
-@claim("a map's name that is taken is passed over, and ids go on")
+@claim("a taken map name is skipped, and issuing continues")
 def _(world):
     path = world.path("a.gen")
     first = gen(world, path, "-n", "100")

@@ -1,6 +1,6 @@
-/* A file: store under a disk that loses what was not synced (power.h): what was acknowledged is there, whole, wherever
- * the power is cut.  That the disk would show a missing fsync is shown, too: by disks that forget those of files, or
- * those of folders. */
+/* A file: store on a disk that loses unsynced writes (power.h): all acknowledged writes are intact wherever the
+ * power is cut. To prove that the test would detect a missing fsync, it also runs with disks that ignore fsync of
+ * files, or of folders. */
 #include "a_store.h"
 #include "power.h"
 
@@ -17,7 +17,7 @@ static struct vs_store *store_below(const char *place) {
 
 static bool is_lost(const char *found) {
     struct vs_store *store = store_below(found);
-    struct vs_reply seen; /* the call under way has the other */
+    struct vs_reply seen; /* The call in progress writes the other one. */
     store->leases->ns_read(store, &seen);
     bool lost = seen.outcome != VS_STORE_OK || seen.ns.ver < acked_ns;
     store->leases->read(store, 7, &seen);
@@ -86,9 +86,9 @@ static void a_missing_sync_of_folders_is_seen(void) {
 }
 
 static const struct check_case cases[] = {
-    {"what a file: store acknowledged is there after a power cut at any call", what_is_acknowledged_is_there},
-    {"a file: store that did not sync its files would be seen", a_missing_sync_of_files_is_seen},
-    {"a file: store that did not sync its folders would be seen", a_missing_sync_of_folders_is_seen},
+    {"writes acknowledged by a file: store survive a power cut at any call", what_is_acknowledged_is_there},
+    {"the test detects a file: store that does not sync its files", a_missing_sync_of_files_is_seen},
+    {"the test detects a file: store that does not sync its folders", a_missing_sync_of_folders_is_seen},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,5 +1,5 @@
-"""With the servers of names dead, getaddrinfo ran inside of a store's call: it took as long as that did, and so did whoever
-wanted to end."""
+"""Regression: getaddrinfo ran inside a store's call. If the name servers were unreachable, the call took as long as the
+lookup, and delayed the end of the process as well."""
 import os
 import signal
 import subprocess
@@ -13,13 +13,14 @@ from servers import SLOW, claim, main
 
 CALL = os.path.join(BUILD, "spec", "stores", "store_call")
 LOOKUP_S = 30  # see slow_names.c
-END_S = 5 + 3 * SLOW  # the promise, and what a busy machine takes to notice
+END_S = 5 + 3 * SLOW  # 5 s are promised, and a busy machine needs more to notice.
 SLOW_NAMES = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "slow_names.so"),
                   ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0")
 URIS = ("mysql://me:x@db.slow/vesta", "zk://me:x@a.slow,b.slow/vesta")
 
 
-@claim("a call ends at its deadline while a name is looked up, the next one goes on waiting for it, and nobody who ends does")
+@claim("a call returns at its deadline during a lookup, the next call waits for the same lookup, and the end of the "
+       "process does not")
 def _():
     for uri in URIS:
         begun = time.monotonic()
@@ -32,7 +33,7 @@ def _():
 
 
 def told_to_end(words, line):
-    """Started, and told to end once it has said that line: its exit code, and what it said."""
+    """Starts vesta, ends it after that line, and returns the exit code and the output."""
     with tempfile.TemporaryDirectory() as home:
         program = subprocess.Popen([VESTA, *words], cwd=home, env=dict(SLOW_NAMES, VESTA_STATE=home), stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -49,7 +50,7 @@ def told_to_end(words, line):
         return program.returncode, said
 
 
-@claim("TERM ends a server that waits for a name, and a gen that does, within 5 s")
+@claim("SIGTERM ends a server and a gen that wait for a name within 5 s")
 def _():
     for uri in URIS:
         code, said = told_to_end(["serve", "--http", "unix:http.sock", "--resp", "off", "--store", uri, "--layout", "snowflake"], "was not open before the deadline")

@@ -1,5 +1,5 @@
-"""idle_strangers_lock_out_no_client.py -- idle connections of one address filled the one pool of HTTP and the Redis
-protocol, for five minutes, without a word in the log."""
+"""Regression: idle connections of one address filled the shared pool of HTTP and the Redis protocol for five minutes,
+without a line in the log."""
 import re
 import socket
 import time
@@ -13,7 +13,7 @@ def dial(port, address):
 
 
 def is_in(sock):
-    """Whether it was let in; a turned-away one is told so and closed."""
+    """Returns whether the client was accepted. A rejected client gets an error and is disconnected."""
     sock.sendall(b"PING\r\n")
     said = sock.recv(100)
     assert said in (b"+PONG\r\n", b"-ERR max number of clients reached\r\n"), said
@@ -23,7 +23,8 @@ def is_in(sock):
 LOCKED = 'return { namespaces = { default = { worker = 1 } }, resp = { password = "secret" } }'
 
 
-@claim("10,100 idle connections of one address: others have their places, on both protocols, and the log tells of it")
+@claim("with 10,100 idle connections of one address, others are served on both protocols, and the log reports the "
+       "address")
 def _(world):
     with Configured(world, LOCKED) as server, ten_thousand(server.http, "127.0.0.2"):
         with dial(server.resp, "127.0.0.3") as client:
@@ -36,15 +37,15 @@ def _(world):
         assert " level=warn " in server.heard("HTTP clients were rejected")
 
 
-@claim("who does not say the password is gone in seconds, not in minutes, where nothing is configured")
+@claim("with default settings, a client that does not send the password is disconnected within seconds")
 def _(world):
     with Configured(world, LOCKED) as server, server.connect(server.resp) as stranger:
         same(until_closed(stranger), b"")
 
 
-@claim("one address has half of the places of a protocol, others have theirs, and each place comes back")
+@claim("one address has half of a protocol's places, others have theirs, and each place becomes free again")
 def _(world):
-    with Server(world, "--connections", "80", "--threads", "2") as server:  # 40 a protocol, 20 an address
+    with Server(world, "--connections", "80", "--threads", "2") as server:  # 40 per protocol, 20 per address
         first = [dial(server.resp, "127.0.0.2") for _ in range(30)]
         same(sum(is_in(sock) for sock in first), 20)
         second = [dial(server.resp, "127.0.0.3") for _ in range(19)]
@@ -72,7 +73,8 @@ def _(world):
             assert time.monotonic() < deadline, "places did not come back"
 
 
-@claim("limits are of the config or of flags, are told at the start, and one that does not fit the descriptors is cut, with a warning")
+@claim("limits come from the config or flags and are logged at the start, and one that exceeds the descriptors is "
+       "reduced with a warning")
 def _(world):
     config = ('return { namespaces = { default = { worker = 1 } }, connections_max = 100, address_connections_max = 7, memory_mib_max = 9, '
               'http = { connections_max = 30 }, admin = { connections_max = 3, listen = "unix:%s" } }' % world.path("a.sock"))
@@ -92,7 +94,8 @@ def _(world):
     assert done.code == 1 and "40 file descriptors are too few" in done.err and "LimitNOFILE=" in done.err, done.err
 
 
-@claim("who does not say the password in time is cut off, who has said it may rest, and RESET begins anew")
+@claim("a client without the password is disconnected after the limit, one with it may be idle, and RESET restarts "
+       "the limit")
 def _(world):
     config = ('return { namespaces = { default = { worker = 1 } }, resp = { password = "secret", auth_ms_max = 1000 } }')
     with Configured(world, config) as server, server.connect(server.resp) as known, server.connect(server.resp) as stranger:

@@ -1,5 +1,5 @@
-"""A call had 0.8 s for its connection and all its checks, and what it had done by then was lost: no number at 150 ms of
-distance from MariaDB, 300 ms from ZooKeeper."""
+"""Regression: a call had 0.8 s for its connection and all its checks, and its progress was then lost. No process got a
+worker id at a round trip of 150 ms to MariaDB, or 300 ms to ZooKeeper."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ from servers import SLOW, MariaDB, ZooKeeper, claim, main
 
 FIRST_ID_S = 10
 ROUND_TRIP_S = 0.5
-KEPT_S = 20  # four windows of a number given by hand
+KEPT_S = 20  # four windows of an assigned worker id
 home = tempfile.mkdtemp(prefix="vesta-far-")
 
 
@@ -25,7 +25,7 @@ def vesta(*words, **kw):
 
 
 def first_id(near, far, name):
-    """Seconds until the first id of a newcomer, by its own clock."""
+    """Returns the seconds until a new process issues its first id."""
     done = vesta("store", "init", "--store", near, "--namespace", name, "--layout", "snowflake")
     assert done.returncode == 0, done.stderr
     begun = time.monotonic()
@@ -38,7 +38,7 @@ def first_id(near, far, name):
 
 
 def keeps_a_given_number(near, far, name):
-    """A number given by hand, whose window is 5 s: ids come without a gap while it is renewed three times and more."""
+    """With an assigned worker id, whose window is 5 s, ids continue without a gap over three and more renewals."""
     done = vesta("store", "init", "--store", near, "--namespace", name, "--layout", "snowflake")
     assert done.returncode == 0, done.stderr
     out = os.path.join(home, name + ".ids")
@@ -70,7 +70,8 @@ def doctor_says(uri, name):
     return vesta("doctor", "--store", uri, "--namespace", name, "--layout", "snowflake").stdout
 
 
-@claim("MariaDB with TLS, half a second away: the first id within 10 s under balanced, also under a given number, which is kept")
+@claim("MariaDB with TLS, half a second away, under balanced: the first id is issued within 10 s, also with an "
+       "assigned worker id, which is renewed")
 def _():
     db = MariaDB()
     folder = db.start_with_tls()
@@ -83,7 +84,8 @@ def _():
     assert re.search(r"round trip takes 0\.[5-9]\d* s", said) and "which suits these leases: balanced, autonomous" in said, said
 
 
-@claim("ZooKeeper, half a second away: the first id within 10 s under balanced, also under a given number, which is kept")
+@claim("ZooKeeper, half a second away, under balanced: the first id is issued within 10 s, also with an assigned "
+       "worker id, which is renewed")
 def _():
     zk = ZooKeeper().start().ready()
     far = Far(zk.port, ROUND_TRIP_S)

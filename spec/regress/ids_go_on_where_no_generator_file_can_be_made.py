@@ -1,6 +1,6 @@
-"""Rule 10 of the live map: where no generator file can be made (a read-only root, a unit with ProtectSystem=strict, a user
-without a home), ids go on with a map that this user's processes find by their options.  Never an id twice, said once, and a
-path that somebody mistyped stays an error."""
+"""Rule 10 of the live map: if no generator file can be created (a read-only root, a unit with ProtectSystem=strict, a
+user without a home), ids continue with a map that this user's processes find by their options. No id is duplicated, one
+message is printed, and a mistyped path remains an error."""
 import glob
 import os
 import shutil
@@ -17,7 +17,7 @@ HAND = (*DRAWN, "--worker", "3")
 
 
 def sealed(world):
-    """A folder that is root's, beside a store that is nobody's.  False where we are not root."""
+    """Creates a folder of root next to a store of nobody. Returns false if the test does not run as root."""
     if not ROOT:
         return print("# not shown here: needs root")
     os.chmod(world.folder, 0o755)
@@ -37,7 +37,7 @@ def gen(world, *args):
 
 
 def doctor(world, path, **there):
-    """With a config, as most of a namespace has no flag there."""
+    """Runs doctor with a config, because it has no flags for most settings of a namespace."""
     config = world.path("vesta.lua")
     with open(config, "w") as file:
         file.write('return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { %sstore = "file:%s", '
@@ -46,7 +46,7 @@ def doctor(world, path, **there):
 
 
 def maps(world):
-    """The maps of this world's generators, by what stands in them: a path or a store of its folder."""
+    """Returns the maps of this world's generators, recognised by a path or store in its folder."""
     folder = os.path.join(world.folder, "").encode()
     found = []
     for name in glob.glob("/dev/shm/vesta-*"):
@@ -64,7 +64,8 @@ def clean(world):
         os.unlink(name)
 
 
-@claim("a folder that is not ours to write: ids at once, from one cursor for all processes, and one sentence says what it costs")
+@claim("in a read-only folder ids are issued at once, from one cursor for all processes, and one message explains the "
+       "consequences")
 def _(world):
     if not sealed(world):
         return
@@ -78,12 +79,12 @@ def _(world):
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, user=NOBODY, group=NOBODY,
                              extra_groups=[]) for _ in range(2)]
     both = [[int(line) for line in one.communicate(timeout=60 * SLOW)[0].split()] for one in pair]
-    same([len(some) for some in both], [20000, 20000])  # a number given by hand serves one map: they share it
+    same([len(some) for some in both], [20000, 20000])  # An assigned worker id has one map, so they share it.
     unique(ids(first), ids(second), *both)
     clean(world)
 
 
-@claim("killed with -9, the next one goes on at once from the same cursor; a copy of the map is not one")
+@claim("after kill -9 the next process continues at once from the same cursor, and a copy of the map does not count")
 def _(world):
     if not sealed(world):
         return
@@ -96,7 +97,8 @@ def _(world):
         one.wait()
         every.append([int(line) for line in (head + one.stdout.read()).split(b"\n")[:-1]])
         one.stdout.close()
-        every.append(ids(gen(world, "-n", "10", "--wait-ms", "1000")))  # 5 s, were the lease not gone on with
+        # It would take 5 s without continuing the lease.
+        every.append(ids(gen(world, "-n", "10", "--wait-ms", "1000")))
     name, = maps(world)
     shutil.copy(name, world.path("copy"))
     every.append(ids(gen(world, "-n", "1000")))
@@ -109,7 +111,7 @@ def _(world):
     clean(world)
 
 
-@claim("another user has a map of its own, and a name that another user took is passed over")
+@claim("another user has a separate map, and a name that another user took is skipped")
 def _(world):
     if not sealed(world):
         return
@@ -120,15 +122,16 @@ def _(world):
     with open(name, "wb") as file:
         os.fchown(file.fileno(), OTHER, OTHER)
     os.chmod(name, 0o666)
-    second = gen(world, "-n", "10", "--wait-ms", "20000")  # its memory is gone: a worker id given by hand waits
-    third = gen(world, "-n", "10")  # which finds the map of the second
+    second = gen(world, "-n", "10", "--wait-ms", "20000")  # Its memory is gone, so an assigned worker id waits.
+    third = gen(world, "-n", "10")  # It finds the second one's map.
     os.unlink(name)
     root = world.run("gen", "-n", "10", "--path", world.path("root.gen"), "--store", store, "--layout", "snowflake")
     unique(ids(first), ids(second), ids(third), ids(root))
     clean(world)
 
 
-@claim("a user without a home, and a folder for state that nobody can make: ids where a store is named, else it says what is missing")
+@claim("without a home or a usable state folder, ids are issued if a store is named, else the message shows what is "
+       "missing")
 def _(world):
     if not sealed(world):
         return
@@ -141,7 +144,7 @@ def _(world):
     clean(world)
 
 
-@claim("where the service is installed, a user without a home passes over the files of the service")
+@claim("if the service is installed, a user without a home ignores the service's files")
 def _(world):
     if not sealed(world) or not may("unshare", "-m"):
         return
@@ -159,7 +162,7 @@ done
     clean(world)
 
 
-@claim("a folder of a path given by hand, or by VESTA_STATE, that is not there and cannot be made is an error by name")
+@claim("a folder given by --path or VESTA_STATE that does not exist and cannot be created is an error that names it")
 def _(world):
     if not sealed(world):
         return
@@ -173,7 +176,7 @@ def _(world):
         assert "cannot create the folder " + typo in found.out, found.out
 
 
-@claim("a user whose home cannot be written, as www-data, is told which variable names another folder")
+@claim("if a user's home is not writable, as for www-data, the message names the variable for another folder")
 def _(world):
     if not sealed(world):
         return
@@ -182,7 +185,7 @@ def _(world):
           "Set VESTA_STATE to a folder that this user can write" % world.path("sealed"))
 
 
-@claim("doctor says the same sentence, and that it is no fault where the store is named; nothing is made by looking")
+@claim("doctor prints the same message, not as a fault if the store is named, and creates nothing")
 def _(world):
     if not sealed(world):
         return
@@ -194,7 +197,8 @@ def _(world):
     clean(world)
 
 
-@claim("everything read-only but the store, as in a container or under ProtectSystem=strict: gen and serve give ids")
+@claim("with everything read-only except the store, as in a container or under ProtectSystem=strict, gen and serve "
+       "issue ids")
 def _(world):
     if not ROOT or not may("unshare", "-m"):
         return

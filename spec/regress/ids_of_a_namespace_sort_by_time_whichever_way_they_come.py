@@ -1,6 +1,6 @@
-"""The field `method` is above the time in Vesta (Java)'s layouts, and each way to ask wrote another value: `curl /genid`,
-`redis-cli GET default` and `vesta gen`, a second apart, printed 2.7e18, 1.5e18 and 0.4e18.  One value by default, and no id
-twice in any mix of old and new values."""
+"""Regression: in the layouts of Vesta (Java) the field `method` is above the time, and each interface wrote another
+value. `curl /genid`, `redis-cli GET default` and `vesta gen`, a second apart, printed 2.7e18, 1.5e18 and 0.4e18. By
+default all now write one value, and mixing old and new values duplicates no id."""
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ BY_PROTOCOL = "return { namespaces = { default = { layout = '%s', worker = 5, me
 
 
 def with_client(text):
-    """A claim that needs the client's driver, which builds with a sanitizer and builds without hiredis do not have."""
+    """A claim that needs the client's driver, which is not built with a sanitizer or without hiredis."""
     if os.path.exists(DRIVE):
         return claim(text)
     print("skipped, no driver of the C client is built: " + text)
@@ -29,7 +29,7 @@ def method_of(id):
 
 
 class Client:
-    """libvesta_client in a process of its own."""
+    """libvesta_client in a separate process."""
 
     def __init__(self, world, servers, fallback=None, size=1000):
         self.process = subprocess.Popen([DRIVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -73,7 +73,7 @@ def resp_block(server, n):
 
 
 def ways(world, server):
-    """Every way in which an id of the namespace comes."""
+    """Returns every interface that issues ids of the namespace."""
     return {
         "HTTP": lambda: int(server.get("/genid").body),
         "the Redis protocol": lambda: bulks(server.redis("GET", "default"))[0],
@@ -104,7 +104,7 @@ def _(world):
         for _ in range(3):
             for way, take in ways(world, server).items():
                 made.append((take(), way))
-                time.sleep(0.005)  # the next one is of another millisecond
+                time.sleep(0.005)  # The next id belongs to another millisecond.
         same([way for _, way in sorted(made)], [way for _, way in made])
         same({method_of(id) for id, _ in made}, {2})
         for id, _ in made:
@@ -113,7 +113,8 @@ def _(world):
             assert '"genMethod":2,' in server.get("/expid?id=%d" % id).body
 
 
-@claim("method = N is written by each way that has it, and by_protocol writes 1 over the Redis protocol, 2 over HTTP, 0 in a program")
+@claim("method = N is written by every interface that has the field, and by_protocol writes 1 over the Redis "
+       "protocol, 2 over HTTP, 0 in a program")
 def _(world):
     for setting, expected in ("1", (1, 1, 1)), ("'3'", (3, 3, 3)), ("'by_protocol'", (2, 1, 0)):
         with Configured(world, BY_PROTOCOL % (LAYOUT, setting)) as server:
@@ -125,7 +126,8 @@ def _(world):
 
 
 def bumped(id):
-    """The id without its method: two ids that differ in nothing else would be equal if both had the same one."""
+    """Returns the id without its method. Two ids with the same result would be duplicates if both had the same method.
+    """
     return id & ~(3 << 60)
 
 
@@ -150,7 +152,7 @@ def issue_at_once(world, server, taken, tasks):
 
 def count_a_mix(world, server, gen_flags, old=None):
     clients = [Client(world, "127.0.0.1:%d" % server.resp),
-               Client(world, "127.0.0.1:1", "namespace=default"),  # attaches to the server's generator file
+               Client(world, "127.0.0.1:1", "namespace=default"),  # It uses the server's generator file.
                Client(world, "127.0.0.1:1", "layout=%s worker=6 path=%s" % (LAYOUT, world.path("own.gen")))]
     tasks = {
         "http": lambda: [int(text) for text in json.loads(server.get("/v1/ids?n=1000").body)["ids"]],

@@ -1,13 +1,13 @@
-/* ids_pass_a_leap_second.c -- a leap second inserted, deleted and smeared, as Linux and time servers show them: the clock
- * steps at midnight, or is wrong by 11.6 ppm for a day.  No id twice, none out of order, and no refusal but those that
+/* ids_pass_a_leap_second.c -- a leap second inserted, deleted and smeared, as by Linux and time servers: the clock
+ * steps at midnight, or differs by 11.6 ppm for a day. No duplicate, ascending ids, and only the pauses that
  * docs/leases.md names. */
 #include "base/array.h"
 #include "world.h"
 
 #define MIDNIGHT (INT64_C(1798761600) * SECOND) /* 2027-01-01T00:00:00Z */
-#define RATE_US (997 * 1)                       /* an id about every millisecond, in step with nothing */
+#define RATE_US (997 * 1)                       /* an id about every millisecond, out of step with the clock */
 
-/* What generators are by default: of seconds they may run one ahead. */
+/* Default settings of generators: with a unit of a second, ids may run one unit ahead. */
 static const struct kind {
     const char *layout;
     uint64_t ahead_units;
@@ -21,7 +21,7 @@ struct day {
     int64_t refused_us_max; /* the longest time without an id */
 };
 
-/* Asks from `before` microseconds before midnight on until as long after it; `shift` moves the clock at that time. */
+/* Requests ids from `before` microseconds before midnight until as long after it. `shift` then changes the clock. */
 static struct day live(const struct kind *kind, enum vesta_pacing pacing, int64_t before, int64_t every_us,
                        void (*shift)(struct world *, int64_t to_midnight_us)) {
     struct world w;
@@ -50,7 +50,7 @@ static struct day live(const struct kind *kind, enum vesta_pacing pacing, int64_
     return day;
 }
 
-/* 23:59:59 twice: the kernel sets the clock back by a second at its end. */
+/* 23:59:59 occurs twice: at its end the kernel sets the clock back by a second. */
 static void inserted(struct world *w, int64_t to_midnight_us) {
     if (to_midnight_us <= 0 && to_midnight_us > -RATE_US) w->time.unix_us -= SECOND;
 }
@@ -67,7 +67,7 @@ static void inserted_waits_a_second_at_most(void) {
         CHECK_EQ_U64(history.refused, 0);
         if (kinds[i].ahead_units) CHECK_EQ_U64(clock.refused, 0);
         CHECK(clock.refused_us_max <= SECOND + 10 * MS + RATE_US);
-        CHECK(kinds[i].ahead_units || clock.refused > 0); /* the event is there */
+        CHECK(kinds[i].ahead_units || clock.refused > 0); /* the event did occur */
     }
 }
 
@@ -78,7 +78,7 @@ static void deleted_refuses_nothing(void) {
     }
 }
 
-/* Noon to noon, as public time servers smear: 1 s in 86,400 s, while time passes in steps of 9.97 s. */
+/* A smear of 1 s in 86,400 s from noon to noon, as on public time servers, in steps of 9.97 s. */
 #define SMEAR_STEP_US (9970 * MS)
 static void smeared_in(struct world *w, int64_t to_midnight_us) {
     if (to_midnight_us <= 12 * HOUR && to_midnight_us > -12 * HOUR) w->time.unix_us -= SMEAR_STEP_US / 86400;
@@ -97,9 +97,9 @@ static void smeared_refuses_nothing(void) {
 }
 
 static const struct check_case cases[] = {
-    {"an inserted leap second: no id twice, and a second's wait at most, none where ids may run a second ahead",
+    {"an inserted leap second: no duplicate, and a pause of at most a second, or none if ids may run a second ahead",
      inserted_waits_a_second_at_most},
-    {"a deleted leap second: no id twice, none refused", deleted_refuses_nothing},
-    {"a leap second smeared over a day, both ways: no id twice, none refused", smeared_refuses_nothing},
+    {"a deleted leap second: no duplicate and no pause", deleted_refuses_nothing},
+    {"a leap second smeared over a day in either direction: no duplicate and no pause", smeared_refuses_nothing},
 };
 CHECK_MAIN(cases)

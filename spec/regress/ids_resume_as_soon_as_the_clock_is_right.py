@@ -1,15 +1,15 @@
-"""The clock was an hour ahead for four seconds, and ids stopped for 57 more: the keeper slept out the minute after which
-it would have believed it, though the clock had been set right."""
+"""Regression: the clock was an hour ahead for four seconds, and issuing stopped for 57 more. The keeper slept until the
+minute was over after which it accepts a jump, although the clock had been corrected."""
 import time
 
 from serving import SLOW, Server, claim, main, same, set_clock, shifted
 
 WRONG_S = 4
-WINDOW_S = 5  # of a number that was given by hand
+WINDOW_S = 5  # of an assigned worker id
 BACK_S_MAX = 3 * SLOW
 
 
-@claim("a clock that was wrong for four seconds costs ids while it is, and not a minute more")
+@claim("a clock that was wrong for four seconds stops issuing for that time only")
 def _(world):
     clock = world.path("clock")
     set_clock(clock, "+0")
@@ -20,7 +20,7 @@ def _(world):
         wrong = server.get("/genid")
         assert wrong.status == 503 and "jumped forward" in wrong.body, wrong.body
         same(server.get("/readyz").status, 503)
-        time.sleep(max(0, WINDOW_S - WRONG_S) + 1)  # nothing of the last window is left
+        time.sleep(max(0, WINDOW_S - WRONG_S) + 1)  # The last window has ended.
         set_clock(clock, "+0")
         begun = time.monotonic()
         while server.get("/genid").status != 200:

@@ -1,5 +1,5 @@
-/* And what the live map promises of itself: past the leases of a map by whichever path, removed while others issue,
- * killed a hundred times.  No id twice, none lost, all on one map. */
+/* Further rules of the live map: more leases than a map holds, several paths, removal while others issue, and a
+ * hundred kills. No id is duplicated or lost, and all processes use one map. */
 #include "crowd.h"
 
 #include "generator/generator.h"
@@ -43,7 +43,7 @@ static void past_the_leases_of_a_map(void) {
         if (!issue(gen, 3, (uint64_t)i) || vesta_release(gen, &err) != VESTA_OK) break;
     CHECK(issue(gen, 3, 1));
     atomic_store(&tally->mark, 1);
-    reap(pid, false); /* whoever came by the link has had ids all the time, or `issue` fails */
+    reap(pid, false); /* The issuers by the link had ids all the time, or `issue` fails. */
     check_tally((size_t)times * 3);
     vesta_close(gen);
 }
@@ -66,7 +66,7 @@ static _Atomic uint64_t *numbers;
 static void issue_and_say_the_number(uint64_t index) {
     struct vesta_gen *gen = open_at("a.gen");
     struct vesta_info info;
-    uint64_t dice = index; /* by every way to an id: who takes none that waits is to call vesta_keep */
+    uint64_t dice = index; /* Every way to get an id. A caller of ways that never wait must call vesta_keep. */
     while (gen && atomic_load(&tally->mark) == 0) {
         if (!issue(gen, 20, dice++)) return;
         vesta_get_info(gen, &info);
@@ -76,7 +76,7 @@ static void issue_and_say_the_number(uint64_t index) {
     vesta_close(gen);
 }
 
-/* The number that the named map has now. */
+/* Returns the worker id of the map that currently has the name. */
 static uint64_t number_at(const char *name) {
     static struct vs_map map;
     memset((void *)&map, 0, sizeof map);
@@ -88,7 +88,7 @@ static uint64_t number_at(const char *name) {
     return got == (ssize_t)sizeof map && active >= 0 ? map.slot[active].worker + 1 : 0;
 }
 
-static int stayers; /* who say their number */
+static int stayers; /* processes that report their worker id */
 
 static bool agree(const char *name) {
     uint64_t named = number_at(name);
@@ -97,7 +97,7 @@ static bool agree(const char *name) {
     return named != 0;
 }
 
-/* For a while all are on one number: a moment of it may be chance. */
+/* Waits until all use one worker id for a while, because a single moment may be chance. */
 static bool settle(const char *name) {
     for (int tries = 0; tries < CHECK_PATIENCE_MS / 100; tries++) {
         bool stays = agree(name);
@@ -126,7 +126,7 @@ static void removed_under_issuers(void) {
     for (int round = 0; round < 3; round++) {
         CHECK(unlink(name) == 0);
         AWAIT(access(name, F_OK) == 0);
-        CHECK(settle(name)); /* one map, one number */
+        CHECK(settle(name)); /* one map, one worker id */
     }
     atomic_store(&tally->mark, 1);
     for (int i = 0; i < 6; i++)
@@ -141,7 +141,8 @@ static void give_and_close(uint64_t dice) {
     vesta_close(gen);
 }
 
-/* A map's first user got the lease, and is gone: who goes on there was never without one, and so never asked. */
+/* The process that fetched a map's lease is gone. The remaining process always had a lease, so it never requested
+ * one. */
 static void the_first_has_left(void) {
     char name[VS_MAP_NAME_MAX];
     empty_folder();
@@ -193,11 +194,11 @@ static void killed_a_hundred_times(void) {
     struct vesta_gen *gen = open_at("a.gen");
     NEED(gen != NULL);
     vesta_get_info(gen, &info);
-    CHECK_EQ_U64(info.slots_used, 1); /* one lease for all: nobody waited for another */
+    CHECK_EQ_U64(info.slots_used, 1); /* All used one lease, so no process waited for another. */
     vesta_close(gen);
 }
 
-/* ------------------------------------------------------------------ nothing is left for ever */
+/* ------------------------------------------------------------------ nothing is left behind */
 
 static void left_behind(void) {
     char name[VS_MAP_NAME_MAX];
@@ -214,14 +215,14 @@ static void left_behind(void) {
 
 static char maps[64]; /* a folder for maps in which no other process sweeps */
 
-/* The next map that is made sweeps, as if the last sweep were long ago. */
+/* The next map that is created triggers a sweep, as if the last one were long ago. */
 static void forget_the_sweep(void) {
     char name[128];
     snprintf(name, sizeof name, "%s/vesta-swept.%u", maps, (unsigned)geteuid());
     CHECK(unlink(name) == 0);
 }
 
-/* Maps as they lie after their files, and all that had them open, are gone: one for each beginning of a key. */
+/* Creates maps that remain after their files and users are gone, one for each first byte of a key. */
 static size_t lay_out(const struct vs_map *from, bool remove) {
     size_t there = 0;
     for (int i = 0; i < 256; i++) {
@@ -236,7 +237,7 @@ static size_t lay_out(const struct vs_map *from, bool remove) {
     return there;
 }
 
-/* Sixteen sweeps look at all maps, each at another 16th. */
+/* Sixteen sweeps cover all maps, each another 16th. */
 static void sweep_in_a_row(const struct vs_map *map) {
     char name[128], generator[32];
     snprintf(name, sizeof name, "%s/vesta-swept.%u", maps, (unsigned)geteuid());
@@ -268,17 +269,17 @@ static void swept(void) {
     lay_out(&map, false);
     forget_the_sweep();
     vesta_close(open_at("b.gen"));
-    CHECK_EQ_U64(lay_out(&map, true), 256); /* used a moment ago: somebody may come back with the file */
+    CHECK_EQ_U64(lay_out(&map, true), 256); /* They were used a moment ago, so a process may return with the file. */
     atomic_store(&map.shared.seen_us, atomic_load(&map.shared.seen_us) - INT64_C(3600) * 1000000);
     lay_out(&map, false);
-    vesta_close(open_at("soon.gen")); /* the last sweep was a moment ago */
+    vesta_close(open_at("soon.gen")); /* The last sweep was a moment ago. */
     CHECK_EQ_U64(lay_out(&map, true), 256);
     lay_out(&map, false);
     forget_the_sweep();
     vesta_close(open_at("c.gen"));
     CHECK_EQ_U64(lay_out(&map, true), 256 - 16);
     sweep_in_a_row(&map);
-    snprintf(map.header.path, sizeof map.header.path, "%s", in_folder("c.gen")); /* its file is there */
+    snprintf(map.header.path, sizeof map.header.path, "%s", in_folder("c.gen")); /* Its file exists. */
     lay_out(&map, false);
     forget_the_sweep();
     vesta_close(open_at("d.gen"));
@@ -290,12 +291,15 @@ static void swept(void) {
 }
 
 static const struct check_case cases[] = {
-    {"more leases than a map holds, and a second path to it: ids go on for both, none twice", past_the_leases_of_a_map},
-    {"the map removed under four issuers and newcomers: all are on one map again, none twice", removed_under_issuers},
-    {"who goes on with a lease that others fetched keeps it: it follows when the map is replaced", the_first_has_left},
-    {"a hundred processes killed with -9, one after another: contiguous ids under one lease", killed_a_hundred_times},
-    {"a map whose file is gone goes with its last user", left_behind},
-    {"maps that nobody can find any more are swept where others are made", swept},
+    {"with more leases than a map holds, and a second path to it, ids continue for both "
+     "without duplicates", past_the_leases_of_a_map},
+    {"if the map is removed under four issuers and new processes, all use one map again, "
+     "without duplicates", removed_under_issuers},
+    {"a process that continues a lease fetched by another keeps it, and follows if the map is "
+     "replaced", the_first_has_left},
+    {"a hundred processes killed one after another issue contiguous ids under one lease", killed_a_hundred_times},
+    {"a map without its file disappears with its last user", left_behind},
+    {"maps that no process can find any more are swept when others are created", swept},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

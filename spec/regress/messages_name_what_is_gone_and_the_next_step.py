@@ -1,6 +1,6 @@
-"""A namespace without its node w said that others were faster, 64 times, and burnt a slot each time; one without its
-incarnation's node that it keeps changing; a quota that an error is unknown; a store that went back did not name the way
-out; doctor had nothing to say of a database that does not flush its log."""
+"""Regression: misleading messages. A namespace without its node w reported "others were faster" 64 times and used a
+slot each time. One without its incarnation's node reported that it keeps changing. A quota was an unknown error, a
+store that went back did not name the remedy, and doctor ignored a database that does not flush its log."""
 import os
 import subprocess
 import sys
@@ -32,12 +32,13 @@ def fresh(ns):
 
 
 def tag_of(ns):
-    """The node of its incarnation, as it is stored."""
+    """Returns the stored name of the incarnation's node."""
     done = subprocess.run([RAW, "127.0.0.1:%d" % zk.port, "me:secret", "get", "/vesta/" + ns], capture_output=True, text=True, check=True, timeout=60)
     return "i-" + next(line.split()[1] for line in done.stdout.split("\n") if line.startswith("incarnation "))
 
 
-@claim("a node that somebody deleted, of the records or of the incarnation: a write, doctor and a newcomer name it, and advance makes it again")
+@claim("a deleted node, of the records or of the incarnation, is named by a write, doctor and a new process, and "
+       "advance recreates it")
 def _():
     for what in ("w", "i"):
         ns = "gone" + what
@@ -55,7 +56,7 @@ def _():
             caller.ask("swap 7 0 10", "OK")
 
 
-@claim("a quota is said to be one")
+@claim("a quota is reported as a quota")
 def _():
     fresh("full")
     raw("put", "/zookeeper/quota/vesta", "")
@@ -67,7 +68,7 @@ def _():
         assert got["outcome"] == "REFUSED" and "quota" in got["text"], got
 
 
-@claim("doctor tells of a database that acknowledges what it has not flushed")
+@claim("doctor reports a database that acknowledges unflushed writes")
 def _():
     db = MariaDB().start("--innodb-flush-log-at-trx-commit=0")
     db.sql("CREATE DATABASE vesta")
@@ -79,7 +80,7 @@ def _():
     assert "innodb_flush" not in vesta("doctor", "--layout", "snowflake", uri=uri).stdout
 
 
-@claim("a store that went back names the way out")
+@claim("the message about a store that went back names the remedy")
 def _():
     with open(VESTA, "rb") as program:
         assert b"check that this is the right store, then run: vesta store advance" in program.read()

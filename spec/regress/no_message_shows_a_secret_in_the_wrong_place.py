@@ -1,5 +1,5 @@
-"""The rest: a store's secret is a secret too; a URI without a host, a key of another kind and a folder with the name
-of a generator file give nothing away and block nobody."""
+"""A store's secret is protected like any other. A URI without a host, or with a wrong key, reveals no secret, and a
+namespace with the name of a generator file blocks no other."""
 import os
 import signal
 import subprocess
@@ -9,7 +9,7 @@ from serving import Server, claim, environment, fails, main, same, write, VESTA
 SECRET = "root:$6$hunter2"
 
 
-@claim("a server whose only secret is a store's does not leave its memory in a core file")
+@claim("a server whose only secret is a store's does not write its memory to a core file")
 def _(world):
     config = write(world, """return { stores = { s = { uri = "mysql://vesta@127.0.0.1:1/v", password = "s3cret" } },
       namespaces = { default = { store = "s" } }, http = { listen = "off" }, resp = { listen = "unix:%s" } }""" % world.path("r"))
@@ -19,7 +19,8 @@ def _(world):
             assert process.poll() is None, process.stderr.read()
         with open("/proc/%d/status" % process.pid) as status:
             assert status.read()
-        owner = os.stat("/proc/%d/environ" % process.pid)  # of who cannot be dumped it is root's; and the limit is 0
+        # The file of an undumpable process belongs to root, and the limit is 0.
+        owner = os.stat("/proc/%d/environ" % process.pid)
         with open("/proc/%d/limits" % process.pid) as limits:
             core = next(line for line in limits if line.startswith("Max core"))
         process.send_signal(signal.SIGTERM)
@@ -29,7 +30,7 @@ def _(world):
         same((owner.st_uid, core.split()[4]), (0, "0"))
 
 
-@claim("a URI whose host is missing shows nothing behind the colon")
+@claim("if a URI lacks its host, messages show nothing after the colon")
 def _(world):
     for uri in "mysql://u:hunter2", "mysql://u:hunter2/db", "zk://u:hunter2", "zk://u:hunter2/x", "mysql://[u:hunter2":
         for command in (("gen",), ("workers", "--namespace", "x"), ("store", "show", "--namespace", "x"),
@@ -41,7 +42,7 @@ def _(world):
         assert result.code == 1 and "hunter2" not in result.err, result.err
 
 
-@claim("what file() read is shown in no message, whatever key it was given to")
+@claim("no message shows the contents that file() read, whatever key used it")
 def _(world):
     with open(world.path("shadow"), "w") as file:
         file.write(SECRET + ":19000:0:99999:7:::\n")
@@ -60,7 +61,7 @@ def _(world):
     assert result.code == 1 and "root:" not in result.err, result.err
 
 
-@claim("a namespace default.gen is refused by a file: store, and default is served")
+@claim("a file: store rejects the namespace default.gen, and default is served")
 def _(world):
     for command in (("gen", "--namespace", "default.gen", "--worker", "1"),
                     ("store", "init", "--store", "file:" + world.path("state"), "--namespace", "default.gen", "--layout", "snowflake")):

@@ -1,5 +1,5 @@
-"""One client held the memory of all, by transactions that it kept open with WATCH and by bodies that it sent byte by byte.
-Then right credentials were reported as wrong, and other named clients were closed."""
+"""Regression: one client used all clients' memory, by transactions kept open with WATCH, and by bodies sent byte by
+byte. Valid credentials were then reported as wrong, and other named clients were disconnected."""
 import os
 import socket
 import sys
@@ -18,7 +18,7 @@ def connect(port, address="127.0.0.1"):
 
 
 class Greedy(threading.Thread):
-    """Takes all the memory that it can, over both protocols, until it is told to stop."""
+    """Takes as much memory as possible, over both protocols, until stopped."""
 
     def __init__(self, server, token, address):
         super().__init__()
@@ -44,7 +44,7 @@ class Greedy(threading.Thread):
         return sock
 
     def push(self, sock, data, begin):
-        """The same connection, or a new one if it was closed."""
+        """Returns the same connection, or a new one if it was closed."""
         try:
             sock.send(data)
             while sock.recv(65536):
@@ -70,7 +70,7 @@ class Greedy(threading.Thread):
 
 
 class Modest:
-    """A named client: what it asks, and what became of it."""
+    """A named client that records its requests and their results."""
 
     def __init__(self, server, token):
         self.server, self.token, self.asked, self.wrong, self.refused = server, token, 0, [], []
@@ -86,7 +86,7 @@ class Modest:
             self.refused.append(said)
 
     def slowly(self):
-        """A request in two pieces, so that the first is kept."""
+        """Sends a request in two pieces, so that the server stores the first."""
         request = get("/genid", "Authorization: Bearer " + self.token, "Connection: close")
         with connect(self.server.http) as sock:
             sock.sendall(request[:-2])
@@ -132,17 +132,19 @@ def beside(world, is_named, address):
         assert modest.asked > 20
 
 
-@claim("a named client beside a named one that takes all the memory it can: none of its requests is refused or reported as wrong")
+@claim("a named client that takes as much memory as it can causes no rejections or false errors for another named "
+       "client")
 def _(world):
     beside(world, True, "127.0.0.1")
 
 
-@claim("a named client beside a stranger that takes all the memory it can: the same")
+@claim("a client without credentials that takes as much memory as it can causes no rejections or false errors for a "
+       "named client")
 def _(world):
     beside(world, False, "127.0.0.2")
 
 
-@claim("a body that comes byte by byte has ten seconds in all")
+@claim("a body sent byte by byte is ended after ten seconds in total")
 def _(world):
     with Server(world) as server, connect(server.http) as sock:
         sock.sendall(get("/v1/ids", "Content-Length: 60000", FORM, method="POST"))

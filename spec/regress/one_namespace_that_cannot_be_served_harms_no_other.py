@@ -1,5 +1,5 @@
-"""One namespace that cannot be served harms no other: its layout has ended or has not begun, its generator file cannot be
-used, the module of its store is missing.  The others are served, at the start and after it."""
+"""A namespace that cannot be served harms no other, at the start and later: its layout has ended or not begun, its
+generator file is unusable, or its store's module is missing."""
 import json
 import os
 import shutil
@@ -19,7 +19,7 @@ def served(world, bad, more="", **kw):
 
 
 class Half(Configured):
-    """A server that is up when it issues ids of the good namespace."""
+    """A server that counts as started when it issues ids of the good namespace."""
 
     def __enter__(self):
         self.process = subprocess.Popen(self.args, cwd=self.world.folder, env=self.env, stderr=subprocess.PIPE, text=True)
@@ -39,7 +39,8 @@ def good_is_served(server):
     assert server.redis("GET", "good").startswith(b"$"), server.redis("GET", "good")
 
 
-@claim("a namespace whose layout has ended answers epoch_end and explains its ids; the others are served, and the server is ready")
+@claim("a namespace with an ended layout answers epoch_end and explains its ids, the others are served, and the "
+       "server is ready")
 def _(world):
     with served(world, "layout = '%s'" % ENDED) as server:
         good_is_served(server)
@@ -63,7 +64,7 @@ def _(world):
     assert "namespaces.bad.layout" in done.out + done.err and "ended at 2024-11-20" in done.out + done.err, (done.out, done.err)
 
 
-@claim("a namespace whose layout ends while the server runs answers epoch_end and explains its ids; the server stays ready")
+@claim("a namespace whose layout ends at run time answers epoch_end and explains its ids, and the server stays ready")
 def _(world):
     epoch = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(time.time()) + 5 - 2**28))
     bad = "layout = 'sign:1 time:28 worker:22 seq:13 unit=1s epoch=%s'" % epoch
@@ -85,7 +86,7 @@ def _(world):
     fails(world.run("serve", "-c", config), 1, "namespaces.bad.layout cannot issue ids: the layout's time ended")
 
 
-@claim("a namespace whose epoch is in the future waits for the clock; the others are served")
+@claim("a namespace with an epoch in the future waits for the clock, and the others are served")
 def _(world):
     with served(world, "layout = '%s'" % FUTURE) as server:
         good_is_served(server)
@@ -111,7 +112,8 @@ def unusable(world, form):
     return path
 
 
-@claim("a namespace whose generator file cannot be used is not served, and says why; the others are, from the start")
+@claim("a namespace with an unusable generator file is rejected with the reason, and the others are served from the "
+       "start")
 def _(world):
     for form in "another layout", "damaged", "writable by all", "symbolic link", "folder":
         path = unusable(world, form)
@@ -124,7 +126,7 @@ def _(world):
 
 
 def program_without(world, module):
-    """A copy of the program that lacks the module of a store, or has one of another version."""
+    """Creates a copy of the program without the module of a store, or with a module of another version."""
     folder = tempfile.mkdtemp(dir=world.folder)
     os.mkdir(os.path.join(folder, "store"))
     shutil.copy(VESTA, folder)
@@ -138,7 +140,8 @@ def program_without(world, module):
     return os.path.join(folder, "vesta")
 
 
-@claim("a store whose module is missing, or of another version, stops its own namespace; the reason names what to install")
+@claim("a missing or outdated module stops only the namespaces of its store, and the reason names the package to "
+       "install")
 def _(world):
     config = ("return { stores = { db = { uri = 'sqlite:%s' } }, namespaces = { %s, bad = { store = 'db', layout = 'vesta-milli' } } }"
               % (world.path("v.db"), GOOD))

@@ -1,4 +1,4 @@
-/* A new generator's map used to bring a walk through the whole folder of maps, /dev/shm, which other programs fill. */
+/* Regression: creating a generator's map listed the whole folder of maps, /dev/shm, which other programs fill. */
 #include "opened.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 
 static _Atomic unsigned entries_read;
 
-/* In place of the C library's. */
+/* Replaces the C library's function. */
 struct dirent *readdir(DIR *dir) {
     static struct dirent *(*real)(DIR *);
     if (!real) real = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");
@@ -51,7 +51,8 @@ static void one_process_in_a_while_walks(void) {
 IN_NEW_STATE(one_process_in_a_while_walks)
 
 static const struct check_case cases[] = {
-    {"one process in a minute walks the folder of maps, however many are made", one_process_in_a_while_walks_},
+    {"at most one process per minute lists the folder of maps, however many maps are "
+     "created", one_process_in_a_while_walks_},
 };
 
 CHECK_MAIN(cases)

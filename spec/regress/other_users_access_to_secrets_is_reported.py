@@ -1,5 +1,5 @@
-"""A file of clients that other users could write, but not read, was not reported at all, and one that they could read and
-write was reported as readable only.  The same held for each file that has a secret."""
+"""Regression: a clients file that other users could write but not read was not reported, and one that they could read
+and write was reported as readable. The same applied to all files with a secret."""
 import os
 import signal
 import sys
@@ -18,7 +18,7 @@ def write(world, name, text):
 
 
 def noted(world, path, says):
-    """For each mode of a file, check reports exactly what others may do with it."""
+    """Asserts that for each mode of a file, check reports exactly the access of others."""
     for mode, word in MODES:
         os.chmod(path, mode)
         done = world.run("check", world.path("vesta.lua"))
@@ -28,7 +28,7 @@ def noted(world, path, says):
     os.chmod(path, 0o640)
 
 
-@claim("check reports what others may do with the clients, a store's secret_file, a file() and the config with a secret")
+@claim("check reports others' access to the clients file, a store's secret_file, a file() and the config with a secret")
 def _(world):
     clients = write(world, "clients", "default names=* calls=give\n")
     secret = write(world, "secret", "a long and open secret\n")
@@ -42,7 +42,7 @@ def _(world):
     noted(world, config, "others may %%s %s, which contains a secret" % config)
 
 
-@claim("vesta client list and a server's HUP report that others may write the file of clients")
+@claim("vesta client list, and a server on SIGHUP, report that others may write the clients file")
 def _(world):
     clients = write(world, "clients", "default names=* calls=give\n")
     with Server(world, "--clients", clients) as server:

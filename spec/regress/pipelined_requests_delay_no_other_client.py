@@ -1,9 +1,10 @@
-"""pipelined_requests_delay_no_other_client.py -- a round of the event loop ended by bytes and not by time.  Fifty strangers
-who pipelined `/readyz`, `INFO`, `CLIENT INFO`, `VESTA.INFO` and `EXEC` of 10,000 `INFO` delayed another client's GET by
-8.6 s and TERM by 16.6 s, and the admin was not answered in 20 s.  Later, requests were counted by the bytes of their replies
-only: `CONFIG GET` with 15 patterns of 65,000 bytes delayed a GET by 186 ms (median) and the admin by 145 ms.
+"""Regression: a round of the event loop was limited by bytes and not by time. Fifty clients that pipelined `/readyz`,
+`INFO`, `CLIENT INFO`, `VESTA.INFO` and `EXEC` of 10,000 `INFO` delayed another client's GET by 8.6 s and SIGTERM by
+16.6 s, and the admin got no reply in 20 s. Later, only the bytes of replies counted: `CONFIG GET` with 15 patterns of
+65,000 bytes delayed a GET by 186 ms (median) and the admin by 145 ms.
 
-The bounds are far above what an idle machine shows, and far below those times: the test also runs beside other work.
+The limits here are far above an idle machine's delays and far below those times, because the test also runs on a busy
+machine.
 """
 import re
 import signal
@@ -34,7 +35,7 @@ class Server(Configured):
 
 
 def latencies(ask, count):
-    """How long each answer took, in milliseconds, the shortest first."""
+    """Returns the milliseconds of each reply, sorted."""
     took = []
     for _ in range(count):
         began = time.monotonic()
@@ -86,24 +87,25 @@ def check_others_are_served(world, kind):
         assert ended_s < 5 * SLOW, ended_s
 
 
-@claim("beside 50 strangers who pipeline expensive requests another client and the admin are answered, and TERM is heard")
+@claim("while 50 clients pipeline expensive requests, another client, the admin and SIGTERM are served in time")
 def _(world):
     check_others_are_served(world, "expensive")
 
 
-@claim("beside 50 strangers who pipeline long requests with short answers another client and the admin are answered, and TERM is heard")
+@claim("while 50 clients pipeline long requests with short replies, another client, the admin and SIGTERM are served "
+       "in time")
 def _(world):
     check_others_are_served(world, "long")
 
 
 def send_aside(sock, data):
-    """Sends while the caller reads."""
+    """Sends in a thread while the caller reads."""
     sender = threading.Thread(target=sock.sendall, args=(data,))
     sender.start()
     return sender
 
 
-@claim("replies keep their order across slices: 20,000 requests in a pipeline, cheap ones between expensive ones, over both protocols")
+@claim("replies to 20,000 pipelined requests, some of them expensive, stay in order over both protocols")
 def _(world):
     with Server(world) as server, Strangers(server, 10, settle_s=0.2):
         with server.connect(server.resp) as sock:
@@ -120,7 +122,7 @@ def _(world):
             same(seqs, [b"%d" % (int(n) >> 32) for n in numbers])
 
 
-@claim("an EXEC that takes many slices is answered whole and in order, and the ids of its GETs follow each other without a gap")
+@claim("the reply to a long EXEC is complete and in order, and the ids of its GETs have no gap")
 def _(world):
     with Server(world) as server, Strangers(server, 10, settle_s=0.2):
         with server.connect(server.resp) as sock:

@@ -1,8 +1,9 @@
-"""`/readyz` said ready while each request got 503, and nothing was logged: where a disk hung or failed, where the keeping
-process was stopped, where a clock had been set right again.
+"""Regression: `/readyz` was ready while each request got 503, and nothing was logged, with a hanging or failing disk, a
+stopped keeper, or a clock that had been corrected.
 
-A server with a number given by hand (its window is 5 s) on a disk that a shim makes hang, fail or slow; readiness is asked
-in the same moment as an id, and must say the same."""
+A server with an assigned worker id (its window is 5 s) runs on a disk that a library makes hang, fail or slow down.
+Readiness and an id are requested at the same moment, and must agree.
+"""
 import os
 import re
 import select
@@ -12,7 +13,7 @@ import time
 from serving import SLOW, VESTA, Server, claim, main, same, set_clock, shifted
 
 WINDOW_S = 5
-LINE_S_MAX = 1 + 1 * SLOW  # from the first refused id to a line that says so: a second, and what this script's steps take
+LINE_S_MAX = 1 + 1 * SLOW  # from the first rejected id to its line in the log: a second, plus this script's own steps
 STORES = ("file:%s/store", "sqlite:%s/vesta.db")
 
 
@@ -28,7 +29,7 @@ def disk(world, how):
 
 
 def heard(server, part, seconds):
-    """The next event of the log that has this part; it does not wait for ever."""
+    """Returns the next event in the log with this part, or fails after that time."""
     end, at = time.monotonic() + seconds * SLOW, len(server.said)
     log = server.process.stderr.fileno()
     while select.select([log], [], [], max(0, end - time.monotonic()))[0]:
@@ -40,18 +41,18 @@ def heard(server, part, seconds):
 
 
 class Watch:
-    """Asks for an id and for readiness, time and again."""
+    """Repeatedly requests an id and readiness."""
 
     def __init__(self, server):
         self.server = server
         self.refused_at = None
-        self.apart_s = 0  # how long the two have said different things
+        self.apart_s = 0  # how long the two have disagreed
 
     def look(self):
         before = time.monotonic()
         gets, ready = self.server.get("/genid").status == 200, self.server.get("/readyz").status == 200
         if gets != self.server_gets():
-            return gets  # it changed meanwhile
+            return gets  # The state changed between the two requests.
         self.apart_s = self.apart_s + 0.1 + time.monotonic() - before if gets != ready else 0
         assert self.apart_s < 1 + SLOW, "for more than a second requests get %s and /readyz says %s" % (
             "ids" if gets else "503", "ready" if ready else "not ready: " + self.server.get("/readyz").body)
@@ -69,7 +70,7 @@ class Watch:
             time.sleep(0.1)
 
     def check_line(self):
-        """There is a line on the refusals, within a second of the first; what it says."""
+        """Asserts that the rejections are logged within a second of the first, and returns the line."""
         line = heard(self.server, "no ids at the moment", 5)
         said_at = time.mktime(time.strptime(line[3:22], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(line[22:26])
         late_s = said_at - self.refused_at
@@ -100,7 +101,8 @@ def on_a_disk(world, store, how, flags=()):
         return line
 
 
-@claim("a disk that hangs: not ready from the first refused id on, and a line within a second; then ids again")
+@claim("with a hanging disk, the server is not ready from the first rejected id on, logs it within a second, and then "
+       "issues ids again")
 def _(world):
     for store in STORES:
         os.mkdir(world.path(store[:4]))
@@ -108,12 +110,12 @@ def _(world):
         assert "hangs" in line, line
 
 
-@claim("a disk that fails at each write: the same")
+@claim("with a disk that fails each write, the server is not ready from the first rejected id on, logs it and recovers")
 def _(world):
     on_a_disk(world, STORES[1], "EIO")
 
 
-@claim("a disk that takes a second for each sync: ids go on all the time")
+@claim("with a disk that takes a second for each sync, issuing never stops")
 def _(world):
     disk(world, "0")
     with Server(world, "--store", STORES[0] % world.folder, "--wait-ms", "100", layout="snowflake", pacing="clock",
@@ -127,7 +129,7 @@ def _(world):
         disk(world, "0")
 
 
-@claim("a clock that is refused: the same")
+@claim("with a rejected clock, the server is not ready from the first rejected id on, logs it and recovers")
 def _(world):
     clock = world.path("clock")
     set_clock(clock, "+0")
@@ -136,12 +138,13 @@ def _(world):
         watch.until(True, 5)
         set_clock(clock, "+3600")
         watch.until(False, 5)
-        set_clock(clock, "+0")  # a line's time is the wrong clock's
+        set_clock(clock, "+0")  # The line has the time of the wrong clock.
         assert "clock_ahead" in heard(server, "no ids at the moment", 5)
         watch.until(True, 5)
 
 
-@claim("the process that keeps the file is stopped: who else serves it says what requests get, and they get ids")
+@claim("if the keeper of a file is stopped, another process of the file agrees with its requests and continues to "
+       "issue ids")
 def _(world):
     path = ("--path", world.path("a.gen"))
     with Server(world, *path, "--wait-ms", "100", layout="snowflake", pacing="clock") as keeper:

@@ -1,5 +1,5 @@
-"""readyz_names_nothing_to_strangers.py -- `/readyz` showed the names of namespaces, databases and paths to clients without a
-secret.  The status is for all clients; the reasons are for the admin listener and for clients that may read all names."""
+"""Regression: `/readyz` showed the names of namespaces, databases and paths to clients without credentials. The status
+is public, but the reasons are for the admin listener and for clients that may read all names."""
 import base64
 import json
 import socket
@@ -18,7 +18,7 @@ def client(world, *words):
 
 
 def gone_stores(world):
-    """A server whose only store takes no connections."""
+    """A server whose only store is unreachable."""
     gone = free_port()
     config = """return { namespaces = { payroll = { store = "mysql://u@127.0.0.1:%d/salaries", wait_ms_max = 0 } },
       clients = "%s", admin = { listen = "unix:%s" } }""" % (gone, world.path("clients"), world.path("admin.sock"))
@@ -44,7 +44,8 @@ def by(secret):
     return {"Authorization": "Bearer " + secret}
 
 
-@claim("a stranger hears the status of /readyz alone; who may read all names, and the admin, hear the reasons")
+@claim("a client without credentials gets only the status of /readyz, and the admin and clients that may read all "
+       "names get the reasons")
 def _(world):
     ops = client(world, "add", "ops", "--calls", "give,read")
     operator = client(world, "add", "operator", "--names", "none", "--calls", "operate")
@@ -63,7 +64,7 @@ def _(world):
         same(server.get("/healthz", headers=by("wrong")).status, 200)
 
 
-@claim("an error shows a client that may not read all names no database and no path")
+@claim("an error shows no database and no path to a client that may not read all names")
 def _(world):
     ops = client(world, "add", "ops", "--calls", "give,read")
     one = client(world, "add", "one", "--names", "payroll", "--calls", "give,read")
@@ -77,7 +78,7 @@ def _(world):
             assert said.startswith("+OK") and "salaries" not in said and "127.0.0.1:" not in said, (words, said)
 
 
-@claim("a ready server shows a stranger no warnings, and is 200 to a wrong secret, too")
+@claim("a ready server shows no warnings to a client without credentials, and answers 200 to a wrong secret")
 def _(world):
     ops = client(world, "add", "ops", "--calls", "give,read")
     client(world, "add", "default", "--names", "none", "--calls", "give")

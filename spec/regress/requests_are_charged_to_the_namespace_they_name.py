@@ -1,12 +1,12 @@
-"""requests_are_charged_to_the_namespace_they_name.py -- `namespaces.NAME.requests` of the first namespace was charged with
-every request, whatever it asked for: PING, tags, and other namespaces.  A client without rights to it could exhaust it."""
+"""Regression: `namespaces.NAME.requests` of the first namespace was charged for every request, even for PING, tags and
+other namespaces, so a client without rights to it could exhaust it."""
 import re
 
 from serving import Configured, claim, command, get, main, same
 
 LAYOUT = 'layout = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"'
 RATE = 1
-# a request that would wait for its turn is rejected at once
+# With wait_ms_max = 0, a request over the rate is rejected at once.
 CONFIG = """return { namespaces = {
   first = { worker = 5, requests = %d, wait_ms_max = 0, %s }, second = { worker = 5, requests = %d, wait_ms_max = 0, %s },
   free = { worker = 5, %s } }, segments = { { store = "counters", tags = { "tag" } } },
@@ -25,7 +25,7 @@ def talk(s, *commands):
 
 
 def is_open(s, name):
-    """Whether the namespace's rate of requests is untouched, which this request uses."""
+    """Returns whether the namespace's rate of requests is unused. This request uses it."""
     return not talk(s, ["GET", name]).startswith(b"-TRYAGAIN 'first' has reached its rate limit" if name == "first" else b"-TRYAGAIN 'second' has")
 
 
@@ -35,7 +35,7 @@ OTHERS = [["GET", "free"], ["MGET", "free", "free"], ["VESTA.NEXT", "free", "2"]
           ["VESTA.MAKE", "free", "time", "1", "seq", "1"], ["GET", "nosuch"], ["INCR", "nosuch"]]
 
 
-@claim("requests that name no namespace, or another one, use nothing of a namespace's rate of requests")
+@claim("requests that name no namespace, or another one, use none of a namespace's rate of requests")
 def _(world):
     with server(world) as s:
         for _ in range(5):
@@ -58,7 +58,7 @@ ROUTES = ["/genid?ns=second", "/v1/ids?ns=second", "/expid?id=1&ns=second", "/tr
 
 
 def exhaust(s, name):
-    """From here on the next request of that namespace would have to wait for seconds."""
+    """Afterwards the next request of that namespace would have to wait for seconds."""
     said = talk(s, ["MULTI"], *[["GET", name]] * 30, ["EXEC"])
     assert b"TRYAGAIN" not in said, said
 
@@ -75,7 +75,7 @@ def _(world):
         assert is_open(s, "first"), "the first namespace paid for the second"
 
 
-@claim("a request without a name asks the first namespace, and is charged to it")
+@claim("a request without a name uses the first namespace and is charged to it")
 def _(world):
     with server(world) as s:
         exhaust(s, "first")
@@ -84,7 +84,7 @@ def _(world):
         same(s.get("/genid?ns=second").status, 200)
 
 
-@claim("a transaction is charged at EXEC to each namespace for its own commands, also for those that give no id")
+@claim("at EXEC a transaction is charged to each namespace for its commands, including those that issue no id")
 def _(world):
     with server(world) as s:
         names = [["GET", "second"], ["VESTA.EXPLAIN", "second", "5"], ["GET", "free"], ["PING"], ["VESTA.MAKE", "second", "time", "1", "seq", "1"]]
@@ -94,10 +94,11 @@ def _(world):
         said = talk(s, ["MULTI"], *names, ["EXEC"])
         assert b"-TRYAGAIN 'second' has reached its rate limit" in said, said
         waits = re.search(rb"again in (\d+)\.", said)
-        assert waits and 1 <= int(waits[1]) <= 3, said  # three requests of the first transaction; none of the refused one
+        # The first transaction cost three requests, the rejected one none.
+        assert waits and 1 <= int(waits[1]) <= 3, said
 
 
-@claim("a request that waits for its turn is charged once")
+@claim("a request that waits for the rate is charged once")
 def _(world):
     config = "return { namespaces = { first = { worker = 5, requests = 10, wait_ms_max = 5000, %s } } }" % LAYOUT
     with Configured(world, config) as s:

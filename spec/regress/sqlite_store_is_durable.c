@@ -1,10 +1,9 @@
-/* A sqlite: store under a disk that loses what was not synced (power.h), in each of SQLite's two ways to commit: with
- * the rollback journal that vesta makes, and with a write-ahead log, if somebody has set the file to that.  What was
- * granted is there wherever the power is cut, and the file is whole.  That the disk would show a missing sync is shown,
- * too: by disks that forget those of the database, of its journal or log, or of the folder, which is what
- * synchronous=FULL does at the end of a commit with a journal.
- *
- * VESTA_PROVE=1 has more writes, and more ways to lose what was not synced. */
+/* A sqlite: store on a disk that loses unsynced writes (power.h), with the rollback journal that vesta uses, and
+ * with a write-ahead log if another program has set the file to that. Wherever the power is cut, acknowledged writes
+ * are present and the file is intact. To prove that the test would detect a missing sync, it also runs with disks
+ * that ignore syncs of the database, of its journal or log, or of the folder. SQLite syncs the folder at the end of
+ * a commit with a journal and synchronous=FULL. VESTA_PROVE=1 makes more writes, and loses unsynced data in more
+ * ways. */
 #include "a_store.h"
 #include "power.h"
 
@@ -13,9 +12,8 @@
 static uint64_t acked_until, acked_ns;
 static bool has_log;
 
-/* ------------------------------------------------------------------ who looks
- *
- * The power is cut in the middle of SQLite, which this process is inside of: another one opens what is found. */
+/* ------------------------------------------------------------------ the reader
+ *  The power is cut while this process is inside SQLite, so another process opens the remaining files. */
 
 struct question {
     uint64_t ns, until;
@@ -64,7 +62,7 @@ static bool is_lost(const char *found) {
     return !answer;
 }
 
-/* ------------------------------------------------------------------ a store at work */
+/* ------------------------------------------------------------------ a store in use */
 
 static int many(int few, int prove) {
     return getenv("VESTA_PROVE") ? prove : few;
@@ -77,7 +75,7 @@ static void set_to_log(const char *path) {
     sqlite3_close(db);
 }
 
-/* In the file's header: 1 is a journal, 2 a log. */
+/* In the file's header, 1 is a journal and 2 a log. */
 static uint64_t way_of(const char *path) {
     unsigned char way = 0;
     int fd = open(path, O_RDONLY);
@@ -163,11 +161,11 @@ static void a_missing_sync_of_the_folder_is_seen(void) {
 }
 
 static const struct check_case cases[] = {
-    {"what a sqlite: store granted is there after a power cut at any call, with a journal and with a log",
+    {"writes acknowledged by a sqlite: store survive a power cut at any call, with a journal and with a log",
      what_is_granted_is_there},
-    {"one that did not sync its database would be seen", a_missing_sync_of_the_database_is_seen},
-    {"one that did not sync its journal or log would be seen", a_missing_sync_of_the_journal_is_seen},
-    {"one that did not sync its folder would be seen", a_missing_sync_of_the_folder_is_seen},
+    {"the test detects a store that does not sync its database", a_missing_sync_of_the_database_is_seen},
+    {"the test detects a store that does not sync its journal or log", a_missing_sync_of_the_journal_is_seen},
+    {"the test detects a store that does not sync its folder", a_missing_sync_of_the_folder_is_seen},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,5 +1,4 @@
-"""tcp_clients_leave_the_unix_sockets_their_places.py -- clients that connected to the admin's TCP port took all places of
-the protocol, so its unix socket answered 503."""
+"""Regression: clients on the admin's TCP port took all places of the protocol, so its Unix socket answered 503."""
 import contextlib
 import socket
 
@@ -16,7 +15,7 @@ def ask(family, address):
 
 
 def fill(stack, port, count):
-    """So many connections over TCP; how many of them were answered."""
+    """Opens so many connections over TCP, and returns how many were answered."""
     answered = 0
     for i in range(count):
         sock = stack.enter_context(socket.socket())
@@ -28,7 +27,7 @@ def fill(stack, port, count):
     return answered
 
 
-@claim("200 clients of the admin's TCP port take half of its places, and none of its unix socket's")
+@claim("200 clients of the admin's TCP port get half of its places, and none of those of its Unix socket")
 def _(world):
     path, port = world.path("admin.sock"), free_port()
     config = "return { namespaces = { default = { worker = 5 } }, admin = { token = 'a0b1c2d3e4f5a6b7c8d9e0f1', listen = { 'unix:%s', '127.0.0.1:%d' } } }"
@@ -42,7 +41,8 @@ def _(world):
     give_back(port)
 
 
-@claim("of HTTP's places clients over TCP leave an eighth to its unix socket; a protocol without one leaves nothing")
+@claim("clients of HTTP over TCP leave an eighth of its places to its Unix socket, and all are for TCP if there is no "
+       "Unix socket")
 def _(world):
     path, port = world.path("http.sock"), free_port()
     config = "return { namespaces = { default = { worker = 5 } }, connections_max = 160, address_connections_max = 80, http = { listen = { %s } } }"

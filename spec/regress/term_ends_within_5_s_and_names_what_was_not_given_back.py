@@ -1,5 +1,5 @@
-"""TERM ends a server within 5 s whatever its store does, and the last words are true: numbers that could not be given
-back are named, and "all worker numbers are given back" is said only where they are."""
+"""SIGTERM ends a server within 5 s whatever its store does, and the last lines are true: worker ids that could not be
+released are named, and "all worker numbers are given back" is logged only if it holds."""
 import contextlib
 import itertools
 import os
@@ -15,11 +15,12 @@ HANGS_MS = 60000
 TRIES = 4
 FORCED = "forced to exit 5 s after it was told to stop"
 PRELOADED = dict(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
-END_S = 5 + 3 * SLOW  # the promise, and what a busy machine takes to notice
+END_S = 5 + 3 * SLOW  # 5 s are promised, and a busy machine needs more to notice.
 
 
 def unless_forced(once):
-    """Where the machine is so busy that the last resort ends the server, the names are missing: it is tried again."""
+    """Repeats the test if the machine is so busy that the final time limit ends the server, because the names are then
+    missing."""
     for _ in range(TRIES):
         code, rest = once()
         if FORCED not in rest:
@@ -29,7 +30,7 @@ def unless_forced(once):
 
 
 def ended(process):
-    """The exit code and the log, and that it took no longer than it may."""
+    """Returns the exit code and the log, after checking the time."""
     from_s = time.monotonic()
     process.send_signal(signal.SIGTERM)
     rest = process.stderr.read()
@@ -39,7 +40,7 @@ def ended(process):
     return code, rest
 
 
-@claim("a database that another process holds locked: it ends, names the number that was not given back, and ends with 1")
+@claim("if another process locks the database, the server ends with 1 and names the worker id that was not released")
 def _(world):
     path = world.path("vesta.db")
     same(world.run("store", "init", "--store", "sqlite:" + path, "--namespace", "orders", "--layout", "vesta-milli").code, 0)
@@ -53,7 +54,7 @@ def _(world):
         code, rest = ended(server.process)
     finally:
         holder.communicate()
-    if "all worker numbers are given back" in rest:  # then it is true
+    if "all worker numbers are given back" in rest:  # In this case it is true.
         shown = world.run("workers", "--store", "sqlite:" + path, "--namespace", "orders", "--json").out
         assert '"state":"held"' not in shown, shown
     else:
@@ -61,7 +62,8 @@ def _(world):
         assert "the worker number of 'orders' was not given back: " in rest, rest
 
 
-@claim("a store that accepts and never answers, while the start waits for it: nothing is held, and it ends with 0 or says what hangs")
+@claim("if the store accepts connections and never answers during the start, nothing is held, and the server ends "
+       "with 0 or reports the pending call")
 def _(world):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         uri = "zk://127.0.0.1:%d/vesta" % silent.getsockname()[1]
@@ -70,13 +72,13 @@ def _(world):
                                        cwd=world.folder, env=environment(world.folder), stderr=subprocess.PIPE, text=True)
             while "serving the Redis protocol" not in process.stderr.readline():
                 assert process.poll() is None
-            time.sleep(1)  # it is inside a call by then, or will be
+            time.sleep(1)  # By then it is inside a call, or will be.
             code, rest = ended(process)
             assert code == 0 and "given back" in rest or code == 1 and "still hangs" in rest, (code, rest)
 
 
 def hang(world, ms):
-    """Each sync of the disk takes so long, from now on."""
+    """From now on each sync of the disk takes that long."""
     path = world.path("slow")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path + ".hangs")
@@ -86,14 +88,15 @@ def hang(world, ms):
 
 
 def until_hangs(world):
-    """Until a call to sync is under way."""
+    """Waits until a call to sync is pending."""
     deadline = time.monotonic() + 60 * SLOW
     while not os.path.exists(world.path("slow.hangs")):
         assert time.monotonic() < deadline, "no call to sync came"
         time.sleep(0.02)
 
 
-@claim("a disk whose sync hangs, before the first lease or under a held one: a server ends and names what it could not give back, gen ends")
+@claim("with a disk that hangs in sync, with or without a lease, a server ends and names what it could not release, "
+       "and gen ends")
 def _(world):
     shim = os.path.join(os.path.dirname(os.path.abspath(VESTA)), "slow_disk.so")
     for kind, is_held in (("file", False), ("file", True), ("sqlite", True)):
@@ -134,7 +137,7 @@ TWO = """return { namespaces = { default = { worker = 5, store = "file:%s", path
   http = { listen = "off" }, resp = { listen = "unix:%s" } }"""
 
 
-@claim("a disk that hangs under one namespace, as it is opened or as it is served: the number of the other one is given back")
+@claim("if the disk of one namespace hangs while it opens or serves, the worker id of the other one is released")
 def _(world):
     shim = os.path.join(os.path.dirname(os.path.abspath(VESTA)), "slow_disk.so")
     for is_held in False, True:

@@ -1,4 +1,4 @@
-"""the_admin_has_places_of_its_own.py -- clients that had been turned away, and had not gone, took the admin's places."""
+"""Regression: clients that had been rejected, but had not closed their connections, took the admin's places."""
 import re
 import socket
 
@@ -6,7 +6,7 @@ from flood import ten_thousand
 from serving import Server, claim, get, main, same, SLOW, until_closed
 
 
-@claim("10,100 idle connections, none of which goes when it is turned away: the admin is answered")
+@claim("with 10,100 idle connections, none of which closes when rejected, the admin is answered")
 def _(world):
     path = world.path("admin.sock")
     with Server(world, "--admin", "unix:" + path) as server, ten_thousand(server.http, "127.0.0.2"):
@@ -18,15 +18,15 @@ def _(world):
         assert said.startswith(b"HTTP/1.1 200 "), said
 
 
-@claim("who is turned away from HTTP and the Redis protocol takes no place of the admin's, and theirs are each their own")
+@claim("clients rejected by HTTP and the Redis protocol take no place of the admin, and the two have separate places")
 def _(world):
     path = world.path("admin.sock")
     with Server(world, "--connections", "40", "--address-connections", "40", "--admin", "unix:" + path) as server:
         stays = [server.connect(server.http) for _ in range(20)]
-        turned = [server.connect(server.http) for _ in range(200)]  # none of them goes when it is told to
+        turned = [server.connect(server.http) for _ in range(200)]  # None of them closes when rejected.
         for sock in turned:
             assert until_closed(sock).startswith(b"HTTP/1.1 503 ")
-        same(server.redis("PING"), b"+PONG\r\n")  # a place of its own, too
+        same(server.redis("PING"), b"+PONG\r\n")  # It has separate places.
         admins = []
         for _ in range(64):
             sock = socket.socket(socket.AF_UNIX)

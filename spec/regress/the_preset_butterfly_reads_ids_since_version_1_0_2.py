@@ -1,14 +1,14 @@
-"""the_preset_butterfly_reads_ids_since_version_1_0_2.py -- the preset `butterfly` was the layout of Butterfly's 1.0.1: a number that was kept apart
-by it made ids that a Butterfly of today makes under another number.
+"""Regression: the preset `butterfly` was the layout of Butterfly 1.0.1, so a worker id reserved for vesta made the ids
+that a current Butterfly makes with another worker id.
 
-The ids stand in spec/vectors/ids.csv, from running Butterfly's own classes of each version.
+The ids are in spec/vectors/ids.csv. Butterfly's own classes of each version made them.
 """
 import json
 
 from harness import claim, main, same
 from serving import Server
 
-# One process each, number 9, one id after the other.
+# One process each, worker id 9, one id after the other.
 SINCE_1_0_2 = (893538532788797459, 893538532788813842, 893538532788813843, 893538532788830226)
 UP_TO_1_0_1 = (893538526191165449, 893538526191173641, 893538526191181833, 893538526191190025)
 
@@ -18,7 +18,7 @@ def read(world, layout, ids):
     return [(p["time"], p["seq"], p["worker"]) for p in map(json.loads, lines)]
 
 
-@claim("ids of Butterfly since 1.0.2 are read with their number and counted up one by one")
+@claim("ids of Butterfly since 1.0.2 are read with their worker id and consecutive sequence numbers")
 def since(world):
     same(read(world, "butterfly", SINCE_1_0_2), [(213036187360, seq, 9) for seq in (1, 2, 3, 4)])
 
@@ -28,18 +28,18 @@ def before(world):
     same(read(world, "butterfly-v1.0.1", UP_TO_1_0_1), [(213036185787, seq, 9) for seq in (1, 2, 3, 4)])
 
 
-@claim("under the other version's preset three ids in a row show it: the number jumps")
+@claim("three consecutive ids reveal the wrong version's preset, because the worker id changes")
 def told_apart(world):
     assert len({worker for _, _, worker in read(world, "butterfly-v1.0.1", SINCE_1_0_2)}) > 1
     assert len({worker for _, _, worker in read(world, "butterfly", UP_TO_1_0_1)}) > 1
 
 
 def of_butterfly(time, seq, worker):
-    """What its UuidSplicer answers; held against the ids above."""
+    """Returns the id of Butterfly's UuidSplicer, verified with the ids above."""
     return time << 22 | (seq >> 1) << 14 | worker << 1 | seq & 1
 
 
-@claim("no id under number 18 is one that Butterfly gives under number 9, or 9 and 4096 more")
+@claim("no id of worker 18 is an id that Butterfly makes with worker 9 or 9 + 4096")
 def apart(world):
     same([of_butterfly(213036187360, seq, 9) for seq in (1, 2, 3, 4)], list(SINCE_1_0_2))
     ids = [int(i) for i in world.run("gen", "--layout", "butterfly", "--worker", "18", "-n", "20000").lines()]
@@ -51,7 +51,8 @@ def apart(world):
 
 
 def places(layout):
-    """Of each bit of the tick, from the lowest, the place in an id: as docs/blocks.md tells a client that composes blocks."""
+    """Returns for each bit of the tick, from the lowest, its place in an id, as docs/blocks.md describes for clients.
+    """
     shift, at = 64, {"time": [], "seq": []}
     for word in layout.split():
         name, _, width = word.partition(":")
@@ -61,7 +62,7 @@ def places(layout):
     return at["seq"] + at["time"]
 
 
-@claim("a server's blocks, composed as the manual says, are ids in a row; /expid and /v1/ids name the sequence once")
+@claim("a server's blocks, composed as documented, are consecutive ids, and /expid and /v1/ids show the sequence once")
 def served(world):
     with Server(world, layout="butterfly", pacing="history") as server:
         block = json.loads(server.get("/v1/blocks?n=2000").body)

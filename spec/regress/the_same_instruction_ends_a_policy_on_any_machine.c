@@ -1,9 +1,9 @@
-/* What ends a policy is how far it went, not how long its machine took: by default a machine forty times slower than
- * the one this was written on comes to the same verdict, and work done in C counts, too. */
+/* A policy is ended by the number of its instructions, not by the time of its machine. By default a machine forty
+ * times slower reaches the same verdict, and work in C counts as well. */
 #include "judge.h"
 
-#define SLOW_NS 400 /* an instruction on the slow machine; 10 on ours */
-#define LOOKED 100  /* instructions between two looks at the clock, at least */
+#define SLOW_NS 400 /* ns per instruction on the slow machine, 10 on the original one */
+#define LOOKED 100  /* the minimum of instructions between two reads of the clock */
 
 static int64_t slow_us;
 
@@ -38,7 +38,7 @@ static void a_loop_on_a_slow_machine_meets_the_count(void) {
     ends(&slow, "while true do pcall(function() while true do end end) end", VS_CALL_INSTRUCTIONS, "p.lua:2: ");
 }
 
-/* Each would go on for minutes or hours, if the calls alone were counted. */
+/* Each would run for minutes or hours if only the calls counted. */
 static void work_in_c_is_counted(void) {
     static const char *const bodies[] = {
         "while true do pcall(string.rep, 'x', 1000000) end",
@@ -58,7 +58,7 @@ static void what_eats_memory_is_ended_for_that(void) {
     ends(&slow, "local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end", VS_CALL_MEMORY, "memory");
 }
 
-/* All 16,384 records of a large namespace, looked at by a careless policy: far from any limit. */
+/* An inefficient policy that reads all 16,384 records of a large namespace stays far below the limits. */
 static void who_works_is_not_ended(void) {
     ends(&slow,
          "local t = {} for i = 1, 16384 do t[i] = { worker = i, holder = 'h' .. i } end\n"
@@ -68,9 +68,10 @@ static void who_works_is_not_ended(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a loop on a machine forty times slower meets the count, not the time", a_loop_on_a_slow_machine_meets_the_count},
+    {"a loop on a machine forty times slower is ended by the count", a_loop_on_a_slow_machine_meets_the_count},
     {"work in C is counted as instructions", work_in_c_is_counted},
-    {"what eats memory is ended for that, however slow the machine", what_eats_memory_is_ended_for_that},
-    {"who goes over thousands of records is not ended", who_works_is_not_ended},
+    {"a policy that takes too much memory is ended for that reason, also on a slow "
+     "machine", what_eats_memory_is_ended_for_that},
+    {"a policy that reads thousands of records is not ended", who_works_is_not_ended},
 };
 CHECK_MAIN(cases)

@@ -1,10 +1,10 @@
-"""transtime_reads_zones_without_letters.py -- /transtime wrote "-03" as the zone of Sao Paulo, which no Java reads and none
-writes: where a zone has no letters, a Date has GMT-03:00."""
+"""Regression: /transtime printed "-03" as the zone of Sao Paulo, which Java neither reads nor prints. For a zone
+without letters, Java prints GMT-03:00."""
 
 from serving import Server, claim, main, same
 
-# 12235264 is 2015-05-22T06:41:04Z, 0 is 2014-12-31T16:00:00Z.  Each as Java prints a Date, but for zones that it has a name
-# of its own for (BRT), which the C library has not.
+# 12235264 is 2015-05-22T06:41:04Z, 0 is 2014-12-31T16:00:00Z. The dates are as Java prints them, except for zones with
+# a name that only Java has (BRT).
 PARIS = "CET-1CEST,M3.5.0,M10.5.0/3"
 DATES = (("<-03>3", 12235264, "Fri May 22 03:41:04 GMT-03:00 2015"), ("<+0545>-5:45", 12235264, "Fri May 22 12:26:04 GMT+05:45 2015"),
          ("<+14>-14", 12235264, "Fri May 22 20:41:04 GMT+14:00 2015"), ("<-0930>9:30", 0, "Wed Dec 31 06:30:00 GMT-09:30 2014"),
@@ -13,7 +13,7 @@ DATES = (("<-03>3", 12235264, "Fri May 22 03:41:04 GMT-03:00 2015"), ("<+0545>-5
          ("UTC", 12235264, "Fri May 22 06:41:04 UTC 2015"))
 
 
-@claim("/transtime has letters of the zone, or GMT and its offset, as Java's Date has them")
+@claim("/transtime prints the letters of the zone, or GMT and its offset, like Java's Date")
 def zones(world):
     for zone, time, date in DATES:
         with Server(world, layout="vesta-second", pacing="clock", env={"TZ": zone}) as server:

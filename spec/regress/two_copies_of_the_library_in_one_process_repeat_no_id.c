@@ -1,5 +1,5 @@
-/* Two copies of the library in one process, as two plugins of one program bring them along, count up in one file:
- * store. A lock that belongs to the process does not keep one copy from the other. */
+/* Two copies of the library in one process, for example from two plugins, count up in one file: store. A lock that
+ * belongs to the process does not exclude the other copy. */
 #include "crowd.h"
 
 #include "os/clock.h"
@@ -67,7 +67,8 @@ static void no_update_is_lost(void) {
 }
 
 static const struct check_case cases[] = {
-    {"two copies of the library in one process count up in one file: store: no update is lost", no_update_is_lost},
+    {"two copies of the library in one process count up in one file: store without losing an "
+     "update", no_update_is_lost},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -1,4 +1,5 @@
-"""Two events with the same first words were one line, `repeated=1`, and what the second one said stood nowhere."""
+"""Regression: two log events with the same first words became one line with `repeated=1`, and the rest of the second
+one was lost."""
 import re
 import socket
 
@@ -7,7 +8,7 @@ from serving import SLOW, Server, claim, get, main, same
 ROUTES = ("/admin/reload", "/admin/drain", "/admin/log")
 
 
-@claim("three refusals in one moment, each of another route: the log has each route, once, and counts what comes again")
+@claim("after rejections on three routes at once, the log has each route once, and counts repetitions")
 def _(world):
     path, log = world.path("admin.sock"), world.path("log")
     with Server(world, "--admin", "unix:" + path, "--log-file", log, env={"VESTA_ADMIN_TOKEN": "secret"}, quiet=True):

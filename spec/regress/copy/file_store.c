@@ -1,5 +1,5 @@
-/* file_store.c -- a second copy of the library, loaded into a program that has one: its file: store, under a name that
- * can be looked up. */
+/* file_store.c -- a second copy of the library with a file: store, exported by name, for a program that already
+ * contains one. */
 #include "store/store.h"
 
 __attribute__((visibility("default"))) const struct vs_backend *copied_file_store(void);
