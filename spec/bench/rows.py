@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""rows.py BUILD -- bench/run: each row goes its way once, in pieces too small to tell anything; and what it says of itself."""
+"""rows.py BUILD -- runs each row of bench/run once, with sizes too small for real figures, and checks its report."""
 import json
 import os
 import subprocess
@@ -13,7 +13,7 @@ from claims import claim, run  # noqa: E402
 
 BUILD = sys.argv[1]
 INSIDE = {"history", "threads", "processes", "clock", "batch", "lease", "segment", "format", "growth", "gen", "audit", "start",
-          "balance", "refused"}  # need nothing but the build
+          "balance", "refused"}  # These rows need only the build.
 FOLDER = tempfile.TemporaryDirectory(prefix="vesta-bench.")
 FIGURES = os.path.join(FOLDER.name, "bench.json")
 
@@ -28,7 +28,7 @@ def figures():
         return json.load(file)
 
 
-@claim("each row goes its way, says how long the rest may take, and no id comes twice")
+@claim("each row runs, estimates the remaining time, and contains no duplicate ids")
 def _():
     code, out, err = bench("--smoke", "--build", BUILD, "--json", FIGURES)
     assert code == 0, out[-2000:] + err[-1000:]
@@ -39,23 +39,24 @@ def _():
     print("    %d figures; not here: %s" % (len(got["rows"]), ", ".join(got["skipped"]) or "nothing"))
 
 
-@claim("a row that is left out says what is missing")
+@claim("a skipped row names what is missing")
 def _():
     assert all("is not here" in why or "are not here" in why or "test" in why or "needed" in why or "one processor" in why
                or "not built" in why for why in figures()["skipped"].values()), figures()["skipped"]
 
 
-@claim("a row of the defaults measures a rate that can be sustained: its load lasts for at least three seconds at the layout's rate")
+@claim("a row with default settings measures a sustained rate: its load lasts at least three seconds at the layout's "
+       "rate")
 def _():
     sys.path.insert(0, os.path.join(REPO, "bench"))
     import net
     from rows import Turns
     layout = subprocess.run([os.path.join(BUILD, "vesta"), "layout", "vesta-second"], capture_output=True, text=True).stdout
     assert "%d" % net.DEFAULTS_PER_SECOND in layout.replace(",", ""), layout
-    assert Turns(BUILD).lasting - 1 >= 3  # ids run ahead by one second
+    assert Turns(BUILD).lasting - 1 >= 3  # Ids may run ahead by one second.
 
 
-@claim("figures that were measured are drawn without measuring again")
+@claim("measured figures can be drawn without measuring again")
 def _():
     drawn = os.path.join(FOLDER.name, "bench.svg")
     code, out, err = bench("--from", FIGURES, "--svg", drawn)
@@ -63,7 +64,7 @@ def _():
     assert xml.parse(drawn).getroot().tag.endswith("svg")
 
 
-@claim("--list names each row and what is wanted, --help the groups; a row that is not there is refused")
+@claim("--list prints each row and its target, --help prints the groups, and an unknown row is rejected")
 def _():
     listed, helped, refused = bench("--list")[1], bench("--help")[1], bench("nonsense")
     assert ">= 0.87  [W, history]" in listed and all("\n  %s " % name in listed for name in INSIDE), listed

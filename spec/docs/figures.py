@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""figures.py [--self-test] -- the published figures of the benchmarks: the page, the picture and the JSON say the same."""
+"""figures.py [--self-test] -- the published benchmark figures agree on the page, in the picture and in the JSON."""
 import json
 import os
 import sys
@@ -21,7 +21,7 @@ def read(name):
 
 
 def picture(svg, figures):
-    """Well-formed, with the ratios of the JSON, and its date."""
+    """Checks that the picture is well-formed, and has the ratios and the date of the JSON."""
     try:
         root = xml.fromstring(svg)
     except xml.ParseError as why:

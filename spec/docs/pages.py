@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""pages.py [--self-test] -- what holds of the documents as a whole: each page is in the index, links to headings lead there,
-the page for whoever is on call knows every code and alert, and a page in another language has the commands of the English
-one, and explains the same names.
+"""pages.py [--self-test] -- checks of the documents as a whole: each page is in an index, links to headings work, the
+on-call page has every code and alert, and a translated page has the same commands and explains the same names as the
+English one.
 
-A console, Lua or C block is the same in both languages to the last byte, and in the same order, but for comments in it.
+A console, Lua or C block is identical in all languages and in the same order, except for its comments.
 """
 import glob
 import os
@@ -26,7 +26,7 @@ def read(root, *names):
 
 
 def index(root):
-    """Pages that no index names.  Pages of docs/internals are in an index of their own."""
+    """Returns pages that no index names. Pages of docs/internals have their own index."""
     docs, inner = os.path.join(root, "docs"), os.path.join("internals", "README.md")
     pages = {os.path.relpath(path, docs) for path in glob.glob(os.path.join(docs, "**", "*.md"), recursive=True)}
     named = set(LINK.findall(read(root, "docs", "README.md"))) | {"README.md"}
@@ -37,7 +37,7 @@ def index(root):
 
 
 def on_call(root):
-    """Codes and alerts that are not on the page."""
+    """Returns codes and alerts that are not on the page."""
     page = read(root, "docs", "oncall.md")
     codes = re.findall(r"(?m)^FAULT\((\w+), \d{3}, ", read(root, "csrc", "server", "faults.h"))
     alerts = re.findall(r"- alert: (\w+)", read(root, "examples", "prometheus", "vesta.rules.yml"))
@@ -47,7 +47,7 @@ def on_call(root):
 
 
 def events(root):
-    """Events that docs/deploy.md explains and the code does not log."""
+    """Returns events that docs/deploy.md explains but the code does not log."""
     page = read(root, "docs", "deploy.md")
     rows = re.findall(r"(?m)^\| (`[^|]+) \| (?:info|warn|error)\b", page)
     sources = "".join(read(path) for path in glob.glob(os.path.join(root, "csrc", "**", "*.c"), recursive=True))
@@ -70,7 +70,7 @@ def pages_named(root):
 
 
 def commands_named(root):
-    """Commands of the program that the table of docs/cli.md does not name."""
+    """Returns commands of the program that the table of docs/cli.md does not contain."""
     files = glob.glob(os.path.join(root, "lua", "cli", "*.lua"))
     made = {os.path.basename(path)[:-len(".lua")] for path in files} | {"gen", "explain", "audit", "serve"}
     table = re.findall(r"(?m)^\| `vesta (\w+)` \|", read(root, "docs", "cli.md"))
@@ -78,14 +78,14 @@ def commands_named(root):
 
 
 def anchors(text):
-    """What GitHub calls the headings: letters in lower case, digits, - and _, with - for each space."""
+    """Returns the anchors that GitHub makes of headings: lower case letters, digits, - and _, with - for each space."""
     headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.M)
     plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings]
     return {"".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-") for heading in plain}
 
 
 def dead_links(root):
-    """Links to a heading that is not there."""
+    """Returns links to headings that do not exist."""
     wrong = []
     for path in (path for pattern in PAGES for path in sorted(glob.glob(os.path.join(root, pattern), recursive=True))):
         for target, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", read(path)):
@@ -96,19 +96,19 @@ def dead_links(root):
 
 
 def commands(text):
-    """The blocks without their comments."""
+    """Returns the blocks without their comments."""
     return [(language, re.sub(r"^(.*?\S)??[ \t]*(#|--|//) .*$", r"\1", body, flags=re.M) if language == "sh" else body)
             for language, body in BLOCK.findall(text)]
 
 
 def names(text):
-    """What the first columns of tables call by name: options, keys, codes, events."""
+    """Returns the names in the first columns of tables: options, keys, codes, events."""
     rows = re.findall(r"^\| *(`[^|]*?)(?<!\\)\|", BLOCK.sub("", text), re.M)
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 
 
 def twins(root):
-    """(page in another language, its English one)."""
+    """Yields (translated page, English page)."""
     for path in sorted(glob.glob(os.path.join(root, "README.*.md"))):
         yield os.path.basename(path), "README.md"
     for path in sorted(glob.glob(os.path.join(root, "docs", "xx", "*.md"))):
@@ -116,7 +116,7 @@ def twins(root):
 
 
 def differences(root, twin, page):
-    """The first block that differs."""
+    """Returns the first block that differs."""
     if not os.path.exists(os.path.join(root, page)):
         return ["there is no %s" % page]
     theirs, ours = commands(read(root, twin)), commands(read(root, page))

@@ -1,27 +1,28 @@
 #!/usr/bin/env python3
-"""run.py --build FOLDER [FILE.md...] -- runs the examples in the documents (README.md and docs/*.md, in each language) and
-compares what they print.
+"""run.py --build FOLDER [FILE.md...] -- runs the examples in the documents (README.md and docs/*.md, in each language)
+and compares their output.
 
-    ```console             lines that begin with `$ ` are commands (a trailing backslash continues them, and <<'END'
-                           continues them up to the line END), the lines below a command are exactly what it prints,
-                           on stdout and stderr together
-    ```lua                 runs if its first line is `-- run: lua5.1 lua5.4 luajit`, under each; what it prints is what
-                           stands behind `-->` in its lines, top to bottom (a tab is shown as a space)
-    ```lua                 is saved for the blocks below if its first line is `-- file: NAME`
-    ```c                   compiled and run if its first line is `// run`; `// -->` as in Lua
-    any other block        is not run
+    ```console             Lines that begin with `$ ` are commands. A trailing backslash continues them, and
+                           <<'END' continues them up to the line END. The lines below a command are exactly its
+                           output, with stdout and stderr together.
+    ```lua                 Runs under each interpreter if its first line is `-- run: lua5.1 lua5.4 luajit`. The
+                           output is the text after `-->` in its lines, in order. A tab is shown as a space.
+    ```lua                 Is saved for later blocks if its first line is `-- file: NAME`.
+    ```c                   Is compiled and run if its first line is `// run`, with `// -->` as in Lua.
+    any other block        Is not run.
 
-In what is expected `...` stands for any text within a line, and for any lines where it stands alone.
-Where ` ids` follows the language (```console ids), a number of 13 or more digits is an example: it matches
-any such number, which then takes its place further down in the document.
-The ports 8088 and 8089 stand for two free ones, in commands and in what they print.
-A command that ends in `&` goes on in the background until its block ends; its ports, or its config's, are waited for, and a
-server's readiness, if it comes within 10 s.
-Each document has a folder of its own with an empty VESTA_STATE in it, in which all its blocks run.  There, `scripts/run`
-serves with the program under test: spec/scripts runs the real one.
-Links to files of the repository must lead somewhere.
+In expected output, `...` matches any text within a line, and any lines if it is the whole line. If the language is
+followed by ` ids` (```console ids), a number of 13 or more digits is an example: it matches any such number, which then
+replaces it further down in the document. The ports 8088 and 8089 are replaced by two free ones, in commands and in
+output.
 
-    run.py --self-test     documents that are wrong on purpose must fail
+A command that ends in `&` runs in the background until its block ends. The next command waits for its ports, or its
+config's, and up to 10 s for the server to be ready. Each document has its own folder with an empty VESTA_STATE, in
+which all its blocks run. `scripts/run` there serves with the program under test. spec/scripts runs the real one.
+
+Links to files of the repository must exist.
+
+    run.py --self-test     documents with planted errors must fail
 """
 import argparse
 import contextlib
@@ -60,11 +61,11 @@ def is_taken(port):
 
 
 class Wrong(Exception):
-    """A document says something else than what happens."""
+    """A document does not match the program."""
 
 
 def blocks(text):
-    """(line number, language, lines) of every fenced block."""
+    """Yields (line number, language, lines) of every fenced block."""
     begun, language, inside = 0, None, []
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("```"):
@@ -80,12 +81,12 @@ def blocks(text):
 
 
 def is_open(command):
-    """Whether the command has a here-document whose last line has not come yet."""
+    """Returns whether the command has an unfinished here-document."""
     return "<<'END'" in command and not command.endswith("\nEND")
 
 
 def sessions(lines):
-    """(command, expected lines) of a console block."""
+    """Returns (command, expected lines) of a console block."""
     found = []
     for line in lines:
         if line.startswith("$ "):
@@ -119,18 +120,18 @@ class Document:
             give_back(int(port))
 
     def await_ports(self):
-        """What was in the background is ended, but may not have let go of its port, which the next block begins with."""
+        """Waits until ended background commands have released their ports, which the next block needs."""
         until = time.monotonic() + SECONDS_BACKGROUND_MAX
         while any(is_taken(port) for port in self.ports.values()) and time.monotonic() < until:
             time.sleep(0.05)
 
     def real(self, text):
-        """The text with its examples replaced by what they stand for here."""
+        """Replaces examples in the text by their actual values."""
         text = EXAMPLE.sub(lambda match: self.numbers.get(match[0], match[0]), text)
         return re.sub(r"\b(?:8088|8089)\b", lambda match: self.ports[match[0]], text)
 
     def line_matches(self, expected, got):
-        """Whether the line fits; if so, example numbers seen for the first time are bound."""
+        """Returns whether the line matches. If so, binds example numbers that it contains for the first time."""
         pattern, fresh, at = "", [], 0
         expected = self.real(expected)
         for match in EXAMPLE.finditer(expected):
@@ -164,7 +165,7 @@ class Document:
             raise Wrong(f"got more than what is said:\n{chr(10).join(got[at:])}")
 
     def run(self, command):
-        """Runs in a process group of its own, and ends the group."""
+        """Runs the command in its own process group, and ends the group."""
         process = subprocess.Popen(command, cwd=self.folder, env=self.env, text=True, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         try:
@@ -178,7 +179,7 @@ class Document:
                 pass
 
     def console(self, lines):
-        """One shell a command would lose variables and jobs, so the block's shell is fed command by command."""
+        """Feeds the commands to one shell per block, because a shell per command would lose variables and jobs."""
         shell = subprocess.Popen(["bash"], cwd=self.folder, env=self.env, text=True, stdin=subprocess.PIPE,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
         signal.signal(signal.SIGALRM, lambda *_: os.killpg(shell.pid, signal.SIGKILL))
@@ -199,7 +200,7 @@ class Document:
             self.await_ports()
 
     def listens_on(self, command):
-        """The ports of a command that goes on in the background: its own, and those of its config."""
+        """Returns the ports of a background command: its own, and those of its config."""
         if not command.rstrip().endswith("&"):
             return []
         config = re.search(r" -c (\S+)", command)
@@ -208,11 +209,11 @@ class Document:
             return re.findall(r"(?::|--port )(\d{4,5})\b", command + file.read())
 
     def feed(self, shell, command):
-        """One command's lines: its output goes to a file, so that a job in the background does not speak in between."""
+        """Runs one command and returns its output, which goes to a file, so that background output is not mixed in."""
         ports = list(self.ports.values()) if command.startswith("scripts/run") else self.listens_on(command)
         waits = "".join(f"wait_port {port}\n" for port in ports)
         if command.startswith(("vesta serve", "scripts/run")) and ports:
-            waits += "wait_ready %s\n" % " ".join(ports)  # a reader takes as long to type the next line
+            waits += "wait_ready %s\n" % " ".join(ports)  # A reader also takes this long to type the next line.
         mark = f"--- end of command {id(command)}"
         out = tempfile.NamedTemporaryFile(dir=self.folder, prefix=".out", delete=False).name
         shell.stdin.write(f"{{ {command}\n}} >{shlex.quote(out)} 2>&1 </dev/null\n{waits}echo '{mark}'\n")
@@ -227,7 +228,7 @@ class Document:
         return said, out
 
     def compare_soon(self, expected, said, out, patient):
-        """What goes on in the background may need a moment to say its lines."""
+        """Compares repeatedly, because a background command may need a moment to print its lines."""
         until = time.monotonic() + (SECONDS_BACKGROUND_MAX if patient else 0)
         while True:
             with open(out, encoding="utf-8", errors="replace") as file:
@@ -242,7 +243,7 @@ class Document:
     def lua(self, lines):
         before = dict(self.numbers)
         for lua in lines[0].split(":", 1)[1].split():
-            self.numbers = dict(before) # each takes ids of its own
+            self.numbers = dict(before) # Each interpreter gets other ids.
             version = "5.1" if lua == "luajit" else lua.removeprefix("lua")
             self.env["LUA_PATH"] = f"{REPO}/lua/?.lua;{REPO}/lua/?/init.lua;;"
             self.env["LUA_CPATH"] = f"{self.build}/lua/{version}/?.so;;"
@@ -305,7 +306,7 @@ def lines_of(wrong):
 
 
 def check(path, build):
-    """(claim, lines that say what is wrong) for each block of the document that runs."""
+    """Yields (claim, lines that describe the error) for each block of the document that runs."""
     with open(path, encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder, \
             contextlib.closing(Document(folder, build)) as document:
         name = os.path.relpath(path, REPO) if path.startswith(REPO) else os.path.basename(path)
@@ -329,7 +330,7 @@ def check(path, build):
 
 LINKS_BROKEN = "a link to a file that is not there fails"
 
-# what the block is, whether it is right, the block
+# (description, whether it must pass, block)
 SAMPLES = [
     ("the same output passes", True, "```console\n$ echo a; echo b >&2\na\nb\n$ true\n```"),
     ("a here-document is a part of its command", True, "```console\n$ cat <<'END'\na\nEND\na\n```"),

@@ -28,7 +28,7 @@ def faults(subject):
 
 
 def subjects():
-    """[] if this is no clone, for example an unpacked archive."""
+    """Returns [] outside of a clone, for example in an unpacked archive."""
     log = subprocess.run(["git", "-C", REPO, "log", "--no-merges", "-%d" % NEWEST, "--format=%s"], capture_output=True, text=True)
     return log.stdout.splitlines() if log.returncode == 0 else []
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tables.py PROGRAM -- scripts/tables notices a table that differs from the rows of the code, and writes it anew."""
+"""tables.py PROGRAM -- scripts/tables detects and rewrites a table that differs from the rows in the code."""
 import importlib.machinery
 import importlib.util
 import os

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""atomics.py [ROOT | --list ROOT | --self-test ROOT] -- every explicit memory order of csrc, and its partner, by name.
+"""atomics.py [ROOT | --list ROOT | --self-test ROOT] -- checks every explicit memory order of csrc and its partner
+against a list.
 
-No run on x86 shows an order that is too weak: loads acquire and stores release there whatever the source says, and a
-ThreadSanitizer or a counting test sees what the machine does.  So atomics.txt lists each access of csrc that names an
-order, word by word, with the function at the other end; this compares the list with the source.
+No test on x86 detects an order that is too weak: every load acquires and every store releases there, whatever the
+source says, and ThreadSanitizer and counting tests see what the machine does. Therefore atomics.txt lists each access
+of csrc with an explicit order, by variable, with the function that it pairs with. This program compares the list with
+the source.
 
-    atomics.py ROOT              an access that is not listed, or listed otherwise; a partner that does not pair
-    atomics.py --list ROOT       the accesses as the source has them, for the list
-    atomics.py --self-test ROOT  makes each order of csrc relaxed, one at a time, and asks that each is found
+    atomics.py ROOT              reports accesses that differ from the list, and partners that do not pair
+    atomics.py --list ROOT       prints the accesses in the source, for the list
+    atomics.py --self-test ROOT  weakens each order of csrc in turn to relaxed, and checks that it is detected
 
-An access without an order is sequentially consistent and needs no line: nothing is stronger.
+An access without an explicit order is sequentially consistent, the strongest order, and needs no line.
 """
 import collections
 import functools
@@ -34,7 +36,7 @@ Line = collections.namedtuple("Line", "access partners why number")
 # ------------------------------------------------------------------ the source
 
 def blanked(text):
-    """The text with comments, strings, characters and preprocessor lines as spaces."""
+    """Returns the text with comments, strings, characters and preprocessor lines replaced by spaces."""
     comment, string, letter = r"/\*.*?\*/|//[^\n]*", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'"
     line = r"^[ \t]*#(?:\\\n|[^\n])*"
     pattern = re.compile("|".join((comment, string, letter, line)), re.S | re.M)
@@ -42,7 +44,7 @@ def blanked(text):
 
 
 def arguments(text, at):
-    """The arguments of the call whose parenthesis opens before `at`, and where it ends."""
+    """Returns the arguments of the call whose parenthesis opens before `at`, and its end."""
     depth, begun, found = 1, at, []
     while depth:
         letter = text[at]
@@ -56,7 +58,7 @@ def arguments(text, at):
 
 
 def word_of(pointer):
-    """The member or variable that a pointer is to: &map->slot[i].tick is tick."""
+    """Returns the member or variable that a pointer points to: &map->slot[i].tick is tick."""
     while "[" in pointer:
         pointer = re.sub(r"\[[^\[\]]*\]", "", pointer)
     names = re.findall(r"\w+", re.sub(r"\([^()]*\*+\)", "", pointer))
@@ -64,7 +66,7 @@ def word_of(pointer):
 
 
 def blocks(text):
-    """(from, until, name) of each block at the outermost level whose head is a function's."""
+    """Yields (begin, end, name) of each outermost block that is a function's body."""
     depth, head, begun = 0, 0, 0
     for at, letter in enumerate(text):
         if letter == "{":
@@ -83,7 +85,7 @@ def blocks(text):
 
 @functools.lru_cache(maxsize=None)
 def accesses_of(file, source):
-    """(access or None, its place in the text, a sentence) for each access with an order, and for what hides one."""
+    """Returns (access or None, offset, sentence) for each access with an order, and for code that hides one."""
     return list(read_accesses(file, blanked(source)))
 
 
@@ -93,7 +95,7 @@ def read_accesses(file, text):
         args, end = arguments(text, match.end())
         name = next((name for begun, until, name in functions if begun < match.start() < until), None)
         if name is None:
-            continue # a declaration or a helper's own head
+            continue # a declaration or the helper's own head
         raises = match[0].startswith("vs_raise")
         seen.append((match.start(), end))
         orders = re.findall(r"memory_order_(\w+)", " ".join(args[1:]))
@@ -123,7 +125,8 @@ def sources(root):
 # ------------------------------------------------------------------ the list
 
 def read_table(root):
-    """Lines of: function  file  operation  order  partners: why.  A line of one word begins that word's."""
+    """Reads lines of: function  file  operation  order  partners: why. A line of one word begins the section of that
+    variable."""
     lines, word = [], ""
     with open(os.path.join(root, TABLE), encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
@@ -153,7 +156,8 @@ def unlisted(lines, found):
 
 
 def partners_of(line, lines, texts):
-    """The orders at which each partner of a line meets its word; a partner without an order is sequentially consistent."""
+    """Returns the orders with which each partner accesses the variable. A partner without an order is sequentially
+    consistent."""
     for partner in line.partners:
         name, _, word = partner.partition("@")
         word = word or line.access.word
@@ -165,7 +169,7 @@ def partners_of(line, lines, texts):
 
 
 def is_plain(function, word, texts):
-    """Whether a function has an access to a word that names no order."""
+    """Returns whether a function accesses the variable without naming an order."""
     access = re.compile(r"\batomic_\w+\s*\([^;]*\b" + re.escape(word) + r"\b")
     return any(name == function and access.search(text[begun:until])
                for text in texts for begun, until, name in blocks(text))
@@ -186,7 +190,7 @@ def unpaired(lines, texts):
 
 
 def judge(root, files):
-    """Every complaint about these files, given as {path: source}."""
+    """Returns every error in these files, given as {path: source}."""
     lines, found, wrong = read_table(root), collections.Counter(), []
     for file, source in files.items():
         for access, at, sentence in accesses_of(file, source):
@@ -209,7 +213,8 @@ def check(root):
 
 
 def weakened(files):
-    """(where, files) with one order made relaxed, for each that is not: what nobody would notice otherwise."""
+    """Yields (place, files) with one order weakened to relaxed, for each stronger order. Only the list can detect such
+    a change."""
     for path, source in files.items():
         for match in re.finditer(r"memory_order_(acquire|release|acq_rel)\b", source):
             changed = source[:match.start()] + "memory_order_relaxed" + source[match.end():]

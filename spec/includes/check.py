@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """check.py [ROOT] -- checks the architecture: which folder may include which, and where a foreign header may appear.
 
-    check.py ROOT          prints one line per violation, then `N passed, M failed`, one claim per rule
-    check.py --edges ROOT  prints which folder knows which, as CMake links them; `-` marks an edge implied by others
-    check.py --circles ROOT  prints the groups of files in a folder that use each other's functions in a circle
-    check.py --self-test   plants one violation of each rule in a small tree and checks that each is found
+    check.py ROOT            prints one line per violation, then `N passed, M failed`, with one claim per rule
+    check.py --edges ROOT    prints the dependencies of folders, as CMake links them. `-` marks those implied by others.
+    check.py --circles ROOT  prints groups of files in a folder that use each other's functions in a cycle
+    check.py --self-test     plants one violation of each rule in a small tree, and checks that each is found
 
-Reads source text only.  The public headers are also compiled alone.
+Reads source text only. The public headers are also compiled alone.
 """
 import os
 import re
@@ -18,14 +18,14 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from claims import report  # noqa: E402
 
-# A folder declares what it knows in its CMakeLists.txt: vesta_folder(name KNOWS ...).  These two are not archives.
+# A folder declares its dependencies in its CMakeLists.txt: vesta_folder(name KNOWS ...). These two are not archives.
 FOLDER = re.compile(r"^vesta_folder\((\w+)\s+(?:KNOWS\s+([\w\s]+?)\s+)?SOURCES\b", re.M)
 TOPS = {"rock": ["keeper", "number"], "main": ["serve", "modules", "number"]}
 
-# The one header in which two folders meet that do not know each other.
+# The only header that joins two folders without a dependency on each other.
 MEETING = "policy/policies.h"
 
-# Foreign headers and the only folders or rooms that may know them.
+# Foreign headers, and the only folders or files that may include them.
 ONLY_IN = [
     (r"(lua|lauxlib|lualib|luajit)\.h", {"rock", "host", "policy", "config", "modules"}),
     (r"sqlite3\.h", {"store/sqlite"}),
@@ -36,11 +36,11 @@ ONLY_IN = [
     (r"openssl/.*", {"tls"}),
 ]
 
-# The folders without I/O, which run in the simulator as they are, and what they have no use for.
+# The folders without I/O, which run in the simulator unchanged, and headers that they must not include.
 PURE = {"base", "id", "generator", "lease", "segment", "proto"}
 NOT_IN_PURE = r"(unistd|fcntl|pthread|time|dirent|signal|threads)\.h|sys/.*|linux/.*|arpa/.*|netinet/.*"
 
-# How many files of a folder may use each other's functions in a circle.
+# The maximum number of files of a folder that use each other's functions in a cycle.
 CIRCLE_MAX = 5
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -62,8 +62,8 @@ def walk(root, tops, suffixes):
 
 
 def includes(root):
-    """Every include of csrc as (where, own folder, header); `where` begins with the file's path, and a header of the
-    system that is named like one of our folders (net/if.h) begins with `<`."""
+    """Yields every include of csrc as (where, own folder, header). `where` begins with the file's path. A system header
+    with the name of one of our folders (net/if.h) begins with `<`."""
     csrc = os.path.join(root, "csrc")
     for path in walk(root, ["csrc"], (".c", ".h")):
         folder = os.path.relpath(path, csrc).split(os.sep)[0]
@@ -80,7 +80,7 @@ def folders(root):
 
 
 def edges(root):
-    """Each folder with those that it links, as its CMakeLists.txt has them."""
+    """Returns each folder with the folders that it links, from its CMakeLists.txt."""
     found = dict(TOPS)
     for folder in folders(root):
         path = os.path.join(root, "csrc", folder, "CMakeLists.txt")
@@ -90,7 +90,7 @@ def edges(root):
 
 
 def below(graph, folder):
-    """All that a folder reaches, itself where it goes in a circle."""
+    """Returns everything that a folder depends on, including itself in a cycle."""
     found, ahead = set(), list(graph.get(folder, []))
     while ahead:
         one = ahead.pop()
@@ -162,7 +162,7 @@ def compiles_alone(header):
         if not shutil.which(compiler[0]):
             yield f"{compiler[0]} is not here (Debian: {compiler[0]})"
             continue
-        # from standard input: a header named on the command line is warned about for itself
+        # Compiled from stdin, because a header named on the command line causes a warning about itself.
         run = subprocess.run(compiler + flags + ["-x", language, "-"], input=f'#include "{header}"\n', text=True,
                              capture_output=True, check=False)
         if run.returncode != 0:
@@ -170,7 +170,7 @@ def compiles_alone(header):
 
 
 def ok_in_one_place(root):
-    """A store's outcome becomes OK by vs_done alone: one that nobody set is never OK."""
+    """A store's outcome becomes OK only by vs_done, so that an outcome without a reply is never OK."""
     for path in walk(root, [os.path.join("csrc", "store")], (".c", ".h")):
         for number, line in enumerate(lines_of(path), 1):
             if re.search(r"outcome\s*=\s*VS_STORE_OK\b", line) and os.path.basename(path) != "reply.c":
@@ -178,7 +178,7 @@ def ok_in_one_place(root):
 
 
 def environment_by_one_door(root):
-    homes = ("csrc/os/env.c", "csrc/number/load.c")  # number/ knows no os/, and TZ is a variable of the C library
+    homes = ("csrc/os/env.c", "csrc/number/load.c")  # number/ may not use os/, and TZ is a variable of the C library.
     for path in walk(root, ["csrc"], (".c", ".h")):
         for number, line in enumerate(lines_of(path), 1):
             where = os.path.relpath(path, root)
@@ -187,7 +187,7 @@ def environment_by_one_door(root):
 
 
 def pages_true(root):
-    """A page names functions that its reader will look for."""
+    """Functions named on pages must exist, because readers search for them."""
     ours = re.compile(r"\bvs_[a-z0-9_]+\b")
     there = {name for path in walk(root, ["csrc", "lua", "spec"], SUFFIXES) for name in ours.findall("\n".join(lines_of(path)))}
     for path in walk(root, ["csrc", "docs", "spec"], ("README", ".md")):
@@ -204,8 +204,8 @@ WORD = re.compile(r"\b[a-z_]\w*\b")
 
 
 def uses(root, folder):
-    """Each source file of a folder, with the others whose functions it names, itself or by an inline function or a row of
-    a table that it includes."""
+    """Returns each source file of a folder, with the other files whose functions it uses, directly, by an inline
+    function, or by a row of a table that it includes."""
     csrc = os.path.join(root, "csrc")
     texts = {os.path.relpath(path, csrc): COMMENT_OR_TEXT.sub(lambda found: '""' if found[0][0] == '"' else "", "\n".join(lines_of(path)))
              for path in walk(root, [os.path.join("csrc", folder)], (".c", ".h"))}
@@ -227,7 +227,7 @@ def uses(root, folder):
 
 
 def circles(root, folder):
-    """The groups of files that use each other in a circle, the largest first."""
+    """Returns the groups of files that use each other in a cycle, the largest first."""
     graph, groups = uses(root, folder), set()
     reached = {file: below(graph, file) for file in graph}
     for file in graph:
@@ -242,7 +242,7 @@ def circles_small(root):
                 yield f"csrc/{folder}: {len(group)} files use each other in a circle: {' '.join(group)}"
 
 
-# A definition of a function, static or not, and of a struct, union or enum with a tag.
+# The definition of a function, static or not, or of a struct, union or enum with a tag.
 DEFINED = re.compile(r"^[a-zA-Z_][\w\s*]*?\b([a-z_]\w*)\([^;{}]*\)\s*\{", re.M)
 TAGGED = re.compile(r"\b(?:struct|union|enum)\s+(\w+)\s*\{")
 ATTRIBUTE = re.compile(r"__attribute__\(\(.*?\)\)(?!\))\s*", re.S)
@@ -250,7 +250,7 @@ SHARED = {"main"}  # a name that each program has
 
 
 def names_unique(root):
-    """A profile, a backtrace or a search for a name leads to one function, and a tag has one meaning."""
+    """Names are unique, so that a profile, a backtrace or a search leads to one function, and a tag has one meaning."""
     places = {}
     for path in walk(root, ["csrc"], (".c", ".h")):
         file = os.path.relpath(path, root)
@@ -294,7 +294,7 @@ def draw_circles(root):
     return 0
 
 
-# One planted file a rule: what stands in it breaks that rule and no other.
+# One planted file per rule, which breaks that rule and no other.
 PLANTS = {
     ok_in_one_place: ("csrc/store/mine.c",
                       "void f(struct vs_reply *reply) {\n    assert(reply);\n    reply->outcome = VS_STORE_OK;\n}\n"),
@@ -311,7 +311,7 @@ PLANTS = {
     circles_small: ("csrc/server/ring5.c", "void ring5(void) {\n    ring0();\n}\n"),
 }
 
-# What must not be taken for a violation.
+# Must not be reported as violations.
 SOUND = {
     **{f"csrc/{name}/README": "a line\n" * 5 for name in ("id", "keeper", "lease", "server", "store", "main")},
     **{f"csrc/server/ring{i}.c": f"void ring{i}(void) {{\n    ring{i + 1}(); /* ring{i + 2}() */\n}}\n" for i in range(4)},
