@@ -1,6 +1,5 @@
-"""asker.py FILE COUNT -- an application in a pod: asks the vesta beside it for so many ids, again and again, until it is
-ended.  A line of FILE for each answer: when it came, in ms of the monotonic clock, and the ids; `refused` where none did.
-"""
+"""asker.py FILE COUNT -- an application in a pod that repeatedly requests COUNT ids from the vesta next to it until it
+is ended. Each reply is a line of FILE: its time in ms of the monotonic clock, and the ids, or `refused`."""
 import http.client
 import json
 import sys

@@ -1,10 +1,11 @@
-"""box.py -- becomes the process 1 of a container: namespaces of its own for processes, mounts, network, names, memory and
-users, a root that is read-only, and then the program.  Knows no manifest; a JSON on stdin's first line says everything.
+"""box.py -- becomes process 1 of a container: new namespaces for processes, mounts, network, names, memory and users, a
+read-only root, and then the program. It knows no manifests. The first line of stdin is a JSON object with all settings:
 
     {"root": FOLDER, "name": HOST, "uid": N, "gid": N, "args": [...], "env": {...}, "binds": {INSIDE: OUTSIDE},
      "tmpfs": [INSIDE], "read_only": true}
 
-It prints its own pid when its network waits to be set up, and that of process 1 when a second line came; ends as that does.
+It prints its own pid when its network can be set up, and the pid of process 1 after a second line on stdin. It exits
+with the status of process 1.
 """
 import ctypes
 import json
@@ -31,7 +32,7 @@ def write(path, text):
 
 
 def leave(box):
-    """False: a root who may make no user namespace, in a chroot, is the user itself."""
+    """Returns false if root may not create a user namespace, as in a chroot, and therefore acts as the user itself."""
     uid, gid = os.geteuid(), os.getegid()
     try:
         call("unshare", NEWUSER)
@@ -50,7 +51,8 @@ def leave(box):
 def bind(source, target, flags=0):
     call("mount", source, target, None, BIND | REC, None)
     if flags:
-        had = os.statvfs(target).f_flag & (RDONLY | NOSUID | NODEV | NOEXEC)  # what this user namespace may not take away
+        # flags that this user namespace may not remove
+        had = os.statvfs(target).f_flag & (RDONLY | NOSUID | NODEV | NOEXEC)
         call("mount", None, target, None, REMOUNT | BIND | had | flags, None)
 
 

@@ -1,7 +1,6 @@
-"""cluster.py -- what a kubelet does, with the kernel's namespaces: pods of a manifest's template, from the image that
-scripts/image builds, each with an address, a name and a disk of its own.  The whole cluster is in namespaces, too: nothing
-of this machine's network is touched, and all of it ends with the spec.  Knows nothing of ids.
-"""
+"""cluster.py -- does what a kubelet does, with the kernel's namespaces: it runs pods of a manifest's template from the
+image of scripts/image, each with its own address, name and disk. The whole cluster is in namespaces as well, so it does
+not touch this machine's network, and ends with the spec. It contains nothing about ids."""
 import json
 import os
 import shutil
@@ -19,11 +18,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPO = os.path.dirname(os.path.dirname(HERE))
 MANIFESTS = os.path.join(REPO, "examples", "kubernetes")
 GATEWAY = "10.9.0.1"
-MEMORY = "/mnt"  # of all pods, in the cluster's own mounts
+MEMORY = "/mnt"  # the memory of all pods, in the cluster's own mounts
 
 
 def enter():
-    """Begins this program anew as root of namespaces of its own.  False: this kernel, or who runs it, lets us make none."""
+    """Restarts this program as root of new namespaces. Returns false if the kernel or the user's rights do not permit
+    that."""
     if os.environ.get("VESTA_CLUSTER"):
         for words in ("link set lo up", "link add pods address 02:00:0a:09:00:01 type bridge", "addr add %s/16 dev pods" % GATEWAY, "link set pods up"):
             subprocess.run(["ip", *words.split()], check=True)
@@ -39,7 +39,7 @@ def enter():
 
 
 class Image:
-    """Built by scripts/image, and unpacked by what its index and manifest say."""
+    """An image built by scripts/image, and unpacked as its index and manifest state."""
 
     def __init__(self, program):
         self.folder = tempfile.mkdtemp(prefix="vesta-image-")
@@ -79,7 +79,7 @@ def first(name, kind):
 
 
 class Box:
-    """A container that runs, in a network of its own; `pid` is that of its process 1."""
+    """A running container with its own network. `pid` is the pid of its process 1."""
     count = 0
     lock = threading.Lock()
 
@@ -91,7 +91,7 @@ class Box:
         self.address = "10.9.%d.%d" % (1 + self.number // 250, 1 + self.number % 250)
         self.log_path = os.path.join(image.folder, "log.%d" % self.number)
         for inside in (*(binds or {}), *tmpfs):
-            os.makedirs(image.root + inside, exist_ok=True)  # as a runtime does, which then shows it read-only
+            os.makedirs(image.root + inside, exist_ok=True)  # like a container runtime, which then mounts it read-only
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "box.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=log, text=True, bufsize=1)
@@ -120,7 +120,7 @@ class Box:
             return file.read()
 
     def beside(self, *command, **kw):
-        """Another container of the pod: of the same network, and user."""
+        """Starts another container of the pod, with the same network and user."""
         return subprocess.Popen(["nsenter", "--target", str(self.pid), *self.as_user(), "--net", *command], **kw)
 
     def as_user(self):
@@ -128,7 +128,7 @@ class Box:
         return ["--user", "--preserve-credentials"] if mapped else ["--setuid", str(self.uid), "--setgid", str(self.gid)]
 
     def execute(self, *command):
-        """As `kubectl exec`: a program of the image, in all namespaces of the container, with its environment."""
+        """Runs a program of the image in all namespaces of the container, with its environment, like `kubectl exec`."""
         return subprocess.run(["nsenter", "--target", str(self.pid), *self.as_user(), "--mount", "--pid", "--net", "--ipc", "--uts", "--root", "--wd",
                                *command], capture_output=True, text=True, timeout=200, env=self.env)
 
@@ -136,7 +136,7 @@ class Box:
         subprocess.run(["ip", "link", "set", "p%d" % self.number, state], check=True)
 
     def get(self, path, port=8088, timeout=5):
-        """A status and a body; 0 where nobody answers."""
+        """Returns a status and a body, or status 0 without a reply."""
         try:
             with urllib.request.urlopen("http://%s:%d%s" % (self.address, port, path), timeout=timeout) as reply:
                 return reply.status, reply.read().decode()
@@ -152,7 +152,7 @@ class Box:
         return self.process.wait(seconds)
 
     def kill(self):
-        """Nothing of it is left: its processes, memory and network go with process 1."""
+        """Kills process 1, and with it all processes, memory and network of the container."""
         if self.process.poll() is None:
             self.send(signal.SIGKILL)
             self.process.wait(30)
@@ -161,7 +161,8 @@ class Box:
 
 
 class Pod(Box):
-    """The container vesta of a workload's template, as its manifest says it; `of` is the pod that it is made anew in."""
+    """The container vesta of a workload's template, as its manifest describes it. `of` is the pod if the container is
+    restarted."""
 
     def __init__(self, image, workload, name, configs, of=None):
         spec = workload["spec"]["template"]["spec"]
@@ -190,17 +191,17 @@ class Pod(Box):
                 os.chmod(os.path.join(path, key), volume.get("secret", {}).get("defaultMode", 0o644))
         else:
             assert "emptyDir" in volume, volume
-            os.chmod(path, 0o2777)  # a kubelet's, where there is an fsGroup
+            os.chmod(path, 0o2777)  # the mode that a kubelet sets for an fsGroup
             if os.geteuid() == 0 and os.stat(path).st_uid == 0:
                 self.give_away(path)
         return path
 
     @staticmethod
     def give_away(path):
-        """A kubelet's volume is root's, who is nobody of the pod."""
+        """Changes the owner, because a kubelet's volume belongs to root, which is no user of the pod."""
         try:
             os.chown(path, 1, -1)
-        except OSError:  # a user namespace that has no other user
+        except OSError:  # a user namespace without other users
             pass
 
     def probe(self, name):
@@ -215,9 +216,9 @@ class Pod(Box):
         return self.probe("readinessProbe")
 
     def stop(self, before=lambda: None):
-        """As a kubelet ends a pod: preStop, in which Services forget it, TERM, and KILL once the grace is over.  What process
-        1 ended with."""
-        before()  # instead of preStop's seconds: when it is done, it is done
+        """Ends the pod like a kubelet: preStop, during which Services remove it, SIGTERM, and SIGKILL after the grace
+        period. Returns the status of process 1."""
+        before()  # replaces preStop's sleep
         self.send(signal.SIGTERM)
         try:
             return self.wait(self.grace - self.container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0))
@@ -225,7 +226,7 @@ class Pod(Box):
             self.kill()
 
     def lose(self):
-        """Killed, and its disk and memory are gone."""
+        """Kills the pod and deletes its disk and memory."""
         self.kill()
         shutil.rmtree(self.disk)
         shutil.rmtree(self.memory)

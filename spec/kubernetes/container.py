@@ -1,6 +1,5 @@
-"""container.py PROGRAM -- the image that scripts/image builds, run as containers are: a read-only root, any user, a host
-name that means nothing, process 1.
-"""
+"""container.py PROGRAM -- the image of scripts/image, run as containers are: with a read-only root, any user, an
+arbitrary host name, and as process 1."""
 import hashlib
 import os
 import signal
@@ -39,7 +38,8 @@ def refused(env, *parts, **kw):
         box.kill()
 
 
-@claim("every blob is what its name and size say, there is one program and no shell, and the same program gives the same bytes")
+@claim("every blob matches its name and size, the image has one program and no shell, and equal programs give equal "
+       "bytes")
 def _():
     of = [image.index["manifests"][0], image.manifest["config"], *image.manifest["layers"]]
     for said, path in zip(of, image.blobs):
@@ -52,7 +52,8 @@ def _():
     assert subprocess.run(["cmp", image.tar, again]).returncode == 0
 
 
-@claim("any user: ids at once, the health check is 0, TERM and INT end it with 0, and a write is refused")
+@claim("as any user, ids are issued at once, the health check is 0, SIGTERM and SIGINT end it with 0, and writes to "
+       "the root fail")
 def _():
     boxes = [(container({"VESTA_WORKER": "5"}, uid=uid, gid=uid), number)
              for uid, number in ((65532, signal.SIGTERM), (12345, signal.SIGINT), (0, signal.SIGTERM))]
@@ -73,7 +74,7 @@ def _():
             box.kill()
 
 
-@claim("what exec leaves behind does not stay as a zombie of process 1")
+@claim("processes left by exec do not remain as zombies of process 1")
 def _():
     box = container({"VESTA_WORKER": "5"})
     try:
@@ -89,7 +90,7 @@ def _():
         box.kill()
 
 
-@claim("a store that is away: well, not ready, and TERM ends it with 0")
+@claim("with an unreachable store, the server is healthy but not ready, and SIGTERM ends it with 0")
 def _():
     box = container({"VESTA_STORE": "zk://127.0.0.1:1/vesta", "VESTA_RESP_PASSWORD": "0123456789abcdef"}, state=False)
     try:
@@ -101,7 +102,7 @@ def _():
         box.kill()
 
 
-@claim("without a word where its numbers come from it ends, and says which words there are; and so where state cannot be written")
+@claim("without a source of worker ids, or a writable state folder, it ends, and the message names the settings")
 def _():
     refused({}, "worker", "store", "single_host")
     refused({"VESTA_WORKER": "x"}, "VESTA_WORKER")
@@ -116,7 +117,8 @@ return { api = 1, on_clock_back = on_clock_back }
 """
 
 
-@claim("zones, which policies see, and certificates are those of the packages; another config is mounted over the image's")
+@claim("time zones, which policies can read, and certificates are Debian's, and another config can be mounted over "
+       "the image's")
 def _():
     for path in "/usr/share/zoneinfo/Asia/Shanghai", "/etc/ssl/certs/ca-certificates.crt", "/usr/lib/ssl/cert.pem":
         assert os.path.exists(image.root + path) or os.path.islink(image.root + path), path

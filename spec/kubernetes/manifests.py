@@ -1,7 +1,6 @@
-"""manifests.py PROGRAM -- examples/kubernetes, held against Kubernetes' own words (the fields that are used, with their
-types; a field that is not in the table is wrong, as kubectl would say) and against the program: configs that it takes,
-routes and ports that it has, the time that it needs to end.
-"""
+"""manifests.py PROGRAM -- checks examples/kubernetes against a table of Kubernetes' fields and types, where an unknown
+field is an error as in kubectl, and against the program: accepted configs, existing routes and ports, and the time to
+end."""
 import os
 import re
 import subprocess
@@ -16,9 +15,10 @@ PROGRAM = os.path.abspath(sys.argv[1])
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(REPO, "examples", "kubernetes")
 FILES = sorted(name for name in os.listdir(FOLDER) if name.endswith(".yaml"))
-ENDS_S = 5  # within which the server ends, docs/deploy.md
+ENDS_S = 5  # the server's time to end, from docs/deploy.md
 
-# A type, a set of words, {key: what}, [what] for a list, or (what,) for a map with keys of one's own.  * is needed.
+# A type, a set of words, {key: schema}, [schema] for a list, or (schema,) for a map with arbitrary keys. * marks a
+# required key.
 NAMED = {"*name": str, "labels": (str,)}
 LABELS = {"matchLabels": (str,)}
 PROBE = {"httpGet": {"*path": str, "*port": str}, "exec": {"*command": [str]}, "periodSeconds": int, "timeoutSeconds": int, "failureThreshold": int}
@@ -44,7 +44,7 @@ KINDS = {
 
 
 def wrong(value, what, at):
-    """The places where value is not what it should be."""
+    """Yields the places where the value does not match the schema."""
     if isinstance(what, (set, type)):
         good = value in what if isinstance(what, set) else type(value) is what
         return [] if good else ["%s is %r, not %s" % (at, value, what)]
@@ -81,7 +81,7 @@ def containers(template):
     return template["spec"].get("initContainers", []) + template["spec"]["containers"]
 
 
-@claim("every field is one that Kubernetes has, of its type; a field that is misspelt, missing or of another type is found")
+@claim("every field exists in Kubernetes and has its type, and a misspelt, missing or mistyped field is detected")
 def _():
     assert len(FILES) >= 3
     for name in FILES:
@@ -94,7 +94,7 @@ def _():
     assert len(wrong_document(found)) == 3, wrong_document(found)
 
 
-@claim("selectors, names of volumes, of ports and of ConfigMaps lead somewhere")
+@claim("selectors and names of volumes, ports and ConfigMaps refer to existing objects")
 def _():
     for name, everything, document, template in workloads():
         labels, of = template["metadata"]["labels"], {(d["kind"], d["metadata"]["name"]): d for d in everything}
@@ -114,7 +114,7 @@ def _():
             assert of["Service", document["spec"]["serviceName"]]["spec"]["clusterIP"] == "None"
 
 
-@claim("configs are what vesta check takes, probes ask routes of the server at ports that it listens on, or its health command")
+@claim("vesta check accepts the configs, and probes use the health command or existing routes and ports of the server")
 def _():
     with open(os.path.join(REPO, "csrc", "server", "table.h")) as file:
         routes = set(re.findall(r'^ROUTE\(.*?"(/[^"]*)"', file.read(), re.M))
@@ -138,7 +138,8 @@ def _():
                 assert probe["httpGet"]["path"] in routes and probe["httpGet"]["port"] in ports, probe
 
 
-@claim("the grace is longer than preStop and the server's ending; nothing runs as root or writes to its root")
+@claim("the grace period exceeds preStop and the server's time to end, and no container runs as root or writes to its "
+       "root")
 def _():
     for name, _, _, template in workloads():
         spec = template["spec"]
@@ -149,7 +150,7 @@ def _():
             assert container["securityContext"] == {"readOnlyRootFilesystem": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}, name
 
 
-@claim("state lies in a folder of vesta's own, in an emptyDir that no other container has")
+@claim("the state is in vesta's own folder, in an emptyDir that no other container mounts")
 def _():
     for name, _, _, template in workloads():
         everywhere = [(c["name"], m) for c in containers(template) for m in c["volumeMounts"]]

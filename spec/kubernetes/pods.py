@@ -1,7 +1,6 @@
-"""pods.py PROGRAM [STORE...] [ROUNDS] -- what docs/kubernetes.md promises, on pods of the manifests in examples/kubernetes
-and a real store: killed with their disk gone, updated in turn, cut off with their node, suspended and resumed.  Every id
-of every pod is counted.  Prints a table: event, ids again after, duplicates.
-"""
+"""pods.py PROGRAM [STORE...] [ROUNDS] -- the promises of docs/kubernetes.md, on pods of the manifests in
+examples/kubernetes and a real store: killed with their disk lost, updated in turn, cut off with their node, suspended
+and resumed. Every id of every pod is counted. Prints a table: event, time without ids, duplicates."""
 import atexit
 import concurrent.futures
 import functools
@@ -39,7 +38,7 @@ def zk():
 
 
 class Workload:
-    """The pods of a manifest, in a namespace of its own."""
+    """The pods of a manifest, in a separate namespace."""
 
     def __init__(self, image, place, manifest, kind, ns):
         self.image, self.files, self.pods, self.askers = image, [], [], []
@@ -49,7 +48,7 @@ class Workload:
         layout, named = ("vesta-milli", "orders = {") if kind == "StatefulSet" else ("snowflake", "users = {")
         config = first(manifest, "ConfigMap")["data"]["vesta.lua"].replace(named, ns + " = {")
         assert ns + " = {" in config, config
-        store = 'file(secrets .. "store")'  # a manifest is of the one kind of store or the other
+        store = 'file(secrets .. "store")'  # A manifest is for either kind of store.
         config = config.replace(', auth = file(secrets .. "auth")', "").replace(store, store + ', auth = file(secrets .. "auth")' if auth else store)
         self.configs = {self.name: {"vesta.lua": config, "store": uri, "auth": auth, "resp": "0123456789abcdef"}}
         made = subprocess.run([PROGRAM, "store", "init", "--store", uri.replace("://", "://%s@" % auth) if auth else uri, "--namespace", ns, "--layout", layout],
@@ -57,7 +56,7 @@ class Workload:
         assert made.returncode == 0, made.stderr
 
     def start(self, name, of=None):
-        """A pod, or its container anew, and an application in it that asks."""
+        """Starts a pod, or its container again, with an application that requests ids."""
         pod = Pod(self.image, self.workload, "%s-%s" % (self.name, name), self.configs, of)
         self.pods.append(pod)
         pod.file = pod.log_path + ".ids"
@@ -77,7 +76,7 @@ class Workload:
 
     @staticmethod
     def lines(pod):
-        """(ms, ids) of each answer so far; the line that is being written is none."""
+        """Returns (ms, ids) of each reply so far, without an incomplete last line."""
         if not os.path.exists(pod.file):
             return []
         with open(pod.file) as file:
@@ -88,7 +87,7 @@ class Workload:
         return [(ms, ids) for ms, ids in self.lines(pod) if ids != ["refused"]]
 
     def gives(self, pod, since_ms=0, seconds=200):
-        """When its first ids since then came."""
+        """Returns the time of the pod's first ids since then."""
         return until(lambda: next((ms for ms, _ in self.given(pod) if ms >= since_ms), None),
                      lambda: "ids of the pod:\n" + pod.log()[-3000:], seconds)
 
@@ -96,7 +95,7 @@ class Workload:
         return until(lambda: any(ms >= since_ms and ids == ["refused"] for ms, ids in self.lines(pod)), "the pod refuses", 200)
 
     def end(self):
-        """All pods end; the ids that all have given, and how many of them twice."""
+        """Ends all pods, and returns the number of issued ids and of duplicates."""
         for asker in self.askers:
             asker.kill()
             asker.wait()
@@ -110,7 +109,7 @@ def now_ms():
     return int(time.monotonic() * 1000)
 
 
-# ---------------------------------------------------------------- events: each returns what it came to, in ms
+# ---------------------------------------------------------------- events, each of which returns its duration in ms
 
 def killed(work, old, new):
     pod = work.ready(old)
@@ -120,7 +119,7 @@ def killed(work, old, new):
 
 
 def restarted(work, old, _):
-    """Its container is killed, as if it had too much memory, and made anew in the same pod."""
+    """The container is killed as if out of memory, and restarted in the same pod."""
     pod = work.ready(old)
     at = now_ms()
     pod.kill()
@@ -128,7 +127,7 @@ def restarted(work, old, _):
 
 
 def cut_off(work, old, new):
-    """The node is lost, and its pod replaced by force, while it still runs there; then it is found again."""
+    """The node is cut off, and its pod is replaced by force while it still runs there. Then the node returns."""
     pod = work.ready(old)
     at = now_ms()
     pod.network("down")
@@ -142,7 +141,7 @@ def cut_off(work, old, new):
 
 
 def suspended(work, old, new):
-    """It stands still, is replaced by force, and goes on."""
+    """The pod is suspended, replaced by force, and resumed."""
     pod = work.ready(old)
     at = now_ms()
     pod.send(signal.SIGSTOP)
@@ -159,8 +158,8 @@ def suspended(work, old, new):
 
 
 class Service:
-    """A client of all pods that are ready, one request after the other.  Counted: those that nobody answered, and those that
-    were answered with a 503, as on a machine that is too busy they may be."""
+    """A client of all ready pods, one request after the other. It counts requests without a reply, and 503 replies,
+    which a busy machine may cause."""
 
     def __init__(self, work):
         self.work, self.pods, self.lost, self.late, self.given, self.over = work, [], 0, 0, 0, False
@@ -178,12 +177,13 @@ class Service:
             time.sleep(0.005)
 
     def forget(self, pod):
-        """Within a pod's preStop: no request goes there any more."""
+        """Removes the pod during its preStop, so that it gets no more requests."""
         with self.lock:
             self.pods.remove(pod)
 
     def updates(self, names, surge):
-        """Each in turn: the new one is ready before the old one goes (a Deployment), or the other way (a StatefulSet)."""
+        """Replaces each pod in turn: the new one is ready before the old one ends (a Deployment), or the old one ends
+        first (a StatefulSet)."""
         self.pods = [self.work.ready(name) for name in names]
         self.thread.start()
         longest = 0
@@ -250,11 +250,11 @@ def image():
 
 
 for _kind in STORES:
-    @claim("%s: pods killed, cut off, suspended and updated give ids again, and none twice" % _kind)
+    @claim("%s: pods that were killed, cut off, suspended and updated issue ids again, without duplicates" % _kind)
     def _(kind=_kind):
         with concurrent.futures.ThreadPoolExecutor(len(EVENTS)) as at_once:
             for turn in range(ROUNDS):
-                image(), place(kind)  # once
+                image(), place(kind)  # only once
                 for done in [at_once.submit(happens, kind, number, turn) for number in range(len(EVENTS))]:
                     done.result()
         for row in table:
@@ -262,7 +262,7 @@ for _kind in STORES:
                 print("    %-6s %-58s ids again after %5.1f s, %7d ids, duplicates %d" % (*row[:2], row[2] / 1000, *row[3:]))
 
 
-@claim("a sidecar: nginx gives the ids of the vesta beside it, and is ended before it")
+@claim("a sidecar: nginx serves ids of the vesta next to it, and ends before it")
 def _():
     config, workload = (first("sidecar.yaml", kind) for kind in ("ConfigMap", "Deployment"))
     uri, auth = place("mysql")
@@ -276,7 +276,7 @@ def _():
         folder = tempfile.mkdtemp(dir=pod.disk)
         own = folder + "/nginx.conf"
         os.chmod(folder, 0o777)
-        with open(own, "w") as file:  # its /tmp is its own
+        with open(own, "w") as file:  # It has its own /tmp.
             file.write(config["data"]["nginx.conf"].replace("/tmp/", folder + "/"))
         process = pod.beside(*nginx["args"][:-1], own, stderr=subprocess.DEVNULL)
         port = nginx["ports"][0]["containerPort"]
