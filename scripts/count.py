@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""count.py FILE.xml -- counts the tests in a JUnit file written by ctest, and shows the output of those that failed.
+"""count.py FILE.xml -- counts the tests in a JUnit file of ctest, and shows the output of failed ones.
 
 A program that reports its own claims, as `N passed, M failed` (our C harness) or `N successes / M failures / K errors`
-(busted), counts as that many tests; any other counts as one.  A program that fails counts as one failure at least.
-Of a long output those parts are shown that say what failed, and its end; then a line `failed: TEST: CLAIM` for each.  The
-last line is `PASSED FAILED SKIPPED`.  Knows nothing of what is tested.
+(busted), counts as that many tests, and any other as one. A failed program counts as at least one failure. A long
+output is reduced to the failures and the end, followed by a line `failed: TEST: CLAIM` for each failure. The last line
+is `PASSED FAILED SKIPPED`.
 """
 import re
 import sys
@@ -17,7 +17,7 @@ COLOUR = re.compile(r"(?:\x1b|\[NON-XML-CHAR-0x1B\])\[[0-9;]*m")
 
 
 def claims(output):
-    """Passed and failed as the program itself says, or (0, 0) if it says nothing."""
+    """Returns passed and failed from the program's own summary, or (0, 0) without one."""
     output = COLOUR.sub("", output)
     passed = failed = 0
     for match in OURS.finditer(output):
@@ -28,7 +28,8 @@ def claims(output):
 
 
 def is_skipped(case):
-    """The test itself said so; a program that is not there counts as a failure, though ctest calls it skipped."""
+    """Returns whether the test itself reported a skip. A missing program is a failure, although ctest reports it as
+    skipped."""
     skipped = case.find("skipped")
     return skipped is not None and skipped.get("message", "").startswith("SKIP_")
 
@@ -53,11 +54,12 @@ def count(cases):
     return passed, failed, skipped, broken
 
 
-LINES_MAX, AFTER, LAST, WIDTH = 120, 30, 40, 2000  # of an output, behind each `not ok`, at its end; characters a line
+# lines of output, lines after each `not ok`, lines at the end, characters per line
+LINES_MAX, AFTER, LAST, WIDTH = 120, 30, 40, 2000
 
 
 def shown(output):
-    """All of it, or what a reader of a log of all tests needs."""
+    """Returns the output, reduced for readers of a log of all tests."""
     lines = [line if len(line) <= WIDTH else line[:WIDTH] + "..." for line in output.rstrip().splitlines()]
     if len(lines) <= LINES_MAX:
         return lines
@@ -75,7 +77,7 @@ def shown(output):
 
 
 def failures(name, output):
-    """What did not hold, as the program says; its name alone where it says nothing."""
+    """Returns a line for each failed claim, or the test's name if it reports none."""
     claims = [match[1][:200] for match in map(NOT_OK.match, output.splitlines()) if match]
     return [f"failed: {name}: {claim}" for claim in claims] or [f"failed: {name}"]
 

@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# lib.sh -- what scripts/run and scripts/test share: the list of packages, apt, and a line of progress.
-# Knows nothing of vesta but which Debian packages it needs, and where those of stores stand.  Sourced by bash.
+# lib.sh -- functions that scripts/run and scripts/test share: lists of packages, apt, and a progress line. Source it
+# from bash.
 
 # The client libraries of stores.
 store_packages() {
     sed -n 's/^vesta_store(.* PACKAGE \([^ )]*\).*/\1/p' "$(dirname "${BASH_SOURCE[0]}")/../csrc/store/CMakeLists.txt"
 }
 
-# One list a purpose.  docs/dependencies.md says what each is for.
+# One list per purpose. docs/dependencies.md explains each package.
 packages_for() {
     case $1 in
         build) echo gcc libc6-dev cmake ninja-build pkgconf node-llhttp liblua5.4-dev ;;
-        use) echo curl redis-tools ;; # what the README's lines ask a server with
+        use) echo curl redis-tools ;; # for the commands in the README
         run)
             packages_for build
             packages_for use
@@ -21,7 +21,7 @@ packages_for() {
             store_packages
             echo libhiredis-dev libssl-dev ca-certificates tzdata
             ;;
-        deb) # the Build-Depends of debian/control, which a test compares
+        deb) # The Build-Depends of debian/control. A test compares them.
             packages_for build
             store_packages
             echo build-essential debhelper fakeroot libhiredis-dev libssl-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
@@ -51,13 +51,13 @@ missing_packages() {
     # shellcheck disable=SC2086 # names are words; those that dpkg has never heard of are an error and no line
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $names 2>/dev/null)
     for name in $names; do
-        # Node.js from elsewhere brings npm along, and Debian's would not go beside it
+        # Node.js from other sources includes npm, and conflicts with Debian's npm.
         [ "$name" != npm ] || ! command -v npm >/dev/null || continue
         grep -qx "installed $name" <<<"$installed" || echo "$name"
     done
 }
 
-# quietly LABEL LOG COMMAND...: the command's output goes to LOG; prints LABEL, and every ten seconds that it still runs.
+# quietly LABEL LOG COMMAND...: sends the command's output to LOG, and prints LABEL, with the time every ten seconds.
 quietly() {
     local label=$1 log=$2 begun=$SECONDS next=10 rc=0 pid
     shift 2
@@ -75,13 +75,13 @@ quietly() {
     return $rc
 }
 
-# in_turn PRESET COMMAND...: a build, after who builds in that folder now: two stages of scripts/test, or scripts/run
-# beside it.  A program that is being linked cannot be started.
+# in_turn PRESET COMMAND...: runs a build after other builds in that folder (two stages of scripts/test, or
+# scripts/run). A program cannot be started while it is linked.
 in_turn() {
     flock build/"$1".lock "${@:2}"
 }
 
-# An earlier run as another user leaves a build folder that this one cannot write to.
+# Another user's earlier run leaves a build folder that is not writable.
 need_build_folder() {
     mkdir -p build 2>/dev/null
     if [ -n "$(find build -maxdepth 1 ! -writable -print -quit 2>&1)" ]; then
@@ -95,7 +95,7 @@ APT_ENV=(env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C)
 POLICY=/usr/sbin/policy-rc.d
 POLICY_MARK="# vesta: no service starts while packages are being installed; removed afterwards"
 
-# As root, or through sudo.  AS_ROOT stays unset where neither is possible.
+# Sets AS_ROOT for root, or for sudo. AS_ROOT stays unset if neither is available.
 find_root() {
     if [ "$(id -u)" = 0 ]; then
         AS_ROOT=()
@@ -106,7 +106,7 @@ find_root() {
     fi
 }
 
-# Debian starts a service as it installs it, unless this file says no.  One that is already there is its owner's word.
+# Debian starts a service on installation unless this file forbids it. An existing file is left alone.
 hold_services() {
     if [ -e "$POLICY" ] && ! grep -qF "$POLICY_MARK" "$POLICY"; then return; fi
     trap 'release_services; exit 130' INT TERM
@@ -140,7 +140,8 @@ explain_apt() {
     echo "The whole log: $log"
 }
 
-# The lists of a fresh machine are empty, those of an old one name packages that are gone: update, but only then.
+# On a fresh machine the package lists are empty, and on an old one they name packages that no longer exist. Update only
+# then.
 apt_install() {
     local log=$1 install
     shift
@@ -154,12 +155,12 @@ apt_install() {
 }
 
 update_lists() {
-    : >"$1" # what apt said with the old lists would explain nothing
+    : >"$1" # Discard apt's errors about the old lists.
     quietly "fetching apt's package lists (apt-get update)" "$1" "${AS_ROOT[@]}" "${APT_ENV[@]}" apt-get update -q \
         -o DPkg::Lock::Timeout=120
 }
 
-# install_packages PURPOSE LOG: installs what is missing; exits with 2 and the line to type where it may not.
+# install_packages PURPOSE LOG: installs missing packages, or exits with 2 and prints the command to run.
 install_packages() {
     local purpose=$1 log=$2 missing
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# stages.sh -- the stages of scripts/test: what each builds and runs.  Most are a preset and the tests that carry a label.
-# A stage appends `PASSED FAILED SKIPPED` lines to its count file, prints what failed, and returns 1 on any failure.
+# stages.sh -- the stages of scripts/test. Most stages are a preset and the tests with a label. A stage appends lines
+# `PASSED FAILED SKIPPED` to its count file, prints failures, and returns 1 on any failure.
 
-# name | minutes after which it is ended | the label whose tests, in the debug build, are this stage | what it does
-# The first is a part of others, for whoever changes something: without a name of a stage the rest is run.
+# name | time limit in minutes | label of its tests in the debug build | description
+# The first stage consists of parts of others, for use during development, and runs only by name.
 STAGES='
 quick    | 10 |         | what most changes need: layers, unit tests, cli, docs, one Lua, two specs of the server; without bench_rows
 release  | 10 |         | the release preset, warnings as errors
@@ -27,31 +27,33 @@ beside   |  8 | beside  | the examples for HAProxy and Tarantool; plugins of API
 install  | 12 | install | cmake --install and what it is used for; the Debian packages of a build; the container image, and pods
 docs     |  8 | docs    | the commands in README and docs give what is printed there
 '
-NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|browser|sim|leases|prove' # no code of ours, or too slow by far
+# They run no code of ours, or would be far too slow.
+NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|browser|sim|leases|prove'
 
 jobs=$(nproc)
 
-# build PRESET: all of it, or the target that has all that its stage runs.
+# build PRESET: builds everything, or the target with all that its stage runs
 build() {
     local target=all
     case $1 in tsan) target=thread_specs ;; fuzz) target=fuzzers ;; esac
     in_turn "$1" cmake --preset "$1" && in_turn "$1" cmake --build --preset "$1" --target $target -j "$jobs"
 }
 
-# tests PRESET CTEST-FLAGS...: builds the preset, runs those tests, counts them.
+# tests PRESET CTEST-FLAGS...: builds the preset, runs those tests and counts them
 tests() {
     local preset=$1 xml=$PWD/$OUT/$stage.xml counted rc=0 at_once=$jobs
     shift
     build "$preset" || return 1
     rm -f "$xml"
     case $stage in
-        asan) at_once=$((4 * jobs)) ;; # they mostly wait
+        asan) at_once=$((4 * jobs)) ;; # They mostly wait.
         tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;;
         c) at_once=$((2 * jobs)) ;;
         quick) at_once=$((5 * jobs)) ;;
     esac
     (cd build/"$preset" && ctest -j "$at_once" --no-tests=error --output-junit "$xml" \
-        --test-output-size-passed 1000000 --test-output-size-failed 1000000 "$@") || rc=$? # no test at all is a failure too
+        # Having no test at all is also a failure.
+        --test-output-size-passed 1000000 --test-output-size-failed 1000000 "$@") || rc=$?
     [ -f "$xml" ] || return 1
     counted=$(python3 scripts/count.py "$xml") || return 1
     sed '$d' <<<"$counted"
@@ -59,7 +61,7 @@ tests() {
     count $(tail -n 1 <<<"$counted") && return $rc
 }
 
-# names PRESET CTEST-FLAGS...: the names of these tests, as a regular expression has them.
+# names PRESET CTEST-FLAGS...: prints the names of these tests as a regular expression
 names() { (cd build/"$1" && ctest -N "${@:2}") | sed -n 's/^ *Test *#[0-9]*: //p' | sed 's/[.+]/\\&/g'; }
 
 # count PASSED FAILED SKIPPED
@@ -68,7 +70,8 @@ count() {
     [ "$2" = 0 ]
 }
 
-# Labels whose tests have a stage of their own, as ctest wants them: the stage c runs the rest, so no test is forgotten.
+# Prints labels of tests that have their own stage, as ctest expects them. The stage c runs all others, so that no test
+# is forgotten.
 own_labels() { awk -F'|' 'NF == 4 { gsub(/ /, "", $3); if ($3 != "") printf "%s%s", n++ ? "|" : "", $3 }' <<<"$STAGES"; }
 
 run_inside() {
@@ -77,7 +80,8 @@ run_inside() {
     if [ -n "$label" ]; then tests debug -L "^$label\$"; else "stage_$stage"; fi
 }
 
-# One run of ctest, so that tests that compute run beside tests that wait.  bench_rows is left out: it measures for 50 s.
+# In one run of ctest, tests that compute run next to tests that wait. bench_rows is left out, because it measures for
+# 50 s.
 stage_quick() {
     build debug || return 1
     tests debug -R "^($({
@@ -87,7 +91,7 @@ stage_quick() {
     } | paste -sd'|'))\$"
 }
 stage_release() { build release && count 1 0 0; }
-stage_c() { tests debug -LE "^($(own_labels)|prove)\$"; } # scripts/prove runs those
+stage_c() { tests debug -LE "^($(own_labels)|prove)\$"; } # scripts/prove runs these.
 stage_tsan() { tests tsan -L '^thread$'; }
 stage_asan() { tests asan -LE "^($NOT_FOR_SANITIZERS)\$"; }
 stage_fuzz() { tests fuzz -L '^fuzz$'; }
