@@ -50,7 +50,7 @@ def fill_id(tab):
 
 
 def pictured(world):
-    """A server with clients, whose store of one namespace is away for a while."""
+    """A server with clients and tags.  keep_busy makes the store of `logs` unreachable for a while."""
     secret = world.run("client", "add", "shop", "--names", "*", "--calls", "give", "--file", world.path("clients")).out.strip()
     for tag in "invoices", "tickets":
         same(world.run("segments", "add", tag, "--store", "sqlite:" + world.path("counters.db")).code, 0)
