@@ -6,8 +6,8 @@
 #include "base/slice.h"
 #include "store/reply.h"
 
-#define VS_COUNTER_TABLE "leaf_alloc" /* the default table */
-#define VS_COUNTER_TABLE_MAX 65       /* [A-Za-z0-9_$]{1,64}, with NUL */
+#define VS_COUNTER_TABLE "leaf_alloc"
+#define VS_COUNTER_TABLE_MAX 65 /* [A-Za-z0-9_$]{1,64}, with NUL */
 
 #define VS_SHARES "vesta_segment_share" /* table of shares: one row per table name and tag */
 

@@ -11,7 +11,7 @@
 
 struct vs_lineage {
     const char *uri, *secret;
-    const char *name; /* the public name */
+    const char *name;
     const struct vesta_clock *clock;
     int64_t call_ms_max;    /* 0: VS_STORE_CALL_MS */
     struct vs_store *store; /* open at `uri`.  NULL: one is opened when needed */

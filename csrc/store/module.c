@@ -155,7 +155,6 @@ static int check_part(const char *part, const struct stat *own, const char *what
     return VESTA_OK;
 }
 
-/* Checks every part of the path after the first `shared` bytes. */
 static int check_parts(const char *path, size_t shared, const struct stat *own, const char *what,
                        struct vesta_error *err) {
     char part[PATH_MAX];

@@ -37,7 +37,6 @@ unsigned vs_pool_lose(struct vs_pool *pool);
  * far.  Checks at most ten times a second, however often it is called. */
 unsigned vs_pool_losses(struct vs_pool *pool, int64_t boot_us);
 
-/* Whether only one store uses the pool. */
 bool vs_pool_is_one_stores(struct vs_pool *pool);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "store/counter.h"
 
-#define VS_RESERVATIONS "vesta_reservation" /* the table's name */
+#define VS_RESERVATIONS "vesta_reservation"
 #define VS_CANCELLED_MS 0 /* in free_ms: may be reserved at once.  In the table, NULL means committed */
 
 struct vs_reserved {

@@ -95,12 +95,12 @@ enum vs_refused_by {
 /* The reply to a call.  `outcome` decides which other members are set. */
 struct vs_reply {
     enum vs_outcome outcome;
-    enum vs_fault fault;          /* if not OK.  It selects the remedy */
-    size_t words;                 /* offset in `text` of the store's own words, after its address */
-    enum vs_refused_by by;        /* REFUSED, of reserve, settle and keep_form */
-    bool forgets_form;            /* OK of vs_store_take: this user may not record the form of the numbers */
-    uint64_t lowered;             /* VS_BY_HISTORY: where the counter is now */
-    int64_t store_ms;             /* the store's clock */
+    enum vs_fault fault;   /* if not OK.  It selects the remedy */
+    size_t words;          /* offset in `text` of the store's own words, after its address */
+    enum vs_refused_by by; /* REFUSED, of reserve, settle and keep_form */
+    bool forgets_form;     /* OK of vs_store_take: this user may not record the form of the numbers */
+    uint64_t lowered;      /* VS_BY_HISTORY: where the counter is now */
+    int64_t store_ms;
     struct vs_record record;      /* read, swap */
     struct vs_ns_record ns;       /* ns_read, ns_swap */
     struct vs_grant grant;        /* take */
@@ -115,12 +115,12 @@ const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, ch
 struct vs_store {
     const struct vs_backend *backend;
     const struct vs_store_leases *leases;     /* these three are copied from the backend */
-    const struct vs_store_counters *counters; /* NULL: this store has no counters */
-    const struct vs_store_admin *admin;       /* NULL: this store needs no administration */
+    const struct vs_store_counters *counters; /* NULL: no counters */
+    const struct vs_store_admin *admin;       /* NULL: none */
     const struct vesta_clock *clock;
     /* The longest time of a call or a listing, with all waits in its client library.  0: the time of a disk access. */
     int64_t call_ms_max, list_ms_max;
-    int64_t until_us;              /* deadline of the current call, boot time */
+    int64_t until_us;              /* of the current call, boot time */
     const _Atomic int64_t *cut_us; /* see vs_store_opts */
 };
 
@@ -224,7 +224,6 @@ struct vs_store_counters {
     /* Creates a counter with its first range at `from`.  CONFLICT: it exists. */
     void (*tag_add)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                     struct vs_reply *reply);
-    /* Sets the row's own step. */
     void (*tag_step)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
     /* Reserves a number for hold_ms and returns it in reply->grant.from: the counter's lowest number with a cancelled
      * or expired reservation, else its next number.  Draw a new token (vs_random) for each number.  After UNKNOWN,
@@ -275,7 +274,7 @@ struct vs_backend {
     bool is_folder;            /* its URI names a folder of this machine, and it needs no client library */
     const char *made, *rights; /* texts: what `vesta store init` created, and the rights that a process needs to
                                   lease */
-    const char *secret;        /* the config key of its secret: "password", "auth".  NULL: it has no secret */
+    const char *secret;        /* the config key of its secret: "password", "auth".  NULL: none */
     const char *tls;           /* "": its URI accepts tls=verify and tls=off.  Else the reason why not.  NULL: it has no
                                   connection */
     /* Whether the backend can parse the URI: VESTA_OK or VESTA_EOPTION.  Does no I/O. */
@@ -283,8 +282,8 @@ struct vs_backend {
     /* Creates what belongs to this host (a folder, a file).  Does not connect. */
     int (*open)(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
     void (*close)(struct vs_store *store);
-    const struct vs_store_leases *leases;     /* never NULL */
-    const struct vs_store_counters *counters; /* NULL: it has no counters */
+    const struct vs_store_leases *leases;
+    const struct vs_store_counters *counters; /* NULL: none */
     const struct vs_store_admin *admin;       /* NULL: only for a store on this machine, which needs no init */
 };
 

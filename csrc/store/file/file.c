@@ -93,7 +93,7 @@ static void file_ns_read(struct vs_store *store, struct vs_reply *reply) {
 struct change {
     char name[VS_FOLDER_NAME_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length;
-    uint64_t place, places; /* the places of its turn */
+    uint64_t place, places;
     uint64_t worker, old_ver;
     const struct vs_record *record; /* NULL: the namespace's record */
 };

@@ -178,7 +178,7 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
 }
 
 void vs_folder_drop(const struct vs_folder *folder) {
-    assert(folder->fresh[0]); /* vs_folder_write was called */
+    assert(folder->fresh[0]);
     unlinkat(folder->fd, folder->fresh, 0);
     unlinkat(folder->fd, folder->next, 0);
 }

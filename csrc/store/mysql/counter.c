@@ -60,7 +60,7 @@ static bool told_wrong(const struct vs_mysql_call *call, bool is_there) {
                      call->table);
 }
 
-/* Finds the table's kind.  The query always returns one row. */
+/* The query always returns one row. */
 static bool find_shape(struct vs_mysql_call *call) {
     struct mysql_store *self = call->self;
     struct vs_mysql_shape *known = &self->shape;
@@ -92,7 +92,6 @@ static bool find_shape(struct vs_mysql_call *call) {
     return true;
 }
 
-/* Checks the table's name, connects, and finds the kind. */
 static bool begin_table(struct vs_mysql_call *call, struct vs_store *store, const char *table, int64_t ms_max,
                         struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
@@ -206,7 +205,7 @@ static void mysql_counter_look_at(const struct vs_mysql_call *call, const struct
     snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
 }
 
-/* Reads the counter's row.  The SELECT always returns a row. */
+/* The SELECT always returns a row. */
 static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look) {
     struct mysql_store *self = call->self;
     struct vs_sql sql = {.length = 0};
@@ -463,7 +462,7 @@ static void look_again(const struct vs_mysql_call *call, uint64_t step) {
     struct vs_mysql_call look = *call;
     struct vs_tag row;
     look.reply = &seen;
-    assert(call->reply->outcome == VS_STORE_UNKNOWN); /* until the row was read */
+    assert(call->reply->outcome == VS_STORE_UNKNOWN);
     if (mysql_counter_find_row(&look, &row) == FOUND && row.step == (int64_t)step)
         vs_done(call->reply);
     else

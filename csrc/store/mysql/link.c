@@ -132,7 +132,6 @@ static struct meaning meaning_of(unsigned error, const char *said) {
     return meaning;
 }
 
-/* `otherwise`: UNKNOWN for a write that was sent, else DOWN. */
 bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply) {
     assert(otherwise != VS_STORE_CONFLICT); /* left over from an earlier statement */
@@ -241,7 +240,6 @@ static bool check_server(const struct mysql_place *place, MYSQL *my, struct vs_r
     return true;
 }
 
-/* Whether the server is usable: a primary, no multi-writer cluster, and with the tables if needed. */
 bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply) {
     return check_server(place, my, reply) && (!needs_tables || check_tables(place, my, reply));
 }
@@ -326,7 +324,7 @@ static void drop_making(void *work) {
 static bool mysql_start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
-    assert(!self->making); /* else the connection that is being opened would leak */
+    assert(!self->making); /* else it would leak */
     assert(!self->my);
     struct mysql_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
@@ -510,14 +508,13 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !mysql_await_making(self, reply))
-        vs_reply_clear(reply); /* an error between two calls may be over: try again, and report the error of that
-                                  attempt */
+        vs_reply_clear(reply); /* retry after an error between two calls, and report the new one */
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if ((!self->making && !mysql_start_making(self, needs_tables, reply)) || !mysql_await_making(self, reply))
         return false;
-    vs_call_begin(&self->base, ms_max); /* opening the connection had its own time, else a distant server's first call
-                                           would always fail */
+    vs_call_begin(&self->base, ms_max); /* opening had its own time, else a distant server's first call would always
+                                           fail */
     return has_tables(self, needs_tables, reply);
 }
 
@@ -561,8 +558,8 @@ static bool await_answer(struct mysql_store *self) {
 }
 
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
-    assert(self->my);                            /* vs_mysql_begin returned true */
-    assert(self->process == vs_process_token()); /* never use a parent's connection */
+    assert(self->my);
+    assert(self->process == vs_process_token()); /* never a parent's connection */
     assert(sql->text[sql->length] == '\0');
     if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
     if (!await_answer(self)) {

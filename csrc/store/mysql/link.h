@@ -1,5 +1,5 @@
-/* link.h -- the connection of a mysql: store: how it is opened, checked, pooled and dropped, and how it is left to the
- * parent after a fork.  Also statements, their results, and the meaning of server errors. */
+/* link.h -- the connection of a mysql: store: opening, checks, pool, forks.  Also statements, their results, and the
+ * meaning of server errors. */
 #ifndef VS_STORE_MYSQL_LINK_H
 #define VS_STORE_MYSQL_LINK_H
 
@@ -25,7 +25,6 @@
 
 #define VS_MYSQL_NO_ROW "the reply has no row, so it is not the server's: check the proxies in between"
 
-/* Keys of the URI. */
 enum { KEY_TLS, KEY_CA, KEY_SECRET_FILE, KEY_SOCKET, KEY_GALERA };
 
 /* The server and the credentials.  A complete copy, because another thread opens the connection. */
@@ -48,12 +47,12 @@ struct mysql_store {
     struct mysql_place place;
     char namespace_[VESTA_NAMESPACE_MAX];
     struct vs_met met;
-    struct vs_pool *pool;     /* idle connections to this place */
-    unsigned losses;          /* vs_pool_losses at the start of the last call */
-    uint64_t process;         /* vs_process_token of the process that opened the connection */
-    MYSQL *my;                /* NULL: not connected */
+    struct vs_pool *pool;
+    unsigned losses;  /* vs_pool_losses at the start of the last call */
+    uint64_t process; /* vs_process_token of the process that opened the connection */
+    MYSQL *my;
     bool has_tables;          /* checked when it was connected: the tables of leases are complete */
-    struct vs_errand *making; /* the connection that is being opened.  NULL: none */
+    struct vs_errand *making; /* being opened.  NULL: none */
     MYSQL *late;              /* a connection with a statement that the server has not answered.  NULL: none */
     int64_t late_until_us;    /* until then the server has ended that statement, or is unreachable */
     struct vs_mysql_shape shape;
@@ -75,7 +74,7 @@ bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply);
 /* The reply is unusable: drops the connection and keeps the outcome.  Returns false. */
 bool vs_mysql_no_answer(struct mysql_store *self, const char *why, struct vs_reply *reply);
 
-/* Whether the server has closed the connection, for example because it restarted or another server took over. */
+/* Whether the server has closed the connection, for example to restart. */
 bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us);
 
 /* Closes the connection.  A forked child only forgets its parent's. */

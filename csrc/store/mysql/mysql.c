@@ -101,7 +101,6 @@ static void add_name(const struct mysql_store *self, struct vs_sql *sql) {
     vs_sql_bytes(sql, self->namespace_, strlen(self->namespace_));
 }
 
-/* Runs a SELECT that returns one row. */
 static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struct mysql_row *row,
                        struct vs_reply *reply) {
     struct vs_rows rows;

@@ -24,7 +24,7 @@
 /* The result of the SELECT: the row of a token or a number, and the lowest free number. */
 struct mysql_reserve_look {
     struct vs_reserved row;
-    bool is_blank; /* it has no number */
+    bool is_blank;
     bool has_free;
     uint64_t free;
 };

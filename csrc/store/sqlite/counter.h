@@ -16,7 +16,6 @@ bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, c
                           struct vs_reply *reply);
 /* Reads the counter's row.  False: the reply is filled, also if there is no row. */
 bool vs_sqlite_call_load(const struct vs_sqlite_call *call, struct vs_tag *row);
-/* Updates the row without a commit. */
 bool vs_sqlite_call_write(const struct vs_sqlite_call *call, const struct vs_tag *row);
 /* Whether the table exists. */
 enum vs_sqlite_found { VS_FOUND, VS_FOUND_NONE, VS_FOUND_TOLD /* the reply is filled */ };

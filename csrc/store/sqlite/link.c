@@ -143,7 +143,7 @@ bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply) {
-    assert(!sqlite3_get_autocommit(self->db)); /* a transaction is open */
+    assert(!sqlite3_get_autocommit(self->db));
     assert(self->turn.fd >= 0);
     vs_sent(reply);
     int rc = sqlite3_exec(self->db, "COMMIT", NULL, NULL, NULL), kind = rc & 0xff;

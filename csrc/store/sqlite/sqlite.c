@@ -287,7 +287,7 @@ static int sqlite_check(const char *uri, struct vesta_error *err) {
 
 static void sqlite_close(struct vs_store *store) {
     struct sqlite_store *self = sqlite_self_of(store);
-    assert(!self->db); /* no call is in progress */
+    assert(!self->db);
     assert(self->turn.fd < 0);
     free(self);
 }

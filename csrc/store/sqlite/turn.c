@@ -52,9 +52,8 @@ static void turn_in_child(void) {
     }
 }
 
-/* Replaces `was` by `is`. */
 static void note_turn(int was, int is) {
-    assert(!was != !is); /* a turn starts or ends */
+    assert(!was != !is);
     for (int i = 0; i < TURNS_MAX; i++) {
         int expected = was;
         if (atomic_compare_exchange_strong(&turns[i], &expected, is)) return;

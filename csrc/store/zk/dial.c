@@ -24,7 +24,6 @@
 _Static_assert(SESSION_MS < DIAL_MS, "a silent server is left for the next one before the deadline");
 _Static_assert(REACH_US + PROBE_US < DIAL_MS * 1000, "the reason is known before the deadline");
 
-/* Why there is no session. */
 struct zk_why {
     enum vs_fault fault;
     const char *words;

@@ -185,7 +185,7 @@ bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us) {
 }
 
 static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
-    assert(!self->making); /* else the session that is being opened would leak */
+    assert(!self->making); /* else it would leak */
     assert(!self->session);
     struct zk_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
@@ -230,12 +230,11 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
     zk_take_parked(self, now_us);
     if (has_session(self)) return true;
     if (self->making && vs_errand_is_done(self->making) && !zk_await_making(self, reply))
-        vs_reply_clear(reply); /* an error between two calls may be over: try again, and report the error of that
-                                  attempt */
+        vs_reply_clear(reply); /* retry after an error between two calls, and report the new one */
     if (has_session(self)) return true;
     if ((!self->making && !zk_start_making(self, reply)) || !zk_await_making(self, reply)) return false;
-    vs_call_begin(&self->base, ms_max); /* opening the session had its own time, else a distant server's first call
-                                           would always fail */
+    vs_call_begin(&self->base, ms_max); /* opening had its own time, else a distant server's first call would always
+                                           fail */
     return true;
 }
 
@@ -252,7 +251,6 @@ void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], c
     assert(length < VS_ZK_PATH_MAX); /* a cut path would be another node */
 }
 
-/* Appends a call to the list of unanswered ones. */
 static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
     self->is_short |= !call;
     if (!call) return NULL;
@@ -266,7 +264,7 @@ static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
 }
 
 void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path) {
-    assert(self->process == vs_process_token()); /* never use a parent's session */
+    assert(self->process == vs_process_token()); /* never a parent's session */
     struct zk_call *call = self->session ? zk_put(self, vs_zk_call(self->session, false)) : NULL;
     if (call) vs_zk_call_ask(call, request, path);
 }

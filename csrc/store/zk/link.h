@@ -29,11 +29,11 @@ struct zk_store {
     char root[256], namespace_[VESTA_NAMESPACE_MAX];
     bool is_open; /* acl=open in the URI: anyone may write */
     struct vs_met met;
-    struct vs_pool *pool;            /* idle sessions with this place */
-    unsigned losses;                 /* vs_pool_losses at the start of the last call */
-    uint64_t process;                /* vs_process_token of the process that opened the session */
-    struct zk_session *session;      /* NULL: not connected */
-    struct vs_errand *making;        /* the session that is being opened.  NULL: none */
+    struct vs_pool *pool;
+    unsigned losses;  /* vs_pool_losses at the start of the last call */
+    uint64_t process; /* vs_process_token of the process that opened the session */
+    struct zk_session *session;
+    struct vs_errand *making;        /* being opened.  NULL: none */
     struct zk_call *first, *end;     /* requests whose answers the caller has not taken yet */
     struct zk_call *read;            /* the answer that the caller took last */
     bool is_short;                   /* no memory for a request */
@@ -56,10 +56,9 @@ void vs_zk_park(struct zk_store *self, int64_t now_us);
 bool vs_zk_enter(struct zk_store *self);
 void vs_zk_leave(struct zk_store *self);
 
-/* Whether the server has ended the session, for example because it restarted. */
+/* Whether the server has ended the session, for example to restart. */
 bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us);
 
-/* Writes a path under the root. */
 __attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX],
                                                       const char *format, ...);
 

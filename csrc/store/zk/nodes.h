@@ -55,8 +55,8 @@ bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, con
 
 /* A write that was sent, and the values that its answers must have. */
 struct zk_writing {
-    size_t length;       /* of its text */
-    int32_t version;     /* of the node, after the write */
+    size_t length;
+    int32_t version;     /* the node's version after the write */
     int64_t before_zxid; /* the last transaction that was seen before the write */
     struct zk_multi made;
 };

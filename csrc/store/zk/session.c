@@ -13,7 +13,6 @@
 
 /* ------------------------------------------------------------------ the session */
 
-/* The library's log function: prints nothing. */
 static void say_nothing(const char *message) {
     (void)message;
 }
@@ -255,7 +254,6 @@ void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *p
     assert(!"a request of enum zk_request"); /* else its caller would wait until the deadline */
 }
 
-/* Adds an operation, with a copy of its path. */
 static zoo_op_t *next_op(struct zk_call *call, const char *path, const char **kept) {
     struct zk_ops *ops = call->ops;
     assert(ops->count < VS_ZK_OPS_MAX);

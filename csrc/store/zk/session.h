@@ -16,17 +16,17 @@ struct zk_multi {
     int rc; /* the first error */
     int count;
     int each[VS_ZK_OPS_MAX];
-    struct Stat stat; /* of its last set */
+    struct Stat stat; /* after its last set */
 };
 
 /* An answer as the client library delivered it. */
 struct zk_answer {
     int rc;           /* ZOK, or the server's error.  After an error the other members are unset, except for a
                          multi */
-    struct Stat stat; /* of a get or an exists, or of the children's parent */
+    struct Stat stat; /* the node's, or the children's parent's */
     char *text;       /* a get's content, without NUL, or children's names, each with NUL */
     size_t length;
-    bool anyone_writes; /* of an ACL */
+    bool anyone_writes; /* the ACL allows anyone to write */
     struct zk_multi multi;
 };
 
@@ -47,7 +47,7 @@ struct zk_call {
     int unsent; /* the library's error if it could not send the request: do not wait for an answer */
     struct zk_call *next_unsent;
     struct zk_answer answer; /* the library writes it until is_done */
-    struct zk_ops *ops;      /* of a multi */
+    struct zk_ops *ops;
 };
 
 struct zk_ops {
