@@ -1,5 +1,5 @@
---- Runs the specs under the Lua that runs this file, from the project's folder; spec/lua/run and `luarocks test` call
---- it.  The first finds vesta in a build folder, the second in the tree where `luarocks make` put it.
+--- Runs the specs from the project's folder, in the Lua that runs this file.  spec/lua/run calls it with vesta in a
+--- build folder, and `luarocks test` with vesta in a tree of `luarocks make`.
 local root = os.getenv "VESTA_ROOT"
 if not root then
   local lua, at = arg[-1], -1

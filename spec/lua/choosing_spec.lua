@@ -1,9 +1,9 @@
---- Policies in the rock that choose worker numbers: the number they name is claimed, whatever else they say is told,
--- and one that fails leaves it to the default choice.
+--- Policies in the rock that choose worker ids.  The chosen worker id is claimed, and a reason for none is reported.
+-- If a policy fails, the default choice applies.
 local vesta = require "vesta"
 local help = require "lua.help"
 
--- A generator in a folder of its own, whose numbers nobody else has; `more` overrides the options.
+-- Opens a generator in its own folder, without other holders of worker ids.  `more` overrides the options.
 local function chooser(policy, more)
   local name = help.name()
   local options = {
@@ -27,7 +27,7 @@ local function worker_of(gen)
 end
 
 describe("choose_worker", function()
-  it("names the number that is claimed, for next and for batch", function()
+  it("chooses the worker id that is claimed, for next and for batch", function()
     assert.equal(7, worker_of((chooser(choosing(function() return 7 end)))))
     local gen = chooser(choosing(function() return 8 end))
     assert.equal(50, #assert(gen:batch(50)))
@@ -39,7 +39,7 @@ describe("choose_worker", function()
     end
   end)
 
-  it("needs neither a number nor a store beside it", function()
+  it("needs no options for a worker id or a store", function()
     local gen = assert(vesta.open {
       layout = help.wide, namespace = help.name(), path = help.path(help.name()), wait_ms_max = 10000,
       policy = choosing(function() return 11 end),
@@ -47,7 +47,7 @@ describe("choose_worker", function()
     assert.equal(11, worker_of(gen))
   end)
 
-  it("is told of the store's records and of the machine", function()
+  it("gets the store's records and facts about the machine", function()
     local first, options = chooser(choosing(function() return 3 end))
     assert(first:next())
     local seen
@@ -71,12 +71,12 @@ describe("choose_worker", function()
     assert.same(rows, told)
     assert.same({ 3, 1, true, false, options.path },
       { record.worker, record.epoch, record.held, record.expired, record.identity })
-    for key, within_ms in pairs { until_ms = 200000, written_ms = 60000, seen_ms = 60000 } do -- a window is minutes
+    for key, within_ms in pairs { until_ms = 200000, written_ms = 60000, seen_ms = 60000 } do -- a window lasts minutes
       assert.is_true(math.abs(record[key] - seen.now_ms) < within_ms, key)
     end
   end)
 
-  it("is asked again where the number is held, and the call waits for that", function()
+  it("is called again if the worker id is held, and the call waits for that", function()
     local first, options = chooser(choosing(function() return 5 end))
     assert(first:next())
     local asked = {}
@@ -89,7 +89,7 @@ describe("choose_worker", function()
     assert.equal(5, worker_of(first))
   end)
 
-  it("may name none, and says why", function()
+  it("may choose none, with a reason", function()
     local gen = chooser(choosing(function() return nil, "the house is full" end))
     local id, message, code = gen:next()
     assert.is_nil(id)
@@ -100,7 +100,7 @@ describe("choose_worker", function()
     assert.is_nil((wordless:batch(3)))
   end)
 
-  it("leaves it to the default choice where it fails or names what cannot be", function()
+  it("falls back to the default choice if it fails or returns an invalid worker id", function()
     for _, body in ipairs { "error 'oh'", "return 1024", "return -1", "return 'seven'", "return 0.5", "return 2^60" } do
       local said = help.run([[
         local vesta = require "vesta"
@@ -114,7 +114,7 @@ describe("choose_worker", function()
     end
   end)
 
-  it("has no say where the number is given by hand", function()
+  it("is not called if the worker id is assigned by hand", function()
     local asked = false
     local gen = chooser(choosing(function()
       asked = true
@@ -124,7 +124,7 @@ describe("choose_worker", function()
     assert.is_false(asked)
   end)
 
-  it("may close the generator while it is asked", function()
+  it("may close the generator during its call", function()
     local gen
     gen = chooser(choosing(function()
       gen:close()
@@ -137,7 +137,7 @@ describe("choose_worker", function()
 end)
 
 describe("on_start of a policy that chooses", function()
-  it("hears of the peers' clocks, and of its own last time", function()
+  it("gets the peers' clocks, and its own last time", function()
     local first, options = chooser(choosing(function() return 5 end))
     assert(first:next())
     local seen
@@ -168,7 +168,7 @@ describe("on_start of a policy that chooses", function()
     assert.is_true(math.abs(seen.last_ms - seen.now_ms) < 60000)
   end)
 
-  it("is not asked where the lease of the file goes on", function()
+  it("is not called if the file's lease continues", function()
     local gen, options = chooser(choosing(function() return 5 end))
     assert(gen:next())
     gen:close()
@@ -189,7 +189,7 @@ describe("on_start of a policy that chooses", function()
 end)
 
 describe("the policies that come with vesta and choose", function()
-  it("work in the rock as in a server", function()
+  it("work in the rock like in a server", function()
     local gen, options = chooser { "vesta", first = 20, last = 21 }
     local one = worker_of(gen)
     assert.is_true(one == 20 or one == 21)

@@ -1,4 +1,4 @@
---- vesta.client: ids from a server's blocks; which way they came; what is wrong with options.
+--- vesta.client: ids from a server's blocks or the fallback, and invalid options.
 local vesta = require "vesta"
 local help = require "lua.help"
 
@@ -7,7 +7,7 @@ local server, socket
 
 local function shell(command) assert(os.execute(command)) end
 
--- A server on sockets of its own; it ends with stop().
+-- Starts a server on its own sockets.  stop() ends it.
 local function start()
   local path = help.path "served"
   socket = "unix:" .. path .. ".resp"
@@ -32,7 +32,7 @@ describe("vesta.client", function()
   setup(start)
   teardown(stop)
 
-  it("gives ids of a server's blocks, each once, a request a block", function()
+  it("issues the ids of a server's blocks once, with one request per block", function()
     local client = assert(vesta.client { servers = { socket }, wait_ms_max = 30000 })
     local seen, last = {}, "0"
     for _ = 1, 2000 do
@@ -57,7 +57,7 @@ describe("vesta.client", function()
     client:close()
   end)
 
-  it("gives integers where this Lua has them", function()
+  it("issues integers if this Lua has them", function()
     local client = assert(vesta.client { servers = socket, wait_ms_max = 30000 })
     if help.has_int then
       local ids = assert(client:batch_int(2))
@@ -71,7 +71,7 @@ describe("vesta.client", function()
     client:close()
   end)
 
-  it("takes ids of a fallback while nobody answers, which close does not end", function()
+  it("takes ids from a fallback while no server answers, and close leaves the fallback open", function()
     local gen = help.open { layout = "vesta-milli", worker = 12 }
     local client = assert(vesta.client { servers = "127.0.0.1:1", fallback = gen, wait_ms_max = 30000 })
     assert.are.equal(12, worker(assert(client:next())))
@@ -88,7 +88,7 @@ describe("vesta.client", function()
     client:close()
   end)
 
-  it("takes ids of a server, of the fallback, of the server again, and all have the same method", function()
+  it("takes ids from a server, the fallback and the server again, all with the same method", function()
     local gen = help.open { layout = "vesta-milli", worker = 13 }
     local client = assert(vesta.client { servers = { socket }, fallback = gen, wait_ms_max = 30000, block_max = 100 })
     local seen = {}
@@ -114,12 +114,12 @@ describe("vesta.client", function()
     start()
     local blocks = comes(900).fallback_blocks
     assert(client:batch(1000))
-    assert.are.equal(blocks, client:info().fallback_blocks) -- nobody asks it any more
+    assert.are.equal(blocks, client:info().fallback_blocks) -- it is not used any more
     client:close()
     gen:close()
   end)
 
-  it("ends with its Lua state, in whatever order", function()
+  it("ends with its Lua state, in any order", function()
     local said = help.run([[
       local vesta = require "vesta"
       local gen = assert(vesta.open { layout = "vesta-milli", worker = 3, path = arg[1], namespace = "ends" })
@@ -130,7 +130,7 @@ describe("vesta.client", function()
     assert.are.equal("ended well\n", said)
   end)
 
-  it("pauses with the code range where nobody answers, and says what came of each server", function()
+  it("pauses with the code range if no server answers, and reports each server's failure", function()
     local client = assert(vesta.client { servers = { "127.0.0.1:1", "unix:/nowhere" }, wait_ms_max = 200 })
     local id, message, code, wait_s = client:next()
     assert.is_nil(id)
@@ -145,7 +145,7 @@ describe("vesta.client", function()
     assert.are.equal("vesta client (closed)", tostring(client))
   end)
 
-  it("refuses options that cannot be, and names them", function()
+  it("rejects invalid options by name", function()
     for _, given in ipairs { 5, "127.0.0.1:1", { 1 }, { servres = "a:1" }, { servers = {} }, { servers = 5 },
       { servers = { "a:1,b:1" } }, { servers = { "a:1\0" } }, { servers = "a:1", ttl_ms = 0 },
       { servers = "a:1", ttl_ms = 0 / 0 }, { servers = "a:1", timeout_ms = 1 / 0 },

@@ -1,4 +1,4 @@
---- The rows of a config's keys, and the config file as text.  The program reads a config with Lua 5.4 only.
+--- The table of a config's keys, and the config file as text.  The program reads a config only with Lua 5.4.
 if _VERSION ~= "Lua 5.4" then return end
 
 package.path = package.path .. ";" .. (os.getenv "VESTA_ROOT" or ".") .. "/lua/?.lua"
@@ -9,7 +9,7 @@ local schema = require "config.schema"
 local source = require "config.source"
 
 describe("the rows of a config", function()
-  it("each have a meaning, a kind, limits, and a default or what holds without it", function()
+  it("each have a meaning, a kind, limits, and a default or the behavior without it", function()
     for _, row in ipairs(schema.rows) do
       assert.is_true(#row.help > 10, row.key)
       assert.is_string(row.default or row.without, row.key)
@@ -32,7 +32,7 @@ describe("the rows of a config", function()
     end
   end)
 
-  it("of one table stand together", function()
+  it("of one table are adjacent", function()
     local last, done = nil, {}
     for _, row in ipairs(schema.rows) do
       local folder = row.key:match "^(.+)%." or ""
@@ -46,7 +46,7 @@ describe("the rows of a config", function()
 end)
 
 describe("the line of a key", function()
-  it("is known if the key is in the file once, outside of comments and texts", function()
+  it("is found if the key is in the file once, outside comments and strings", function()
     for _, row in ipairs {
       { "key = 1", 1 }, { "\n\n key=1", 3 }, { "return { key\n\n = 1 }", 1 }, { "['key'] = 1", 1 },
       { "[ \"key\" ]\n= 1", 1 }, { "key == 1" }, { "keys = 1" }, { "akey = 1" }, { "'key' = 1" }, { "x = key" },
@@ -62,7 +62,7 @@ describe("the line of a key", function()
 end)
 
 describe("a file that is not Lua", function()
-  it("is known by its looks", function()
+  it("is recognized by its first error", function()
     for _, row in ipairs {
       { "{ \"a\": 1 }", 1, "JSON" }, { "\n {}", 1, "JSON" }, { "[ 1 ]", 1, "JSON" }, { "{ a = 1 }", 1, "return" },
       { "a: 1", 1, "YAML" }, { "a-b-c: 1", 1, "YAML" }, { "a:\n  b: 1", 1, "YAML" }, { "# x\na: 1", 2, "YAML" },
@@ -80,7 +80,7 @@ describe("a file that is not Lua", function()
     end
   end)
 
-  it("of any bytes ends the search", function()
+  it("ends the search, whatever its bytes are", function()
     local bytes = {}
     for i = 0, 255 do bytes[#bytes + 1] = string.char(i) end
     local text = table.concat(bytes)

@@ -1,4 +1,4 @@
---- emit FILE COUNT [SEED] -- opens a generator file and prints COUNT ids, by next and by batches in turn.
+--- emit FILE COUNT [SEED] -- opens a generator file and prints COUNT ids, alternating between next and batches.
 local vesta = require "vesta"
 local path, count = arg[1], tonumber(arg[2])
 local gen = assert(vesta.open { path = path, wait_ms_max = 20000 })

@@ -1,4 +1,4 @@
---- The examples print what their comments promise: what stands behind --> , with ... for any text.
+--- The examples print the text after --> in their comments, where ... matches any text.
 local help = require "lua.help"
 
 local function promised(path)
@@ -25,7 +25,7 @@ end
 
 describe("the example", function()
   for _, name in ipairs { "first", "batch", "read", "by_hand", "errors", "shared", "fit", "policy" } do
-    it(name .. ".lua prints what it promises", function()
+    it(name .. ".lua prints the output in its comments", function()
       local path = ("%s/examples/lua/%s.lua"):format(help.root, name)
       local want, got = promised(path), run(path)
       assert.is_true(#want > 0)
@@ -34,11 +34,11 @@ describe("the example", function()
     end)
   end
 
-  it("is tested, whichever there is", function()
+  it("is tested here, for each file", function()
     assert.are.equal(9, help.count(("ls %s/examples/lua/*.lua | wc -l"):format(help.root)))
   end)
 
-  it("of a test with busted stands in docs/lua.md", function()
+  it("of a test with busted is in docs/lua.md", function()
     local function read(path)
       local file = assert(io.open(help.root .. path))
       local text = file:read "*a"

@@ -5,7 +5,7 @@ local help = require "lua.help"
 local two_a_ms = "sign:1 time:41 seq:1 worker:21 unit=1ms epoch=2026-01-01T00:00:00Z"
 local sixteen_a_s = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z"
 
--- A generator that waits for 300 ms at most, over a lease that is held already.
+-- Opens a generator that holds a lease and waits for at most 300 ms.
 local function hasty(options)
   local patient, made = help.open(options)
   assert(patient:next())
@@ -13,7 +13,7 @@ local function hasty(options)
 end
 
 describe("vesta.open", function()
-  it("makes a generator, and attaches to it by its path alone", function()
+  it("creates a generator, and attaches to it by its path alone", function()
     local gen, options = help.open { worker = 12 }
     local id = assert(gen:next())
     local again = assert(vesta.open { path = options.path })
@@ -26,12 +26,12 @@ describe("vesta.open", function()
     assert.is_true(help.less(id, assert(again:next())))
   end)
 
-  it("takes a layout object for a layout text", function()
+  it("accepts a layout object instead of a text", function()
     local gen = help.open { layout = vesta.layout "vesta-milli" }
     assert.are.equal(vesta.layout("vesta-milli"):text(), gen:info().layout)
   end)
 
-  it("writes method 2 where the layout has the field, unless told otherwise", function()
+  it("writes method 2 if the layout has the field and no option sets it", function()
     for given, expected in pairs { [0] = 0, [1] = 1, ["3"] = 3, by_protocol = 0, [false] = 2 } do
       local gen = help.open { layout = "vesta-milli", method = given or nil }
       assert.are.equal(expected, gen:explain(assert(gen:next())).method)
@@ -46,7 +46,7 @@ describe("vesta.open", function()
     assert.are.same({ 1, 1 }, { fields.method, fields.version })
   end)
 
-  it("draws a number where any will do", function()
+  it("draws a worker id if any may be used", function()
     local name = help.name()
     local gen = assert(vesta.open { layout = help.wide, any_worker = true, namespace = name, path = help.path(name),
       wait_ms_max = 5000 })
@@ -55,14 +55,14 @@ describe("vesta.open", function()
     assert.is_true(gen:info().drew_worker)
   end)
 
-  it("says no_generator where there is no file and no number", function()
+  it("fails with no_generator without a file and a worker id", function()
     local gen, message, code = vesta.open { path = help.path "nobody", layout = "vesta-milli" }
     assert.is_nil(gen)
     assert.are.equal("no_generator", code)
     assert.is_true(#message > 20)
   end)
 
-  it("says mismatch where the file says otherwise, and names both", function()
+  it("fails with mismatch if the file differs, and names both values", function()
     local _, options = help.open { layout = "vesta-milli" }
     local gen, message, code = vesta.open { path = options.path, layout = "snowflake" }
     assert.is_nil(gen)
@@ -70,7 +70,7 @@ describe("vesta.open", function()
     assert.is_true(#message > 20)
   end)
 
-  it("says what is wrong with an option's value", function()
+  it("reports an invalid value of an option", function()
     local wrong = {
       { "bad_layout", layout = "no such layout" }, { "bad_layout", layout = "" },
       { "bad_option", namespace = "two words" }, { "bad_option", namespace = ("x"):rep(65) },
@@ -88,20 +88,20 @@ describe("vesta.open", function()
     end
   end)
 
-  it("refuses a worker that the layout has no room for", function()
+  it("rejects a worker id that exceeds the layout's field", function()
     local name = help.name()
     local gen, message = vesta.open { layout = "vesta-milli", worker = 1024, path = help.path(name) }
     assert.is_nil(gen)
     assert.matches("1024", message)
   end)
 
-  it("says io where the path cannot be", function()
+  it("fails with io if the path is impossible", function()
     local gen, message, code = vesta.open { path = "/proc/nowhere/x.gen", layout = "vesta-milli", worker = 1 }
     assert.is_nil(gen)
     assert.are.equal("io", code, message)
   end)
 
-  it("refuses a file that is no generator", function()
+  it("rejects a file that is not a generator file", function()
     local path = help.path(help.name())
     local file = assert(io.open(path, "w"))
     file:write(("this is no generator\n"):rep(1000))
@@ -111,7 +111,7 @@ describe("vesta.open", function()
     assert.is_true(code == "io" or code == "mismatch", message)
   end)
 
-  it("raises for an unknown option at the caller's line, with the one that was meant", function()
+  it("raises for an unknown option at the caller's line, and suggests the right name", function()
     local function open(options) return help.raised(function() return (vesta.open(options)) end) end
     local wroker = open { wroker = 1 }
     assert.matches('gen_spec.lua:%d+: vesta.open: unknown option "wroker", did you mean "worker"%?', wroker)
@@ -123,7 +123,7 @@ describe("vesta.open", function()
     assert.matches("a table of options is expected, not string", open "vesta-milli")
   end)
 
-  it("raises for an option of the wrong type or beyond its bounds", function()
+  it("raises for an option of the wrong type or out of range", function()
     local wrong = {
       layout = { 5, true, {} }, path = { 5, "a\0b", true }, store = { {} }, namespace = { 7 }, group = { 0 },
       lease = { "lax", 1, true }, identity = { 1, "a\0b" }, secret = { 1, "a\0b", {} },
@@ -143,7 +143,7 @@ describe("vesta.open", function()
     end
   end)
 
-  it("shows no secret, whatever is wrong with it", function()
+  it("shows no secret, whatever error it has", function()
     local message = help.raised(function() return (vesta.open { secret = "pass\0word" }) end)
     assert.matches("option secret must be ", message)
     assert.is_nil(message:find("pass", 1, true))
@@ -152,7 +152,7 @@ describe("vesta.open", function()
     assert.is_nil(text:find("sss", 1, true))
   end)
 
-  it("takes a lease's timing and an identity, and an autonomous lease only with history pacing", function()
+  it("accepts a lease's timing and an identity, and an autonomous lease only with history pacing", function()
     local path, store = help.path(help.name()), "file:" .. help.path(help.name())
     local function open(lease, pacing)
       return vesta.open { path = path, store = store, worker = 1, lease = lease, identity = "pod-1", pacing = pacing }
@@ -166,7 +166,7 @@ describe("vesta.open", function()
     assert.are.equal("mismatch", select(3, open("strict", "history")))
   end)
 
-  it("warns once that a private generator is outside the guarantee", function()
+  it("warns once that a private generator has no guarantee", function()
     local said = help.run [[
       local vesta = require "vesta"
       for _ = 1, 3 do
@@ -178,7 +178,7 @@ describe("vesta.open", function()
 end)
 
 describe("gen:next", function()
-  it("gives decimal strings that grow", function()
+  it("returns ascending decimal strings", function()
     local gen = help.open()
     local before = "0"
     for _ = 1, 1000 do
@@ -189,7 +189,7 @@ describe("gen:next", function()
     end
   end)
 
-  it("returns the pause where nothing may wait", function()
+  it("returns the pause if it may not wait", function()
     local gen = help.open { layout = two_a_ms, wait_ms_max = 0 }
     local codes = {}
     for _ = 1, 2000 do
@@ -203,25 +203,25 @@ describe("gen:next", function()
     assert.is_true(codes.lease or codes.full, "a worker must be leased first, and two ids a millisecond are few")
   end)
 
-  it("waits for as long as it may, and no longer", function()
+  it("waits as long as it may, and no longer", function()
     local gen = help.open { layout = two_a_ms }
-    for _ = 1, 200 do assert(gen:next()) end -- 100 ms at the least
+    for _ = 1, 200 do assert(gen:next()) end -- at least 100 ms
   end)
 
-  it("waits longer for a lease than for an id, unless told how long", function()
+  it("waits longer for a lease than for an id, unless an option sets the time", function()
     local name = help.name()
     local options = { layout = help.wide, worker = 1, namespace = name, path = help.path(name) }
     assert(assert(vesta.open(options)):next()) -- a claim on a busy disk may take more than the 100 ms for an id
     options.path, options.wait_ms_max = options.path .. "2", 1
     local begun = os.time()
     local id, message, code, wait_s = assert(vesta.open(options)):next()
-    assert.is_nil(id) -- another file holds the number
+    assert.is_nil(id) -- another file holds the worker id
     assert.are.equal("lease", code, message)
     assert.is_true(wait_s > 0)
     assert.is_true(os.time() - begun <= 2)
   end)
 
-  it("says full at the end of a second's sequence when it may not wait for the next", function()
+  it("returns full at the end of a second's sequence if it may not wait for the next second", function()
     local gen = hasty { layout = sixteen_a_s, ahead_ms_max = 0 }
     local full
     for _ = 1, 100 do
@@ -237,7 +237,7 @@ describe("gen:next", function()
 end)
 
 describe("gen:next_int", function()
-  it("gives exact integers that grow", function()
+  it("returns ascending exact integers", function()
     if not help.has_int then return end
     local gen = help.open()
     local before = assert(gen:next_int())
@@ -251,7 +251,7 @@ describe("gen:next_int", function()
     assert.is_true(help.less(vesta.format(before), assert(gen:next())))
   end)
 
-  it("raises where Lua has no exact integers, and spends no id", function()
+  it("raises if Lua has no exact integers, and takes no id", function()
     if help.has_int then return end
     local gen = help.open()
     assert(gen:next())
@@ -265,7 +265,7 @@ describe("gen:next_int", function()
 end)
 
 describe("LuaJIT with its compiler off", function()
-  it("gives the same ids in the same types", function()
+  it("returns the same ids in the same types", function()
     if not help.is_jit then return end
     assert.are.equal("string cdata cdata 3\n", help.run [[
       jit.off()
@@ -277,7 +277,7 @@ describe("LuaJIT with its compiler off", function()
 end)
 
 describe("gen:batch", function()
-  it("gives exactly n, growing", function()
+  it("returns exactly n ascending ids", function()
     local gen = help.open()
     local before = "0"
     for _, n in ipairs { 1, 2, 255, 256, 257, 10000 } do
@@ -290,10 +290,10 @@ describe("gen:batch", function()
     end
   end)
 
-  it("gives exact integers as batch_int", function()
+  it("returns exact integers as batch_int", function()
     if not help.has_int then return end
     local gen = help.open()
-    local before = assert(gen:batch_int(1))[1] -- which starts the keeper
+    local before = assert(gen:batch_int(1))[1] -- this starts the keeper
     for _, n in ipairs { 1, 2, 256, 10000 } do
       local ids = assert(gen:batch_int(n))
       assert.are.equal(n, #ids)
@@ -304,13 +304,13 @@ describe("gen:batch", function()
     end
   end)
 
-  it("waits for ids that no single time unit holds", function()
+  it("waits for more ids than a time unit has", function()
     local gen = help.open { layout = two_a_ms }
     assert.are.equal(500, #assert(gen:batch(500)))
     if help.has_int then assert.are.equal(500, #assert(gen:batch_int(500))) end
   end)
 
-  it("gives none where it may not wait for all", function()
+  it("returns none if it may not wait for all", function()
     local gen = hasty { layout = sixteen_a_s }
     for _, name in ipairs(help.has_int and { "batch", "batch_int" } or { "batch" }) do
       local ids, message, code, wait_s = gen[name](gen, 1000)
@@ -320,7 +320,7 @@ describe("gen:batch", function()
     end
   end)
 
-  it("raises for a count that is none, at the caller's line", function()
+  it("raises for an invalid count, at the caller's line", function()
     local gen = help.open()
     for _, n in ipairs { 0, -1, 10001, 2 ^ 31, 2 ^ 32, 2 ^ 63, 1.5, 0 / 0, 1 / 0, -1 / 0, "5", "1;2", {}, true } do
       for _, name in ipairs(help.has_int and { "batch", "batch_int" } or { "batch" }) do
@@ -352,7 +352,7 @@ describe("a generator's layout", function()
 end)
 
 describe("gen:info", function()
-  it("says what a generator is", function()
+  it("reports a generator's properties", function()
     local gen, options = help.open { layout = "vesta-milli", pacing = "history", ahead_ms_max = 7 }
     assert(gen:next())
     local info = gen:info()
@@ -378,7 +378,7 @@ describe("gen:close", function()
     methods[#methods + 1] = "batch_int"
   end
 
-  it("may be called twice, and every later call says closed", function()
+  it("may be called twice, and every later call fails with closed", function()
     local gen = help.open()
     assert(gen:next())
     gen:close()
@@ -392,7 +392,7 @@ describe("gen:close", function()
     assert.matches("closed", tostring(gen))
   end)
 
-  it("leaves another handle of the file alone", function()
+  it("does not affect another handle of the file", function()
     local gen, options = help.open()
     local other = assert(vesta.open { path = options.path })
     local id = assert(gen:next())
@@ -400,7 +400,7 @@ describe("gen:close", function()
     assert.is_true(help.less(id, assert(other:next())))
   end)
 
-  it("happens when nobody holds the generator any more", function()
+  it("happens when the generator is collected as garbage", function()
     for _ = 1, 200 do help.open():next() end
     collectgarbage()
     collectgarbage()
@@ -414,7 +414,7 @@ describe("gen:close", function()
     assert.are.equal("closed", select(3, gen:next()))
   end)
 
-  it("and all methods want a generator before the colon", function()
+  it("and all methods require a generator before the colon", function()
     methods[#methods + 1] = "close"
     local gen = help.open()
     for _, name in ipairs(methods) do
@@ -428,7 +428,7 @@ describe("gen:close", function()
 end)
 
 describe("the keeper", function()
-  it("is there with the first id, on a lease that another process fetched", function()
+  it("starts with the first id, on a lease that another process fetched", function()
     local code = [[
       local vesta = require "vesta"
       local call, path, layout, name = arg[1], arg[2], arg[3]:gsub("_", " "), arg[4]
@@ -438,7 +438,7 @@ describe("the keeper", function()
       print("threads " .. pipe:read "*a")
     ]]
     local name = help.name()
-    for _, call in ipairs { "next", "next", "batch" } do -- the first of them fetches the lease
+    for _, call in ipairs { "next", "next", "batch" } do -- the first call fetches the lease
       local said = help.run(code, call, help.path(name), (help.wide:gsub(" ", "_")), name)
       assert.are.equal("threads 2\n\n", said)
     end
@@ -446,7 +446,7 @@ describe("the keeper", function()
 end)
 
 describe("gen:keep and gen:release", function()
-  it("start the keeper before it is needed, and give the number back", function()
+  it("start the keeper in advance, and release the worker id", function()
     local gen, options = help.open()
     assert.is_true(gen:keep())
     assert.is_true(gen:keep())

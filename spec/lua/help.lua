@@ -1,4 +1,4 @@
---- help -- what the Lua specs share: a generator of their own, numbers of this Lua, other processes.
+--- help -- shared by the Lua specs: generators, the integers of this Lua, other processes.
 local vesta = require "vesta"
 
 local help = {
@@ -6,8 +6,8 @@ local help = {
   lua = os.getenv "VESTA_LUA",
   state = os.getenv "VESTA_STATE",
   is_jit = type(jit) == "table",
-  has_int = type(jit) == "table" or math.type ~= nil, -- next_int gives something exact
-  -- 4 million ids a second: tight loops are not held up by the layout
+  has_int = type(jit) == "table" or math.type ~= nil, -- next_int returns exact values
+  -- 4 million ids a second, so that tight loops do not wait
   wide = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2026-01-01T00:00:00Z",
 }
 
@@ -16,8 +16,8 @@ local function exists(path)
   return file ~= nil and file:close()
 end
 
---- A name that no other spec of this run has: for a namespace and its file.  busted loads this file anew for every
---- spec file, so what is taken is written down.
+--- Returns a name for a namespace and its file that no other spec of this run has.  busted loads this file anew for
+--- every spec file, so used names are stored on disk.
 function help.name()
   local number = 1
   while exists(("%s/spec%d.taken"):format(help.state, number)) do number = number + 1 end
@@ -27,7 +27,7 @@ end
 
 function help.path(name) return ("%s/%s.gen"):format(help.state, name) end
 
---- A generator in a namespace of its own; `more` overrides the options.
+--- Opens a generator in its own namespace.  `more` overrides the options.
 function help.open(more)
   local name = help.name()
   local options = { layout = help.wide, worker = 1, namespace = name, path = help.path(name), wait_ms_max = 5000 }
@@ -35,8 +35,8 @@ function help.open(more)
   return assert(vesta.open(options)), options
 end
 
---- Runs Lua code in a process of its own, in the environment `variables` ("A=1 B=2"); `...` become its arguments.
--- Gives what it printed.
+--- Runs Lua code in another process, with the environment `variables` ("A=1 B=2") and the arguments `...`.
+-- Returns its output.
 function help.run_with(variables, code, ...)
   local file = ("%s/%s.lua"):format(help.state, help.name())
   local out = assert(io.open(file, "w"))
@@ -51,7 +51,7 @@ end
 
 function help.run(code, ...) return help.run_with("", code, ...) end
 
---- Runs a shell command and gives its output's first number.
+--- Runs a shell command and returns the first number of its output.
 function help.count(command)
   local pipe = assert(io.popen(command))
   local number = tonumber(pipe:read "*a":match "%d+")
@@ -59,7 +59,7 @@ function help.count(command)
   return number
 end
 
---- Makes a counter in a store, as any other program would: its first range begins with 1.
+--- Creates a counter in a store, like another program.  Its first range begins with 1.
 function help.add_tag(store, tag, step)
   local call = ("%s/spec/stores/store_call"):format(os.getenv "VESTA_BUILD" or help.root .. "/build/debug")
   local pipe = assert(io.popen(("echo add %s 1 %d | %s '%s' default"):format(tag, step, call, store)))
@@ -68,10 +68,10 @@ function help.add_tag(store, tag, step)
   assert(text:find "^OK", text)
 end
 
---- Whether decimal text a is less than b.
+--- Returns whether the decimal text a is less than b.
 function help.less(a, b) return #a < #b or (#a == #b and a < b) end
 
---- The message of a call that must raise.
+--- Returns the message of a call that must raise.
 function help.raised(f, ...)
   local ok, message = pcall(f, ...)
   assert(not ok, "the call did not raise")

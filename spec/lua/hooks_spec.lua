@@ -19,30 +19,30 @@ local function listed(list)
   return sorted { (table.unpack or unpack)(list) }
 end
 
--- All that a pattern finds, in order of the alphabet.
+-- Returns all matches of a pattern, sorted.
 local function found(text, pattern)
   local list = {}
   for word in text:gmatch(pattern) do list[#list + 1] = word end
   return sorted(list)
 end
 
--- The lines behind one of them, up to an empty one.
+-- Returns the lines from this one to the next empty line.
 local function block(text, line)
   local from, to = text:find("\n" .. line .. "\n", 1, true)
   assert(from, line)
   return text:sub(to, (text:find("\n\n", to, true)))
 end
 
-local EVERYWHERE, ONLY = { "options" }, {} -- of ctx: told to all functions; told to some, by function
+local EVERYWHERE, ONLY = { "options" }, {} -- fields of ctx: of all functions, and by function
 for _, row in ipairs(hooks.hooks) do ONLY[row[1]] = {} end
 for _, field in ipairs(hooks.fields) do
   if field[3] == "all" then EVERYWHERE[#EVERYWHERE + 1] = field[1] end
   for hook in field[3]:gmatch "%S+" do
-    if hook ~= "all" then table.insert(ONLY[hook], field[1]) end -- raises where there is no such function
+    if hook ~= "all" then table.insert(ONLY[hook], field[1]) end -- raises if there is no such function
   end
 end
 
-it("each function of a policy is tried in some situation", function()
+it("each function of a policy is tested in some situation", function()
   local tried = {}
   for _, situation in ipairs(hooks.situations) do tried[situation[1]] = true end
   for hook in pairs(ONLY) do assert.is_true(tried[hook], hook) end
@@ -53,7 +53,7 @@ describe("docs/policies-reference.md", function()
   local doc = read(root .. "/docs/policies-reference.md")
   local section = doc:match "\n## Functions\n(.-)\n## "
 
-  it("has a row for each function, with what it is told and may answer", function()
+  it("has a row for each function, with its inputs and results", function()
     local rows = 0
     for name, told, answers in section:gmatch "\n| `([%w_]+)` | [^|]* | ([^|]*) | ([^|\n]*) |" do
       rows = rows + 1
@@ -64,7 +64,7 @@ describe("docs/policies-reference.md", function()
     assert.equal(#hooks.hooks, rows)
   end)
 
-  it("says what a record has", function()
+  it("lists the fields of a record", function()
     local told = {}
     local choosing = doc:match "\n## Choose a worker id\n(.-)\n## "
     for row in choosing:gmatch "\n| ([^|]*%.[%w_]+`[^|]*) |" do
@@ -75,7 +75,7 @@ describe("docs/policies-reference.md", function()
     assert.equal(sorted(names), sorted(told))
   end)
 
-  it("says what all of them are told", function()
+  it("lists the inputs of all functions", function()
     assert.equal(listed(EVERYWHERE), found(section:match "In all of them it has (.-%.)", "`([%w_]+)`"))
   end)
 end)
@@ -87,7 +87,7 @@ describe("library/vesta.lua", function()
     range = "{ first: integer, last: integer }", peers = "{ worker: integer, seen_ms: integer }[]",
   }
 
-  it("has each field of ctx, of its kind", function()
+  it("has each field of ctx, with its type", function()
     local ctx, count = block(types, "---@class vesta.ctx"), 0
     for _, field in ipairs(hooks.fields) do
       local line = assert(ctx:match("\n(%-%-%-@field " .. field[1] .. "%?? [^\n]*)"), field[1])
@@ -96,10 +96,10 @@ describe("library/vesta.lua", function()
       assert.equal(want, line:sub(1, #want))
     end
     for _ in ctx:gmatch "@field" do count = count + 1 end
-    assert.equal(#hooks.fields + 1, count) -- and options
+    assert.equal(#hooks.fields + 1, count) -- one more for options
   end)
 
-  it("has each field of a record, of its kind", function()
+  it("has each field of a record, with its type", function()
     local kinds = { number = "integer", moment = "integer", text = "string", flag = "boolean" }
     local record, count = block(types, "---@class vesta.ctx_record"), 0
     for _, row in ipairs(hooks.records) do
@@ -109,7 +109,7 @@ describe("library/vesta.lua", function()
     assert.equal(#hooks.records, count)
   end)
 
-  it("has each function of a policy, with what it may answer", function()
+  it("has each function of a policy, with its results", function()
     local policy = block(types, "---@class vesta.policy")
     for hook, verdicts in pairs(engine.VERDICTS) do
       local line = assert(policy:match("\n%-%-%-@field " .. hook .. "%? ([^\n]*)"), hook)
@@ -136,7 +136,7 @@ describe("the program", function()
     assert.equal(sorted(names), found(header, '\n    ROW%([%u_]+, "([%w_]+)"'))
   end)
 
-  it("gives each field of ctx to some function, and no other field", function()
+  it("passes each field of ctx to some function, and no other field", function()
     local told, names = {}, {}
     for _, file in ipairs { "judge", "leases" } do
       local text = read(("%s/csrc/policy/control/%s.c"):format(root, file))

@@ -1,5 +1,5 @@
---- Every function takes every kind of value in every place and stays upright: an answer, nil with a known code, or an
---- error with words.  Run under AddressSanitizer as well.
+--- Every function survives every kind of value in every argument: it returns a result, nil with a known code, or raises
+--- an error with a message.  Also run under AddressSanitizer.
 local vesta = require "vesta"
 local help = require "lua.help"
 
@@ -47,18 +47,18 @@ local function try_all(name, f, self)
 end
 
 describe("with any value in any place", function()
-  it("the module's functions answer, fail or raise with words", function()
+  it("the module's functions return, fail or raise with a message", function()
     for name, f in pairs(vesta) do
       if type(f) == "function" and name ~= "open" then try_all("vesta." .. name, f) end
     end
   end)
 
-  it("a layout's methods do", function()
+  it("a layout's methods do the same", function()
     local layout = vesta.layout "vesta-legacy-second"
     for name, f in pairs(getmetatable(layout).__index) do try_all("layout:" .. name, f, layout) end
   end)
 
-  it("a generator's methods do", function()
+  it("a generator's methods do the same", function()
     local gen = help.open { wait_ms_max = 0 }
     for name, f in pairs(getmetatable(gen).__index) do
       if name ~= "close" and name ~= "release" then try_all("gen:" .. name, f, gen) end
@@ -68,7 +68,7 @@ describe("with any value in any place", function()
     for name, f in pairs(getmetatable(gen).__index) do try_all("closed gen:" .. name, f, closed) end
   end)
 
-  it("methods called on something else do", function()
+  it("methods called on another type do the same", function()
     for _, object in ipairs { help.open(), vesta.layout "snowflake" } do
       for name, f in pairs(getmetatable(object).__index) do
         local list = values()
@@ -80,7 +80,7 @@ describe("with any value in any place", function()
     end
   end)
 
-  it("the options of vesta.open do", function()
+  it("the options of vesta.open do the same", function()
     local list = values()
     for _, option in ipairs { "layout", "path", "store", "namespace", "fields", "group", "worker", "any_worker",
       "pacing", "ahead_ms_max", "wait_ms_max", "policy" } do

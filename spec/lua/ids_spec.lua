@@ -1,4 +1,4 @@
---- Ids in and out of Lua: vectors of known generators, exactness, and everything that is not an id.
+--- Ids as Lua values: vectors of known generators, exactness, and values that are not ids.
 local vesta = require "vesta"
 local help = require "lua.help"
 
@@ -23,9 +23,9 @@ end
 describe("the vectors of known generators", function()
   local rows = vectors()
 
-  it("are there", function() assert.is_true(#rows > 80) end)
+  it("exist", function() assert.is_true(#rows > 80) end)
 
-  it("explain to the fields they were made of", function()
+  it("are explained as the fields they were made of", function()
     for _, row in ipairs(rows) do
       local parts, message, code = assert(vesta.layout(row.layout)):explain(row.id)
       if row.kind == "ok" then
@@ -51,7 +51,7 @@ describe("the vectors of known generators", function()
     end
   end)
 
-  it("have the hex text that format gives", function()
+  it("have the hex text that format returns", function()
     for _, row in ipairs(rows) do
       assert.are.equal(row.hex, vesta.format(row.id, "hex"))
       assert.are.equal(row.id, vesta.parse(row.hex, "hex"))
@@ -63,16 +63,16 @@ describe("an id argument", function()
   local layout = vesta.layout "vesta-second"
   local id = "2319542600899494910"
 
-  it("may be a decimal string, whatever its size", function()
+  it("may be a decimal string of any size", function()
     assert.are.equal(12758739, layout:explain(id).time)
     assert.are.equal("18446744073709551615", vesta.format("18446744073709551615"))
     assert.are.equal("7", vesta.format("0000000000000000000000000007"))
   end)
 
-  -- Numbers that not every Lua can write are compiled where they are wanted.
+  -- Some Luas cannot parse these numbers, so they are compiled only when needed.
   local function number(text) return (loadstring or load)("return " .. text)() end
 
-  it("may be an integer where Lua has exact ones", function()
+  it("may be an integer if Lua has exact ones", function()
     if not math.type then return end
     assert.are.equal(12758739, layout:explain(number(id)).time)
     assert.are.equal("18446744073709551615", vesta.format(number "-1"))
@@ -105,7 +105,7 @@ describe("an id argument", function()
     end
   end)
 
-  it("may not be a number that is no id", function()
+  it("may not be a number that is not an id", function()
     for _, odd in ipairs { -1.5, 0.5, -2.0 ^ 60, 1 / 0, -1 / 0, 0 / 0 } do
       local nothing, message, code = layout:explain(odd)
       assert.is_nil(nothing)
@@ -114,7 +114,7 @@ describe("an id argument", function()
     end
   end)
 
-  it("may not be text that is no id", function()
+  it("may not be a text that is not an id", function()
     local texts = {
       "", "-1", "+1", "0x10", "1e3", " 12", "12 ", "12 34", "12\0", "\0", "1.0", "1;2", "18446744073709551616",
       "99999999999999999999", ("9"):rep(400), "\217\161\217\162", "nan", "inf", "NULL", "12\r\nSET x", ("9"):rep(1e6),
@@ -143,7 +143,7 @@ describe("an id argument", function()
     assert.matches("not nil", help.raised(function() return (vesta.guess()) end))
   end)
 
-  it("of another layout is bad_id, and says which field speaks against it", function()
+  it("of another layout fails with bad_id, and names the field that differs", function()
     local nothing, message, code = layout:explain "4611686018427387904" -- type 1
     assert.is_nil(nothing)
     assert.are.equal("bad_id", code)
@@ -156,7 +156,7 @@ describe("an id argument", function()
 end)
 
 describe("text forms", function()
-  it("go both ways, and sort as ids do", function()
+  it("are read and written, and sort like ids", function()
     local before = {}
     for _, id in ipairs { "0", "1", "61", "62", "2319542600899494910", "9223372036854775807" } do
       for _, base in ipairs { "hex", "base32", "base62" } do
@@ -168,13 +168,13 @@ describe("text forms", function()
     end
   end)
 
-  it("read what Crockford's base32 lets people write", function()
+  it("allow the spellings of Crockford's base32", function()
     local text = vesta.format("2319542600899494910", "base32")
     assert.are.equal("2319542600899494910", vesta.parse(text:lower(), "base32"))
     assert.are.equal(vesta.parse("01", "base32"), vesta.parse("OI", "base32"))
   end)
 
-  it("refuse digits of another base, overflow and emptiness", function()
+  it("are rejected with digits of another base, an overflow or no digits", function()
     for base, texts in pairs {
       hex = { "", "g", "0x1", "10000000000000000", "-1" },
       base32 = { "", "U", "G0000000000000", "*" },
@@ -189,7 +189,7 @@ describe("text forms", function()
     end
   end)
 
-  it("name the bases there are", function()
+  it("name the existing bases", function()
     assert.matches('"base62", not "base64"', help.raised(vesta.format, "1", "base64"))
     assert.matches("base must be a string", help.raised(vesta.format, "1", 16))
     assert.matches("text must be a string", help.raised(vesta.parse, 16))

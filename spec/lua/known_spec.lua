@@ -9,7 +9,7 @@ local function read(path)
   return text
 end
 
--- The last cells of the table in each section "## name": { { policy =, claim = }, ... }.
+-- Returns the last cells of the table in each section "## name": { { policy =, claim = }, ... }.
 local function rows_of(text)
   local rows, policy = {}, nil
   for line in text:gmatch "[^\n]+" do
@@ -23,7 +23,7 @@ end
 describe("the tables of docs/internals/known-generators.md", function()
   local rows = rows_of(read "docs/internals/known-generators.md")
 
-  it("are of nine policies", function()
+  it("cover nine policies", function()
     local seen, count = {}, 0
     for _, row in ipairs(rows) do
       if not seen[row.policy] then count = count + 1 end

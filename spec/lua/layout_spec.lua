@@ -16,11 +16,11 @@ describe("vesta.layout", function()
     end
   end)
 
-  it("takes a preset with overrides", function()
+  it("accepts a preset with overrides", function()
     assert.matches("epoch=2026%-01%-01T00:00:00Z", vesta.layout("uid epoch=2026-01-01T00:00:00Z"):text())
   end)
 
-  it("names what is wrong with a text", function()
+  it("reports what is wrong with a text", function()
     local texts = {
       "", "x", "vesta-sekond", "time:41 seq:12", "time:41 seq:12 worker:12", "time:41 seq:12 worker:0 a:11",
       "time:64 seq:1 worker:1", "time:-1 seq:12 worker:10", "time:41 time:2 seq:12 worker:9", "seq:54 worker:10",
@@ -38,7 +38,7 @@ describe("vesta.layout", function()
     end
   end)
 
-  it("raises where it is given no text", function()
+  it("raises without a text", function()
     for _, value in ipairs { 5, true, {}, print } do
       assert.matches("layout_spec.lua:%d+: layout must be a string", help.raised(function()
         return (vesta.layout(value))
@@ -57,7 +57,7 @@ describe("vesta.layout", function()
     assert.are.equal(1023, fields[6].max)
   end)
 
-  it("names a sequence in two parts once, and says where its low bits are", function()
+  it("lists a sequence in two parts once, with the place of its low bits", function()
     local split = vesta.layout "butterfly"
     local seq = split:fields()[3]
     assert.are.same({ name = "seq", width = 9, shift = 14, max = 511, low_width = 1, low_shift = 0 }, seq)
@@ -67,13 +67,13 @@ describe("vesta.layout", function()
     assert.is_nil(vesta.layout(milli):fields()[5].low_width)
   end)
 
-  it("knows the first instant it cannot say", function()
+  it("has the first time after its end", function()
     local end_ms, iso = vesta.layout("snowflake"):ends()
     assert.are.equal(1288834974657 + 2 ^ 41, end_ms)
     assert.matches("^2080%-07%-10T", iso)
   end)
 
-  it("has methods that say so when they are called wrongly", function()
+  it("has methods that raise if they are called with a dot", function()
     local layout = vesta.layout(milli)
     for _, name in ipairs { "explain", "make", "range", "time", "fits", "text", "fields", "ends" } do
       assert.matches("vesta.layout is expected", help.raised(layout[name]))
@@ -86,19 +86,19 @@ end)
 describe("layout:make", function()
   local layout = vesta.layout(milli)
 
-  it("takes back what explain gave, whole or changed", function()
+  it("accepts the result of explain, unchanged or changed", function()
     local parts = layout:explain "6930907535275726846"
     assert.are.equal("6930907535275726846", layout:make(parts))
     parts.seq = parts.seq + 1
     assert.are.equal("6930907535275727870", layout:make(parts))
   end)
 
-  it("takes numbers as text", function()
+  it("accepts numbers as text", function()
     local id = layout:make { time = 1, seq = 2, machine = 3 }
     assert.are.equal(id, layout:make { time = "1", seq = "2", worker = "3" })
   end)
 
-  it("takes an instant in place of a count of time units", function()
+  it("accepts a time instead of a count of time units", function()
     local parts = { version = 0, method = 2, seq = 5, machine = 3 }
     local function made(name, value)
       parts.time, parts.iso, parts.unix_ms = nil, nil, nil
@@ -115,7 +115,7 @@ describe("layout:make", function()
     assert.are.equal("6930907535275726846", layout:make(parts))
   end)
 
-  it("names the field that is wrong", function()
+  it("names the invalid field", function()
     local cases = {
       { {}, "time" }, { { time = 1, seq = 2 }, "machine" }, { { time = 1, seq = 1024, machine = 1 }, "1024.*1023" },
       { { time = 2 ^ 40, seq = 1, machine = 1 }, "time" }, { { time = 1, seq = 1, machine = 1, colour = 1 }, "colour" },
@@ -137,7 +137,7 @@ describe("layout:make", function()
     end
   end)
 
-  it("refuses more fields than any layout has", function()
+  it("rejects more fields than any layout has", function()
     local many = {}
     for i = 1, 100 do many["f" .. i] = i end
     local id, message, code = layout:make(many)
@@ -146,7 +146,7 @@ describe("layout:make", function()
     assert.matches("more than 16 fields", message)
   end)
 
-  it("raises where it is given no table of names and integers", function()
+  it("raises without a table of names and integers", function()
     assert.matches("layout_spec.lua:%d+: fields must be a table", help.raised(function() return (layout:make()) end))
     assert.matches("fields must be a table", help.raised(layout.make, layout, "time=1"))
     assert.matches("names as keys", help.raised(layout.make, layout, { 1, 2, 3 }))
@@ -159,7 +159,7 @@ describe("layout:range and layout:time", function()
   local snowflake = vesta.layout "snowflake"
   local at = 1700000000000
 
-  it("enclose an instant and an interval", function()
+  it("enclose a time and an interval", function()
     local one = assert(snowflake:range(at))
     assert.are.equal(1, #one)
     assert.are.equal(at, snowflake:time(one[1].min))
@@ -171,18 +171,18 @@ describe("layout:range and layout:time", function()
     assert.are.equal(at + 999, snowflake:time(two[1].max))
   end)
 
-  it("take RFC 3339 too", function()
+  it("also accept RFC 3339", function()
     assert.are.same(snowflake:range(at, at + 1000), snowflake:range("2023-11-14T22:13:20Z", "2023-11-14T22:13:21Z"))
   end)
 
-  it("give one pair per combination of the fields above time", function()
+  it("return one pair per combination of the fields above time", function()
     local legacy = vesta.layout "vesta-legacy-milli"
     assert.are.equal(2 * 4 * 1024, #assert(legacy:range(at)))
     assert.are.equal(1, #assert(legacy:range(at, nil, { version = 0, method = 2, machine = 7 })))
     assert.are.equal(4, #assert(legacy:range(at, at, { version = 0, machine = 7 })))
   end)
 
-  it("say what is wrong", function()
+  it("report what is wrong", function()
     local wrong = {
       { "tomorrow" }, { at, "tomorrow" }, { -1 }, { 0.5 }, { 1 / 0 }, { "" }, { "2023-13-01T00:00:00Z" },
       { at, at - 1 }, { at, at, { colour = 1 } }, { at, at, { worker = 1024 } },
@@ -208,26 +208,26 @@ describe("vesta.guess", function()
     return found
   end
 
-  it("knows the published Vesta (Java) examples as the legacy layout", function()
+  it("recognizes the published examples of Vesta (Java) as the legacy layout", function()
     local found = names("3456526092514361344", "2026-01-01T00:00:00Z")["vesta-legacy-second"]
     assert.are.equal(1022, found.parts.machine)
     assert.are.equal("2015-05-28T08:05:39Z", found.parts.iso)
     assert.is_true(#found.about > 0)
   end)
 
-  it("leaves out what lies in the future", function()
+  it("omits layouts with a time in the future", function()
     local id = vesta.layout("snowflake"):range(1700000000000)[1].min
     assert.is_truthy(names(id, 1700000000000).snowflake)
     assert.is_nil(names(id, 1600000000000).snowflake)
   end)
 
-  it("looks at the clock where no time is given", function()
+  it("uses the clock if no time is given", function()
     assert.is_truthy(names "1453524547666976767" ["vesta-second"])
   end)
 end)
 
 describe("vesta.fit", function()
-  it("proposes a layout that holds the need and says its limits", function()
+  it("proposes a layout that meets the need, with its limits", function()
     local fit = assert(vesta.fit { rate = 50000, nodes = 4000, years = 30 })
     assert.is_true(fit.rate_max >= 50000 and fit.nodes_max >= 4000 and fit.years_max >= 30)
     assert.are.equal(fit.layout, vesta.layout(fit.layout):text())
@@ -236,7 +236,7 @@ describe("vesta.fit", function()
     assert.matches("epoch=2030", vesta.fit({ rate = 1, nodes = 1, years = 1, epoch = "2030-01-01T00:00:00Z" }).layout)
   end)
 
-  it("takes the unit that is asked for, or raises", function()
+  it("uses the requested unit, or raises", function()
     local fit = assert(vesta.fit { rate = 400000, nodes = 900, years = 100, unit = "1us" })
     assert.matches("time:52 worker:11 unit=1us", fit.layout)
     assert.are.equal("bad_field", select(3, vesta.fit { rate = 1, nodes = 1, years = 500, unit = "1us" }))
@@ -247,14 +247,14 @@ describe("vesta.fit", function()
     end
   end)
 
-  it("says which part is too much", function()
+  it("names the part that is too large", function()
     local nothing, message, code = vesta.fit { rate = 1e12, nodes = 1e6, years = 1000 }
     assert.is_nil(nothing)
     assert.are.equal("bad_field", code)
     assert.is_true(#message > 10)
   end)
 
-  it("raises for a need that is no need", function()
+  it("raises for an invalid need", function()
     for _, need in ipairs {
       {}, { rate = 1, nodes = 1 }, { rate = 0, nodes = 1, years = 1 }, { rate = -1, nodes = 1, years = 1 },
       { rate = 1, nodes = 0.5, years = 1 }, { rate = 1, nodes = 1, years = 0 / 0 },

@@ -1,4 +1,4 @@
---- The annotations for editors name what there is, and nothing else.
+--- The annotations for editors list exactly the existing functions and options.
 local vesta = require "vesta"
 local help = require "lua.help"
 
@@ -25,7 +25,7 @@ describe("library/vesta.lua", function()
   end)
 
   it("has every method of a client", function()
-    local client = assert(vesta.client { servers = "127.0.0.1:1" }) -- which connects to nothing yet
+    local client = assert(vesta.client { servers = "127.0.0.1:1" }) -- it does not connect yet
     assert.are.same(present(getmetatable(client).__index), documented "servers")
   end)
 
@@ -38,7 +38,7 @@ describe("library/vesta.lua", function()
   end)
 end)
 
--- Names that stand first in the lines between two marks.
+-- Returns the names at the start of the lines between two marks.
 local function named(path, from, until_, pattern)
   local names, inside = {}, false
   for line in io.lines(help.root .. path) do
@@ -50,7 +50,7 @@ local function named(path, from, until_, pattern)
 end
 
 describe("the options of vesta.open", function()
-  local known = { wait_ms_max = true, policy = true, policy_env = true } -- Lua's own
+  local known = { wait_ms_max = true, policy = true, policy_env = true } -- options of Lua only
   for _, row in ipairs(require "vesta.core".options()) do known[row.name] = true end
 
   it("have each a type in library/vesta.lua", function()

@@ -1,4 +1,4 @@
---- What a misspelt name was meant to be: spec/vectors/nearest.csv, in Lua.
+--- Suggestions for misspelt names in Lua, with spec/vectors/nearest.csv.
 local helpers = require "vesta.policy.helpers"
 local nearest = require "vesta.nearest"
 local root = os.getenv "VESTA_ROOT" or "."

@@ -1,5 +1,5 @@
---- Policies in the rock: what vesta.open takes for one, what a verdict does to a call, and that a policy which fails
--- leaves things as they are without it.
+--- Policies in the rock: the forms that vesta.open accepts, the effects of verdicts on a call, and policies that fail,
+-- which must have no effect.
 local vesta = require "vesta"
 local help = require "lua.help"
 
@@ -7,7 +7,7 @@ local sixteen_a_s = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:
 local WHO_ASKS = { "next", "batch" }
 if help.has_int then WHO_ASKS = { "next", "next_int", "batch", "batch_int" } end
 
--- Writes a policy's file and gives its path.
+-- Writes a policy's file and returns its path.
 local function file(text)
   local path = ("%s/%s.lua"):format(help.state, help.name())
   local out = assert(io.open(path, "wb"))
@@ -16,8 +16,8 @@ local function file(text)
   return path
 end
 
--- A call of a generator; where a busy machine lets a lease run out before its keeper gets to run, the call after that:
--- no policy here is asked about leases.
+-- Calls a generator.  If its lease expired because the keeper had no time to run on a busy machine, calls again,
+-- because no policy here decides about leases.
 local function call(gen, way, ...)
   for _ = 1, 1500 do
     local id, message, code, wait_s = gen[way](gen, ...)
@@ -27,7 +27,7 @@ local function call(gen, way, ...)
   error "no lease for half a minute"
 end
 
--- A generator whose lease is held, so that the next pause is the sequence's.
+-- Opens a generator that holds a lease, so that the next pause is an exhausted sequence.
 local function opened(policy, more)
   local patient, made = help.open { layout = sixteen_a_s, ahead_ms_max = 0 }
   assert(patient:next())
@@ -36,7 +36,7 @@ local function opened(policy, more)
   return assert(vesta.open(options))
 end
 
--- Ids until there is none; how many, and the failure.
+-- Takes ids until a call fails.  Returns their number, and the failure.
 local function drain(gen, max)
   for count = 0, max or 1000 do
     local id, message, code, wait_s = call(gen, "next")
@@ -55,9 +55,9 @@ local function refused(policy, more)
 end
 
 describe("the option policy", function()
-  it("takes a name, a path, either with options, or functions", function()
+  it("accepts a name, a path, either with options, or functions", function()
     local path = file [[
-      local n = hash32("x") % 2 + #split("a,b", ",") + math.max(1, 2) -- what is offered is there
+      local n = hash32("x") % 2 + #split("a,b", ",") + math.max(1, 2) -- the helpers of policies exist
       return { api = 1, name = "mine", about = "a test's", on_exhausted = function(ctx)
         return "refuse", ctx.options.why or tostring(n > 0)
       end }]]
@@ -70,14 +70,14 @@ describe("the option policy", function()
     end })))
   end)
 
-  it("raises at the caller's line for what cannot be one", function()
+  it("raises at the caller's line for an invalid policy", function()
     for _, wrong in ipairs { 5, true, print } do
       assert.matches("policy_spec.lua:%d+: vesta.open: option policy must be a policy's name",
         help.raised(function() return (vesta.open { policy = wrong }) end))
     end
   end)
 
-  it("names the policies that there are", function()
+  it("lists the existing policies", function()
     for _, name in ipairs { "borow", "", "helpers", "a\0b.lua", ("x"):rep(5000), "\27[31m" } do
       local message, code = refused(name)
       assert.matches('it must be "any", "borrow", "butterfly", .*"vesta", "wait"', message)
@@ -85,7 +85,7 @@ describe("the option policy", function()
     end
   end)
 
-  it("says what cannot be read", function()
+  it("reports a file that cannot be read", function()
     local message, code = refused "/nowhere/mine.lua"
     assert.matches("/nowhere/mine.lua", message)
     assert.equal("io", code)
@@ -120,7 +120,7 @@ describe("the option policy", function()
     { "\27Lua", "compiled Lua" },
   }
 
-  it("says what is wrong with a file, and where", function()
+  it("reports an error in a file with its line", function()
     for _, case in ipairs(WRONG) do
       local message, code = refused(file(case[1]))
       assert.matches(case[2], message)
@@ -128,7 +128,7 @@ describe("the option policy", function()
     end
   end)
 
-  it("lets a file see what a policy may use, and nothing else", function()
+  it("gives a file only the globals that policies may use", function()
     for _, name in ipairs { "os", "io", "debug", "require", "load", "loadstring", "dofile", "xpcall", "setmetatable",
       "getmetatable", "rawset", "collectgarbage", "coroutine", "print", "ngx", "jit", "setfenv", "_G", "string.match",
       "string.dump", "math.random", "table.unpack" } do
@@ -136,7 +136,7 @@ describe("the option policy", function()
     end
   end)
 
-  it("says what is wrong with a table", function()
+  it("reports an error in a table", function()
     assert.matches("comes first in its table, not 5", (refused { 5 }))
     assert.matches("comes first in its table, not a table", (refused { {} }))
     assert.matches("^the policy's table: api is nil; ", (refused {}))
@@ -144,7 +144,7 @@ describe("the option policy", function()
     assert.matches("did you mean 'on_exhausted'%?", (refused { api = 1, on_exausted = error }))
   end)
 
-  it("gives each file its own globals, and leaves those of this Lua alone", function()
+  it("gives each file its own globals, and does not change those of this Lua", function()
     refused(file "string.upper = nil")
     refused(file "table.insert = nil")
     assert.is_function(string.upper)
@@ -160,7 +160,7 @@ describe("on_start", function()
     end }
   end
 
-  it("lets a generator open, or not", function()
+  it("allows or rejects opening a generator", function()
     assert(opened(starting(function() return "go" end)):next())
     local message, code = refused(starting(function() return "refuse", "not today" end))
     assert.equal("policy starting refuses to start: not today", message)
@@ -168,7 +168,7 @@ describe("on_start", function()
   end)
 end)
 
--- How often a policy was asked about the call that got no id.
+-- Returns how often a policy was called for the call that got no id.
 local function asked_in_vain(answer)
   local asked
   local gen = opened { api = 1, on_exhausted = function()
@@ -186,7 +186,7 @@ end
 describe("a policy that never returns", function()
   local ENDED = ":1: ended after 10000000 instructions: a call may have no more"
 
-  it("is ended, whatever it catches, and leaves the hook of its host", function()
+  it("is stopped, whatever it catches, and the host's hook stays", function()
     local policies = require "vesta.policy"
     local calls = 0
     local function own() calls = calls + 1 end
@@ -208,7 +208,7 @@ describe("a policy that never returns", function()
 end)
 
 describe("a verdict", function()
-  it("refuse ends the call with the policy's reason and the pause's own code", function()
+  it("refuse ends the call with the policy's reason and the pause's code", function()
     local _, message, code, wait_s = drain(opened "refuse")
     assert.equal("more ids are requested than the clock allows (policy refuse)", message)
     assert.is_true(code == "full" or code == "ahead")
@@ -217,7 +217,7 @@ describe("a verdict", function()
     assert.is_nil(select(2, drain(silent)):find("policy", 1, true))
   end)
 
-  it("borrow gives ids ahead of the clock, up to its bound", function()
+  it("borrow issues ids ahead of the clock, up to its limit", function()
     for _, seconds in ipairs { 0, 3 } do
       local begun = os.time()
       local count = drain(opened { "borrow", borrow_ms_max = seconds * 1000 })
@@ -226,7 +226,7 @@ describe("a verdict", function()
     end
   end)
 
-  it("borrow serves every way of asking", function()
+  it("borrow works with every method", function()
     for _, name in ipairs(WHO_ASKS) do
       local gen = opened { "borrow", borrow_ms_max = 3000 }
       local last = "0"
@@ -241,26 +241,26 @@ describe("a verdict", function()
     end
   end)
 
-  it("wait waits for as long as it says, for every way of asking", function()
+  it("wait waits for the returned time, with every method", function()
     for _, name in ipairs(WHO_ASKS) do
       local gen = opened { "wait", wait_ms_max = 5000 }
       drain(opened("refuse", { path = gen:info().path }))
       assert(call(gen, name, 5))
     end
-    assert.equal(1, asked_in_vain(function() return "wait", 1 end)) -- it said how long, and is not asked again
+    assert.equal(1, asked_in_vain(function() return "wait", 1 end)) -- it returned a time, so it is not called again
   end)
 
-  it("wait without a number waits for as long as it takes", function()
+  it("wait without a time waits as long as needed", function()
     local gen = opened { api = 1, on_exhausted = function() return "wait" end }
     drain(opened("refuse", { path = gen:info().path }))
     assert(call(gen, "next"))
   end)
 
-  it("is asked for at most three times about one call", function()
+  it("is requested at most three times per call", function()
     assert.equal(3, asked_in_vain(function() return "borrow", 0 end))
   end)
 
-  it("is told what is the matter", function()
+  it("gets the cause of the pause", function()
     local seen
     local gen = opened { api = 1, on_exhausted = function(ctx)
       seen = ctx
@@ -276,7 +276,7 @@ describe("a verdict", function()
     assert.is_true(seen.now_ms > 1.7e12 and seen.now_ms % 1 == 0)
   end)
 
-  it("costs nothing where there is an id: the policy is not asked", function()
+  it("costs nothing if there is an id, because the policy is not called", function()
     local gen = help.open { policy = { api = 1, on_exhausted = error, on_clock_back = error } }
     for _ = 1, 1000 do assert(gen:next()) end
     assert(gen:batch(1000))
@@ -319,7 +319,7 @@ describe("a policy that fails", function()
       end
     end]]
 
-  it("leaves the pause as it is without one, says so once, and never raises", function()
+  it("has no effect on the pause, is logged once, and never raises", function()
     local gen, made = help.open { layout = sixteen_a_s, ahead_ms_max = 0 }
     assert(gen:next())
     local out = assert(io.open(made.path .. ".policies", "w"))
@@ -333,7 +333,7 @@ describe("a policy that fails", function()
     assert.equal(#FAILS, lines, said)
   end)
 
-  it("may close the generator that asks it", function()
+  it("may close the generator that calls it", function()
     for _, way in ipairs(WHO_ASKS) do
       local gen
       gen = opened { api = 1, on_exhausted = function()
@@ -348,14 +348,14 @@ describe("a policy that fails", function()
 end)
 
 describe("a clock that is set back", function()
-  -- Runs Lua whose function `set "-3"` sets the clock, in seconds, with a generator that has given an id before.
-  -- The worker number is 1, or the policy's to change where `how` says otherwise.
+  -- Runs Lua code in which `set "-3"` sets the clock back by 3 s, with a generator that has issued an id before.
+  -- The worker id is 1.  With another `how` the policy may change it.
   local function with_clock(policy, code, how)
     local name = help.name()
     local clock = help.path(name) .. ".clock"
     local library = help.state .. "/clock_shift.so"
     os.execute(("LD_PRELOAD= cc -shared -fPIC -o %s %s/spec/program/cli/clock_shift.c"):format(library, help.root))
-    -- before a sanitizer's runtime, which hangs where it comes first and minds where it does not
+    -- before a sanitizer's runtime, which hangs if it is first, and otherwise complains
     local variables = ("LD_PRELOAD=%s:$LD_PRELOAD ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 "
       .. "CLOCK_SHIFT=%s"):format(library, clock)
     local out = assert(io.open(clock, "w"))
@@ -389,7 +389,7 @@ describe("a clock that is set back", function()
       %s]]):format(how or "worker = 1", policy, code), clock, help.path(name), name)
   end
 
-  it("is what on_clock_back is told", function()
+  it("is passed to on_clock_back", function()
     assert.equal("refuse true true 1\n", with_clock([[{ api = 1, on_clock_back = function(ctx)
         io.write("refuse ", tostring(ctx.back_ms > 3e6 and ctx.back_ms <= 3.6e6 and ctx.back_ms % 1 == 0), " ",
           tostring(ctx.ahead_ticks == nil), " ", ctx.worker, "\n")
@@ -397,7 +397,7 @@ describe("a clock that is set back", function()
       end }]], 'set "-3600" take()'))
   end)
 
-  it("borrow: ids go on, ascend, and end at the bound; then the clock catches up", function()
+  it("borrow: ids continue, ascend, and end at the limit until the clock catches up", function()
     assert.equal("true clock_back true\n", with_clock('{ "borrow", borrow_ms_max = 500 }', [[
       set "-3600"
       local count, code, id = 0, nil, nil
@@ -406,11 +406,11 @@ describe("a clock that is set back", function()
         if id then count = count + 1 end
       until not id
       local bounded = count >= 400 * 32 and count <= 502 * 32
-      set "+2" -- believed at once: less than ten seconds from where it was
+      set "+2" -- trusted at once, because the step is less than ten seconds
       io.write(tostring(bounded), " ", code, " ", tostring(take() ~= nil), "\n")]]))
   end)
 
-  it("refuse: the reason, the code and how long; wait: the id, late", function()
+  it("refuse: the reason, the code and the time to wait; wait: the id, late", function()
     assert.matches("^the clock is back by 3%d%d%d%d%d%d ms %(policy refuse%) clock_back true\n$",
       with_clock('"refuse"', [[
       set "-3600"
@@ -421,7 +421,7 @@ describe("a clock that is set back", function()
       io.write(tostring(take() ~= nil), "\n")]]))
   end)
 
-  -- What a second change within a minute is told ends each of them.
+  -- Each ends with the reply to a second change within a minute.
   local SWITCHES = [[
       local first = gen:info().worker
       set "-3600"
@@ -433,18 +433,18 @@ describe("a clock that is set back", function()
       io.write(tostring(second ~= first), " ", tostring(is_back), " ", tostring(none), " ", code, " ",
         tostring(gen:info().worker == second), "\n")]]
 
-  it("switch: another number's id, with the clock as it stands, at most once a minute", function()
+  it("switch: an id of another worker id, with the present clock, at most once a minute", function()
     assert.equal("true true nil clock_back true\n", with_clock('"switch"', SWITCHES, "any_worker = true"))
   end)
 
-  it("switch with choose_worker: the policy names the other number, and knows which is left", function()
+  it("switch with choose_worker: the policy chooses the other worker id, and gets the one that is left", function()
     assert.equal("true true nil clock_back true\n", with_clock([[{ api = 1,
       on_clock_back = function() return "switch" end,
       choose_worker = function(ctx) return ctx.leaving < 9000 and ctx.leaving + 5 or 70 end }]],
       SWITCHES, "any_worker = true"))
   end)
 
-  it("switch to a number that would be no better, or of one given by hand: the pause is what it was", function()
+  it("switch without a benefit, or from a worker id assigned by hand: the pause stays", function()
     assert.equal("clock_back 1\n", with_clock('"switch"', [[
       set "-3600"
       local _, _, code = take()
@@ -455,7 +455,7 @@ describe("a clock that is set back", function()
       local first = gen:info().worker
       set "-3600"
       local _, _, code = gen:next()
-      for _ = 1, 1000 do -- the keeper says it letter by letter
+      for _ = 1, 1000 do -- the keeper's message is complete after some time
         if gen:info().keeper:find "is free$" then break end
         os.execute "sleep 0.01"
       end

@@ -1,8 +1,8 @@
---- Segments in Lua: counters of a database.  A counter is made by the program, as a person would make it.
+--- Segments in Lua, which are counters of a database.  The specs create counters with the program, like a user.
 local vesta = require "vesta"
 local help = require "lua.help"
 
--- The store of a new counter, and its tag.
+-- Creates a counter.  Returns its store and its tag.
 local function counter(step)
   local tag, store = help.name(), "file:" .. help.state .. "/counters"
   help.add_tag(store, tag, step or 100)
@@ -10,14 +10,14 @@ local function counter(step)
 end
 
 describe("vesta.segment", function()
-  it("gives the numbers of a counter, one after another", function()
+  it("returns the numbers of a counter in order", function()
     local store, tag = counter()
     local seg = assert(vesta.segment { store = store, tag = tag })
     for want = 1, 250 do assert.are.equal(tostring(want), assert(seg:next())) end
     seg:close()
   end)
 
-  it("gives integers where Lua has them", function()
+  it("returns integers if Lua has them", function()
     local store, tag = counter()
     local seg = assert(vesta.segment { store = store, tag = tag })
     if help.has_int then
@@ -25,20 +25,20 @@ describe("vesta.segment", function()
       assert.are.equal(help.is_jit and "cdata" or "number", type(seg:next_int()))
     else
       assert.has_error(function() seg:next_int() end)
-      assert.are.equal("1", seg:next()) -- none was spent
+      assert.are.equal("1", seg:next()) -- no number was taken
     end
     seg:close()
   end)
 
-  it("gives a batch of consecutive numbers, or says why not", function()
+  it("returns a batch of consecutive numbers, or a reason", function()
     local store, tag = counter(50)
     local seg = assert(vesta.segment { store = store, tag = tag })
     local batch = assert(seg:batch(40))
     assert.are.equal(40, #batch)
     assert.are.equal("1", batch[1])
     assert.are.equal("40", batch[40])
-    assert.are.equal("51", assert(seg:batch(20))[1]) -- 41 to 50 are too few, and dropped
-    local none, message, code = seg:batch(10000) -- a range read ahead may have a doubled step, but not this many
+    assert.are.equal("51", assert(seg:batch(20))[1]) -- 41 to 50 are too few, so they are dropped
+    local none, message, code = seg:batch(10000) -- more than a prefetched range with a doubled step
     assert.is_nil(none)
     assert.are.equal("too_many", code)
     assert.is_truthy(message:find("raise its step", 1, true))
@@ -48,7 +48,7 @@ describe("vesta.segment", function()
     seg:close()
   end)
 
-  it("tells how it stands, and gives back what is left", function()
+  it("reports its state, and returns the rest", function()
     local store, tag = counter()
     local seg = assert(vesta.segment { store = store, tag = tag })
     assert(seg:batch(10))
@@ -69,7 +69,7 @@ describe("vesta.segment", function()
     seg:close()
   end)
 
-  it("stops where the counter went back, until a person says that it is right", function()
+  it("stops if the counter went back, until a person confirms it", function()
     local store, tag = counter(10)
     local seg = assert(vesta.segment { store = store, tag = tag, wait_ms_max = 20000 })
     assert(seg:next())
@@ -83,12 +83,12 @@ describe("vesta.segment", function()
     assert.is_truthy(message:find("vesta segments resume " .. tag, 1, true))
     assert.are.equal(1, help.count(("%s/vesta segments resume %s --even-lower --store '%s' | grep -c 'was resumed'")
       :format(build, tag, store)))
-    local resumed = tonumber((assert(seg:next()))) -- the counter stands at what this host was granted
+    local resumed = tonumber((assert(seg:next()))) -- the counter is at this host's last grant
     assert.is_true(resumed >= 11)
     seg:close()
   end)
 
-  it("gives strict numbers, one transaction each", function()
+  it("returns strict numbers, each in a transaction", function()
     local store, tag = counter()
     local seg = assert(vesta.segment { store = store, tag = tag, order = "strict" })
     for want = 1, 5 do assert.are.equal(tostring(want), assert(seg:next())) end
@@ -99,7 +99,7 @@ describe("vesta.segment", function()
     seg:close()
   end)
 
-  it("names a tag that is not there", function()
+  it("names a missing tag", function()
     local store = counter()
     local seg = assert(vesta.segment { store = store, tag = "nobodys", wait_ms_max = 1000 })
     local none, message, code, wait_s = seg:next()

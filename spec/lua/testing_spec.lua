@@ -1,10 +1,10 @@
---- vesta.testing: the world that a policy's author sets the clock of.
+--- vesta.testing: a world with a clock that the policy's author sets.
 local testing = require "vesta.testing"
 local vesta = require "vesta"
 
 local MOMENT = "2026-01-31T02:00:00Z"
 
--- A policy that answers with what it was told.
+-- Creates a world whose policy returns its inputs.
 local function world_of(functions, more)
   local policy, given = { api = 1 }, { policy = nil }
   for hook, f in pairs(functions) do policy[hook] = f end
@@ -13,7 +13,7 @@ local function world_of(functions, more)
   return testing.world(given)
 end
 
--- The ctx of one call.
+-- Returns the ctx of one call.
 local function told(world, hook, more)
   local seen
   world.policy.functions[hook] = function(ctx)
@@ -31,7 +31,7 @@ local function raised(f, ...)
 end
 
 describe("testing.world", function()
-  it("knows every preset as the library does", function()
+  it("has every preset of the library", function()
     local known = 0
     for _, preset in ipairs(vesta.presets()) do
       local said = testing.PRESETS[preset.name]
@@ -45,7 +45,7 @@ describe("testing.world", function()
     assert.equal(0, known)
   end)
 
-  it("raises at the caller's line for what it cannot be given", function()
+  it("raises at the caller's line for invalid arguments", function()
     assert.matches("testing_spec.lua:%d+: testing.world: a table with a policy", raised(function() testing.world() end))
     assert.matches('there is no "now", did you mean', raised(function() testing.world { policy = "wait", now = 1 } end))
     for _, env in ipairs { { "REGION" }, { REGION = true }, { REGION = 5 }, "REGION" } do
@@ -70,7 +70,7 @@ describe("a field of ctx", function()
     assert.is_nil(told(world_of { on_start = error }, "on_start").last_ms)
   end)
 
-  it("is the ordinal of the host's name, as a server reads it", function()
+  it("is the ordinal in the host's name, like in a server", function()
     local NONE = "none"
     for host, ordinal in pairs { ["orders-7"] = 7, ["a-b-012.svc-3.local"] = 12, ["orders-999999999"] = 999999999,
       ["orders-1000000000"] = NONE, orders = NONE, orders7 = NONE, ["orders-"] = NONE, ["-5"] = 5, ["7"] = NONE,
@@ -83,7 +83,7 @@ describe("a field of ctx", function()
     assert.equal(5, told(world, "choose_worker").ordinal)
   end)
 
-  it("has its kind, and a call gets no other field", function()
+  it("has its type, and a call gets no other field", function()
     for text, given in pairs {
       ["ordinal must be a whole number, or false for a server that has none, not '7'"] = { ordinal = "7" },
       ["ip must be a text, or false for a server that has none, not 10"] = { ip = 10 },
@@ -123,7 +123,7 @@ describe("a moment", function()
 end)
 
 describe("world:verdict", function()
-  it("tells how far the clock is back: set, not as time goes by", function()
+  it("passes how far the clock was set back, which does not change as time passes", function()
     local world = world_of({ on_clock_back = error }, { worker = 7, ahead_ms_max = 5 })
     world:pass(1000)
     assert.equal(0, told(world, "on_clock_back").back_ms)
@@ -137,7 +137,7 @@ describe("world:verdict", function()
     assert.equal(77, told(world, "on_clock_back", { back_ms = 77 }).back_ms)
   end)
 
-  it("tells how far the cursor is ahead, in ticks of the layout", function()
+  it("passes how far the cursor is ahead, in ticks of the layout", function()
     local world = world_of({ on_exhausted = error }, { layout = "snowflake" })
     assert.equal(0, told(world, "on_exhausted").ahead_ticks)
     world:run_ahead(20)
@@ -149,7 +149,7 @@ describe("world:verdict", function()
     assert.equal(2 * 16, told(world, "on_exhausted").ahead_ticks)
   end)
 
-  it("tells who else holds a number, and how long the store is down", function()
+  it("passes other holders of worker ids, and how long the store is down", function()
     local world = world_of({ on_start = error, on_store_down = error, on_lease_lost = error }, { last_ms = 5 })
     world:claim { worker = 3, seen_ms = 99 }
     world:claim { worker = 2 }
@@ -171,14 +171,14 @@ describe("world:verdict", function()
     assert.equal(1, told(world, "on_lease_lost").worker)
   end)
 
-  it("raises for a function that is none, or that the policy has not", function()
+  it("raises for an unknown function, or one that the policy lacks", function()
     local world = world_of { on_start = function() return "go" end }
     assert.matches('no function "on_clockback", did you mean "on_clock_back"',
       raised(world.verdict, world, "on_clockback"))
     assert.matches("the policy has no on_exhausted", raised(world.verdict, world, "on_exhausted"))
   end)
 
-  it("raises where the policy fails", function()
+  it("raises if the policy fails", function()
     for _, answer in ipairs { "perhaps", 0 / 0, 5, false, {} } do
       local world = world_of { on_start = function() return answer end }
       assert.matches("on_start answered .*; expected: 'go' or 'refuse'", raised(world.verdict, world, "on_start"))
@@ -203,7 +203,7 @@ describe("world:choose", function()
     return nil, "all " .. ctx.range.last + 1 .. " are taken"
   end
 
-  it("claims what the policy picks, by the records that there are", function()
+  it("claims the policy's choice from the existing records", function()
     local world = world_of({ choose_worker = lowest_free }, { layout = "js53" })
     assert.equal(0, (world:choose()))
     world.identity, world.host = "host-1", "host-1"
@@ -214,7 +214,7 @@ describe("world:choose", function()
     assert.equal(2, world.records[0].epoch)
   end)
 
-  it("takes a number whose holder has been silent for too long", function()
+  it("takes a worker id whose holder has been silent for too long", function()
     local world = world_of({ choose_worker = lowest_free }, { layout = "js53" })
     world:claim { worker = 0 }
     assert.equal(1, (world:choose()))
@@ -223,7 +223,7 @@ describe("world:choose", function()
     assert.equal(0, (world:choose()))
   end)
 
-  it("gives the policy's reason where it picks none", function()
+  it("returns the policy's reason if it chooses none", function()
     local world = world_of({ choose_worker = lowest_free }, { layout = "js53" })
     for worker = 0, 31 do world:claim { worker = worker } end
     local worker, reason = world:choose()
@@ -231,7 +231,7 @@ describe("world:choose", function()
     assert.equal("all 32 are taken", reason)
   end)
 
-  it("asks again after a lost claim, and not for ever", function()
+  it("calls the policy again after a lost claim, but not forever", function()
     local attempts = {}
     local world = world_of { choose_worker = function(ctx)
       attempts[#attempts + 1] = ctx.attempt
@@ -246,7 +246,7 @@ describe("world:choose", function()
 end)
 
 describe("testing.generator", function()
-  it("makes the same ids in each run, and only in private", function()
+  it("makes the same ids in each run, and only as a private generator", function()
     local function ids(more)
       local gen, clock = testing.generator(more)
       local batch = assert(gen:batch(3))
@@ -264,7 +264,7 @@ describe("testing.generator", function()
     assert.is_nil((gen:keep()))
   end)
 
-  it("has a clock that stands until it is moved", function()
+  it("has a clock that moves only on request", function()
     local gen, clock = testing.generator { layout = "snowflake", now_ms = 1700000000000 }
     local id, code, wait_s, _
     local made = 0
@@ -282,14 +282,14 @@ describe("testing.generator", function()
     assert.equal(1700003600001, clock:now_ms())
   end)
 
-  it("takes the clock's time as text", function()
+  it("accepts the clock's time as text", function()
     local _, clock = testing.generator { now_ms = "2026-06-01T12:00:00Z" }
     assert.equal(1780315200000, clock:now_ms())
     assert.matches("testing_spec.lua:%d+: testing.generator: now_ms must be",
       raised(function() testing.generator { now_ms = "noon" } end))
   end)
 
-  it("waits by its own clock", function()
+  it("waits by the test's clock", function()
     local gen, clock = testing.generator { layout = "snowflake", wait_ms_max = 5 }
     local began = os.time()
     assert.equal(10000, #assert(gen:batch(10000)))
@@ -303,7 +303,7 @@ describe("testing.generator", function()
     assert.is_true(os.time() - began < 60)
   end)
 
-  it("asks a policy, with the test's clock", function()
+  it("calls a policy with the test's clock", function()
     local seen
     local function stepped_back(ms)
       local gen, clock = testing.generator { policy = { api = 1, name = "steps", on_clock_back = function(ctx)
@@ -329,7 +329,7 @@ describe("testing.generator", function()
     assert.equal(1767225600000, clock:now_ms())
   end)
 
-  it("knows the policies of the library, and those beside the spec", function()
+  it("finds the policies of the library, and those next to the spec", function()
     for _, name in ipairs { "switch", "twitter", "leaf", "uid", "any" } do
       local gen = testing.generator { policy = name == "twitter" and { name, worker = 3 } or name }
       assert(gen:next(), name)
@@ -342,7 +342,7 @@ describe("testing.generator", function()
       { policy = { api = 1, name = "p", on_start = function() return "refuse", "not today" end } }))
   end)
 
-  it("has no option that a generator of production has", function()
+  it("has no option of production generators", function()
     for name, value in pairs { path = "x.gen", store = "file:/tmp", namespace = "orders", identity = "a",
       lease = "local", group = "root", unsafe_private = true, any_worker = true, clock_ms = 5 } do
       local message = raised(function() testing.generator { [name] = value } end)

@@ -1,4 +1,4 @@
---- Ids do not repeat: by counting, in one loop, in several handles, states and processes.
+--- Counts ids in one loop, and in several handles, states and processes: none repeats.
 local vesta = require "vesta"
 local help = require "lua.help"
 
@@ -13,12 +13,12 @@ local function grows(gen, count, take)
 end
 
 describe("a tight loop of two million ids", function()
-  it("gives each once, as text", function()
+  it("issues each once, as text", function()
     local gen = help.open()
     local before = assert(gen:next())
     for _ = 2, help.has_int and 400000 or 2000000 do
       local id = gen:next()
-      -- all have 19 digits or fewer, so text of one length compares as numbers do
+      -- all have at most 19 digits, so texts of the same length compare like numbers
       if not id or #id < #before or (#id == #before and id <= before) then
         error(tostring(id) .. " after " .. before)
       end
@@ -26,12 +26,12 @@ describe("a tight loop of two million ids", function()
     end
   end)
 
-  it("gives each once, as integers", function()
+  it("issues each once, as integers", function()
     if not help.has_int then return end
     assert.is_true(grows(help.open(), 2000000, function(gen) return gen:next_int() end))
   end)
 
-  it("gives each once where the layout holds it up", function()
+  it("issues each once if it waits for the layout", function()
     local gen = help.open { layout = "snowflake" }
     local before = "0"
     for _ = 1, 300 do
@@ -42,7 +42,7 @@ describe("a tight loop of two million ids", function()
     end
   end)
 
-  it("gives each once with history pacing", function()
+  it("issues each once with history pacing", function()
     local gen = help.open { pacing = "history" }
     local seen = {}
     for _ = 1, 100000 do
@@ -53,13 +53,13 @@ describe("a tight loop of two million ids", function()
   end)
 end)
 
--- Ids have a place of their own until they are Lua's; Lua may run something else meanwhile, which asks for ids as well.
-describe("who asks in the middle of another one's call", function()
+-- The module keeps ids in a buffer before it creates Lua values.  In between Lua may run code that also takes ids.
+describe("code that takes ids in the middle of another call", function()
   local calls = { "next", "batch" }
   if help.has_int then calls[3], calls[4] = "next_int", "batch_int" end
 
   local function when_collected(f)
-    local new = rawget(_G, "newproxy") -- Lua 5.1: a table has no finalizer
+    local new = rawget(_G, "newproxy") -- in Lua 5.1 a table has no finalizer
     if new then
       getmetatable(new(true)).__gc = f
     else
@@ -71,16 +71,16 @@ describe("who asks in the middle of another one's call", function()
 
   local function note(ids)
     for _, id in ipairs(type(ids) == "table" and ids or { ids }) do
-      id = tostring(id) -- a cdata is a key by its identity
+      id = tostring(id) -- a cdata would be a key by its identity
       if seen[id] then error(id .. " twice") end
       seen[id] = true
     end
   end
 
-  -- Notes what is asked for inside and outside; `interrupt` has somebody ask inside.
+  -- Records the ids taken inside and outside a call.  `interrupt` makes other code take ids inside it.
   local function ask_inside(interrupt)
     local gen = help.open()
-    local pause, step = collectgarbage("setpause", 100), collectgarbage("setstepmul", 1000) -- it never rests
+    local pause, step = collectgarbage("setpause", 100), collectgarbage("setstepmul", 1000) -- always collects
     for _, outer in ipairs(calls) do
       local kept, rounds = {}, 0
       local function ask()
@@ -101,9 +101,9 @@ describe("who asks in the middle of another one's call", function()
     collectgarbage("setstepmul", step)
   end
 
-  it("gets ids of its own as a finalizer", function() ask_inside(when_collected) end)
+  it("gets its own ids in a finalizer", function() ask_inside(when_collected) end)
 
-  it("gets ids of its own as a debug hook", function()
+  it("gets its own ids in a debug hook", function()
     local every = 0
     ask_inside(function(ask)
       every = every % 40 + 1 -- at each of its instructions
@@ -125,7 +125,7 @@ describe("two handles of one file", function()
   end)
 
   it("in two Lua states of one process share the cursor", function()
-    if not help.is_jit then return end -- LuaJIT can make a second state by itself
+    if not help.is_jit then return end -- LuaJIT can create a second state through its FFI
     local ffi = require "ffi"
     ffi.cdef [[
       void *luaL_newstate(void);
@@ -158,7 +158,7 @@ describe("two handles of one file", function()
         count = count + 1
       end
     end
-    ffi.C.lua_close(state) -- the module stays: its keeper's thread runs on
+    ffi.C.lua_close(state) -- the module stays loaded, because its keeper's thread runs
     assert(gen:next())
     assert.are.equal(100000, count)
   end)
@@ -202,7 +202,7 @@ describe("two handles of one file", function()
 end)
 
 describe("eight processes on one file", function()
-  it("give each id once", function()
+  it("issue each id once", function()
     local _, options = help.open()
     local outs = {}
     local command = {}
@@ -216,7 +216,7 @@ describe("eight processes on one file", function()
     assert.are.equal(0, help.count("sort " .. all .. " | uniq -d | wc -l"))
   end)
 
-  it("give each id once when some are killed", function()
+  it("issue each id once when some are killed", function()
     local _, options = help.open()
     local out = options.path .. ".killed"
     for i = 1, 6 do
@@ -224,7 +224,7 @@ describe("eight processes on one file", function()
       os.execute(("%s %s/spec/lua/emit.lua %s 2000000 > %s & pid=$!; until [ -s %s ]; do sleep 0.01; done; "
         .. "sleep 0.1%d; kill -9 $pid"):format(help.lua, help.root, options.path, file, file, i))
     end
-    -- a killed writer leaves half a line behind
+    -- a killed writer leaves an incomplete line
     local whole = ("for f in %s?; do sed '$d' $f; done"):format(out)
     assert.is_true(help.count(whole .. " | wc -l") > 1000)
     assert.are.equal(0, help.count(whole .. " | sort | uniq -d | wc -l"))

@@ -1,4 +1,4 @@
-"""blocks.py -- for client_test.py: an nginx with the cosocket client, a load on it, and servers and connections that fail."""
+"""blocks.py -- helpers of client_test.py: an nginx with the cosocket client, its load, and failing servers and connections."""
 import glob
 import http.client
 import os

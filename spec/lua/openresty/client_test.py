@@ -1,8 +1,8 @@
-"""client_test.py VESTA [WORDS OF A CLAIM] -- lua/vesta/resty/client.lua in a real nginx against real servers, and against
-servers and connections that fail; every id is counted.
+"""client_test.py VESTA [WORDS OF A CLAIM] -- tests lua/vesta/resty/client.lua in a real nginx, with real servers and with
+failing servers and connections.  Every id is counted.
 
-nginx runs examples/openresty/client.conf (other ports and folders, and one location more: /run, which runs the Lua that
-it is sent).  Nothing of the rock but that one file is where nginx looks.
+nginx runs examples/openresty/client.conf with other ports and folders, and with the location /run, which runs Lua code from
+the request.  Of the rock, nginx finds only that file.
 """
 import glob
 import os
@@ -26,9 +26,9 @@ local function address(port) return "127.0.0.1:" .. port end
 """
 
 
-# ------------------------------------------------------------------ the good days
+# ------------------------------------------------------------------ normal operation
 
-@claim("under wrk no id comes twice, a block costs one request, and a reload in the midst costs no request")
+@claim("under wrk no id repeats, a block costs one request, and a reload during the load fails no request")
 def _(world):
     with Server(world) as a, second(world) as b, Nginx(world, [a.resp, b.resp], workers=2) as nginx:
         load, seen = Load(world, nginx, 3), set()
@@ -45,7 +45,7 @@ def _(world):
         assert re.search(r"\d+ ids left, \d+ blocks in \d+ requests, 0 of them dropped\n127", nginx.ask("/info").text)
 
 
-@claim("a request that outlives a reload gets its ids in the worker that is about to end")
+@claim("a request that outlives a reload gets its ids in the worker that exits")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         got = []
@@ -60,7 +60,7 @@ def _(world):
         same(len(set(got[0].split())), 35)
 
 
-@claim("ids are those of the block, digit by digit: the vectors of docs/blocks.md, ticks and numbers")
+@claim("ids equal the vectors of docs/blocks.md, for ticks and numbers")
 def _(world):
     rows = [line.rstrip("\n").split(",") for line in open(VECTORS) if line.strip() and not line.startswith(("#", "kind,"))]
     assert {row[0] for row in rows} >= {"ticks"} and len(rows) >= 15
@@ -90,7 +90,7 @@ def _(world):
         same(count(got, set(), 100), [])
 
 
-@claim("a block is used no longer than its ttl, and the next one is there before a steady caller meets that")
+@claim("a block is used no longer than its ttl, and a steady caller has the next one before that")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         waited, dropped, blocks = nginx.run(NEW + """
@@ -107,7 +107,7 @@ def _(world):
         assert int(waited) <= 10, "a machine that is busy may miss some: %s" % waited
 
 
-@claim("phases that cannot wait answer from the blocks, or with a pause that says when to come back")
+@claim("phases that cannot wait use the blocks, or return a pause with the time to retry")
 def _(world):
     init = """package.loaded.cold = require "vesta.resty.client".new { servers = { "127.0.0.1:1" }, name = "default" }
         package.loaded.told = { package.loaded.cold:next() }"""
@@ -122,9 +122,9 @@ def _(world):
         same(count([answer.getheader("early"), answer.getheader("late"), logged[1]], set(), 3), [])
 
 
-# ------------------------------------------------------------------ the hard days
+# ------------------------------------------------------------------ failures
 
-@claim("a server killed with -9 and restarted under load: no id twice, and with a second server no request without one")
+@claim("a server is killed with -9 and restarted under load: no duplicate, and with a second server no request fails")
 def _(world):
     with Server(world) as a, second(world) as b, Nginx(world, [a.resp, b.resp], workers=2) as nginx:
         load, seen = Load(world, nginx, 4), set()
@@ -138,7 +138,7 @@ def _(world):
         a.was_killed = b.was_killed = True
 
 
-@claim("all servers gone: a pause with what each said; back again: ids again, none twice")
+@claim("without servers, a pause with the failure of each; after a restart, ids without duplicates")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp], options="size = 20,") as nginx:
         seen = set()
@@ -164,7 +164,7 @@ def _(world):
         count(nginx.ask("/genids?n=100").text.split(), seen, 100)
 
 
-@claim("a black hole first in the list, and a server that accepts and says nothing, cost one deadline and then nothing")
+@claim("a black hole first in the list, and a server that accepts and never replies, cost only one deadline")
 def _(world):
     hole, mute = BlackHole(), Fake()
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
@@ -180,7 +180,7 @@ def _(world):
             assert 10 <= int(requests) <= 12, requests
 
 
-@claim("no reply that was cut, late, doubled, somebody else's or none at all gives an id; the connection is not used again")
+@claim("no cut, late, doubled, foreign or missing reply makes an id, and its connection is not used again")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         seen = set()
@@ -198,13 +198,13 @@ def _(world):
                 return table.concat(many, " "), server.errors, server.message""")
             same(count(ids.split(), seen, 60), [])
             if way == "nothing" or way == "half":
-                assert proxy.met_count > connected, way  # asked again over a new connection, or noted
-            else:  # where a deadline ends it, a slow machine may meet it again
+                assert proxy.met_count > connected, way  # retried over a new connection, or counted
+            else:  # on a slow machine another deadline may pass
                 assert errors == "1" or slow and int(errors) > 1, (way, errors)
                 assert message != "nil" and proxy.met_count == connected + int(errors), (way, message, proxy.met_count)
 
 
-@claim("a block that cannot be is refused, and says why: too many, none, past 64 bits, unknown, given before")
+@claim("an invalid block is rejected with the reason: too many, none, beyond 64 bits, unknown, already used")
 def _(world):
     shifts, fake = [10, 20, 10, 0, 0], Fake()
     with Nginx(world, [fake.port]) as nginx:
@@ -233,14 +233,14 @@ def _(world):
             assert part in message and message.startswith("no block of 'default': 127.0.0.1:%d: " % fake.port), (wrong, message)
 
 
-@claim("an option that the client does not have is refused, with the names of those that it has")
+@claim("an unknown option is rejected, and the error lists the options")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         message = nginx.run(NEW + "return select(2, pcall(new, { address(%d) }, { fallback = 1 }))" % server.resp)[0]
     assert "unknown option fallback; there are name password secret_file servers size timeout" in message, message
 
 
-@claim("a server that answered, and whose next block does not come in time, is not called one that was never asked")
+@claim("if a server's next block is late, the error does not report that the server was never asked")
 def _(world):
     class Once(Fake):
         def serve(self, client):
@@ -260,7 +260,7 @@ def _(world):
                            "no_block"))
 
 
-@claim("an error of a server is passed on in its words: unknown name, no password, a wrong one; without waiting")
+@claim("a server's error is returned at once with its text: unknown name, no password, a wrong password")
 def _(world):
     with open(world.path("password"), "w") as file:
         file.write("open sesame\n")
@@ -276,7 +276,7 @@ def _(world):
         same(count(ids, set(), 50), [])
 
 
-@claim("a server that says -TRYAGAIN or -LOADING is passed over, and asked again later")
+@claim("a server that replies -TRYAGAIN or -LOADING is skipped, and asked again later")
 def _(world):
     fake = Fake()
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
@@ -295,13 +295,13 @@ def _(world):
         assert 10 <= int(asked) <= 10 * float(seconds) + 8, "%s requests in %s s" % (asked, seconds)
 
 
-@claim("no timer to be had, or one that never runs, is a pause and no end")
+@claim("without a timer, or if it never runs, the client pauses and recovers")
 def _(world):
     said = "timers are not|failed to run timer"
     with Server(world) as server, Nginx(world, [server.resp], http="lua_max_running_timers 1;", said=said) as nginx:
         said = nginx.run(NEW + """
             local done, runs
-            repeat -- the one of this worker's start may still run
+            repeat -- the timer of this worker's start may still run
               assert(ngx.timer.at(0, function() runs = true while not done do ngx.sleep(0.01) end end))
               ngx.sleep(0.1)
             until runs
@@ -314,7 +314,7 @@ def _(world):
         assert said[3].isdigit()
 
 
-@claim("a closed client has no ids, also not of a block that was under way")
+@claim("a closed client issues no ids, even of a block that was requested")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         same(nginx.run(NEW + """
@@ -328,7 +328,7 @@ def _(world):
              ["nil", "the client is closed", "closed", "nil", "closed", "0"])
 
 
-# ------------------------------------------------------------------ what a program gets wrong
+# ------------------------------------------------------------------ wrong use
 
 HOSTILE = {
     "servers": ["nil", "{}", "'127.0.0.1:8089'", "{ 5 }", "{ '' }", "{ 'h' }", "{ 'h:' }", "{ 'h:0' }", "{ 'h:65536' }", "{ ':8089' }",
@@ -345,7 +345,7 @@ HOSTILE = {
 }
 
 
-@claim("an option that is wrong, huge, empty or hostile raises at the caller's line and is named; a password is not shown")
+@claim("a wrong, huge, empty or hostile option raises at the caller's line with its name, and no password is shown")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         for name, values in HOSTILE.items():
@@ -364,7 +364,7 @@ def _(world):
         same([nginx.ask("/genids" + query).status for query in ("", "?n=0", "?n=x", "?n=1e9", "?n=-5")], [400] * 5)
 
 
-@claim("with lua_code_cache off every request has a client and a block of its own; a Lua without the FFI is told so")
+@claim("with lua_code_cache off every request has its own client and block, and a Lua without the FFI gets an error")
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp], options="size = 3,", http="lua_code_cache off;", said="code_cache") as nginx:
         same(count([nginx.ask("/genid").text for _ in range(12)], set(), 12), [])
@@ -373,7 +373,7 @@ def _(world):
     assert plain.returncode == 1 and "vesta.resty.client needs LuaJIT with its FFI" in plain.stderr, plain.stderr
 
 
-@claim("the file has the project's version and loads nothing of the rock; opm's package is that file and access.lua")
+@claim("the file has the project's version and loads nothing of the rock, and opm's package is that file and access.lua")
 def _(world):
     version = re.search(r"project\(vesta VERSION ([\d.]+)", open(os.path.join(REPO, "CMakeLists.txt")).read())[1]
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""nginx_test.py --build FOLDER -- the example of examples/openresty under load, and what lua/vesta/resty.lua promises.
+"""nginx_test.py --build FOLDER -- tests the example in examples/openresty under load, and the claims of lua/vesta/resty.lua.
 
-Starts nginx with the example's nginx.conf (other ports, other folders, nothing else changed) in a temporary prefix,
-takes ids with wrk while it is reloaded and a worker is killed, and counts them.  Prints a line a claim and
-`N passed, M failed`."""
+Starts nginx with the example's nginx.conf in a temporary prefix, with other ports and folders only.  Takes ids with wrk while
+nginx is reloaded and a worker is killed, and counts them.  Prints a line per claim, and `N passed, M failed`."""
 import argparse
 import glob
 import grp
@@ -24,7 +23,7 @@ from ports import free_port
 
 START_S_MAX = 10
 
-# More places to ask from, for what the example does not show.
+# More locations, for cases that the example does not have.
 PROBES = """
     server {
         listen 127.0.0.1:PROBE;
@@ -96,7 +95,7 @@ PROBES = """
         location = /judged {
             content_by_lua_block {
                 local patient, open = unpack(require "judged")
-                assert(patient:next()) -- the lease is there
+                assert(patient:next()) -- now there is a lease
                 local gen, count, id, message, code = open(ngx.var.arg_policy), 0
                 for _ = 1, tonumber(ngx.var.arg_n) do
                     id, message, code = gen[ngx.var.arg_way](gen, 1)
@@ -168,7 +167,7 @@ PROBE_INIT = """
 
 
 class Nginx:
-    """One nginx from the example's configuration, in a folder of its own."""
+    """An nginx with the example's configuration in its own folder."""
 
     def __init__(self, work, state, cache=True, clock=None, name=None):
         self.prefix = os.path.join(work, name or ("stepped" if clock else "cached" if cache else "uncached"))
@@ -196,7 +195,7 @@ class Nginx:
         self.process = None
 
     def start(self):
-        # in the foreground: the process is ours to wait for
+        # in the foreground, so that this program can wait for the process
         said = open(os.path.join(self.prefix, "said"), "w")
         self.process = subprocess.Popen(["nginx", "-p", self.prefix, "-c", self.conf, "-g", "daemon off;"],
                                         stdout=said, stderr=said, env=self.env)
@@ -236,7 +235,7 @@ class Nginx:
         return open(os.path.join(self.prefix, "logs", "error.log")).read()
 
     def stop(self):
-        """Ends it, if it still runs; the exit code, None if it had to be killed."""
+        """Ends nginx if it runs.  Returns its exit code, or None if it had to be killed."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGQUIT)
         try:
@@ -263,7 +262,7 @@ class Claims:
 
 
 class Load:
-    """wrk in the background; what it got is in files."""
+    """Runs wrk in the background, which writes the replies into files."""
 
     def __init__(self, work, nginx, name, seconds, connections=32):
         self.base = os.path.join(work, name)
@@ -282,7 +281,7 @@ class Load:
 
 
 def count(claims, what, lines, seen, at_least):
-    """Every line is an id, and none was there before."""
+    """Checks that every line is an id that was not seen before."""
     odd = [line for line in lines if not re.fullmatch(r"\d{15,20}", line)]
     ids = set(lines) - set(odd)
     duplicates = len(lines) - len(odd) - len(ids) + len(ids & seen)
@@ -296,26 +295,26 @@ def header_claims(claims, nginx):
     claims.that("a client's valid request id is passed on and returned",
                 mine.getheader("X-Request-Id") == "abc-123_DEF.4:5" and mine.text.strip() == "abc-123_DEF.4:5", mine.text)
     new = nginx.get("/")
-    claims.that("a request without an id gets one, upstream and client the same",
+    claims.that("a request without an id gets one, which upstream and client both see",
                 re.fullmatch(r"\d{15,20}", new.text.strip()) and new.getheader("X-Request-Id") == new.text.strip(), new.text)
     hostile = [[("X-Request-Id", value)] for value in
                ("", "two words", "x" * 65, 'a"b', "a<b>", "a;b", "\t", "caf\xe9", "$(id)", "a,b", "a\\b")]
     hostile.append([("X-Request-Id", "a"), ("X-Request-Id", "b")])
     for headers in hostile:
         answer = nginx.get("/", headers)
-        claims.that(f"a request id that is none is replaced: {headers[0][1][:20]!r}" + " twice" * (len(headers) - 1),
+        claims.that(f"an invalid request id is replaced: {headers[0][1][:20]!r}" + " twice" * (len(headers) - 1),
                     re.fullmatch(r"\d{15,20}", answer.getheader("X-Request-Id") or "") and
                     answer.text.strip() == answer.getheader("X-Request-Id"), answer.text)
 
 
 def phase_claims(claims, nginx):
     refused = nginx.ask("/refused").text
-    claims.that("a network store inside nginx is refused, and pointed to the server",
+    claims.that("a network store inside nginx is rejected, and the error names the server",
                 refused.startswith("nil bad_option") and "vesta serve --path" in refused, refused)
     kept = nginx.ask("/keep_in_init").text
-    claims.that("keep in init_by_lua raises and says where it belongs", "init_worker_by_lua" in kept, kept)
+    claims.that("keep in init_by_lua raises, and names the right phase", "init_worker_by_lua" in kept, kept)
     tested = nginx.ask("/tested").text
-    claims.that("a generator for tests has the clock that the test sets",
+    claims.that("a generator for tests uses the test's clock",
                 tested == "2006515713438674944 nil clock_back 1767225597001\n", tested)
     claims.that("next_int and batch_int are exact", nginx.ask("/native").text == "cdata 100 true 12\n", nginx.ask("/native").text)
     timer = nginx.ask("/timer").text
@@ -330,7 +329,7 @@ def phase_claims(claims, nginx):
         nginx.get("/genid")
         slowest = max(slowest, time.monotonic() - begun)
     claims.that("a content handler waits with ngx.sleep until there are ids", answers == ["grew\n"] * 6, str(answers))
-    claims.that(f"meanwhile other requests are answered: the slowest took {slowest * 1000:.0f} ms", slowest < 0.5)
+    claims.that(f"other requests are answered during the wait: the slowest took {slowest * 1000:.0f} ms", slowest < 0.5)
     hasty = nginx.ask("/impatient")
     claims.that("a phase that cannot sleep gets the pause at once",
                 hasty.getheader("X-Code") in ("full", "ahead") and float(hasty.getheader("X-Wait")) > 0 and
@@ -345,24 +344,24 @@ def policy_claims(claims, nginx):
         claims.that(f"policies, {way}: refuse returns the pause with its reason",
                     re.fullmatch(r"\d+ (full|ahead) more ids .* \(policy refuse\)", said), said)
         said = judged("broken", 40, way)
-        claims.that(f"policies, {way}: one that raises leaves the pause as it is",
+        claims.that(f"policies, {way}: a policy that raises does not change the pause",
                     re.fullmatch(r"\d+ (full|ahead) .*", said) and "policy" not in said, said)
-    claims.that("policies: one that raises is told in the error log",
+    claims.that("policies: one that raises is reported in the error log",
                 "vesta: policy broken: on_exhausted failed: " in nginx.log() and "[error]" not in nginx.log(), nginx.log()[-500:])
     for way in ("next", "next_int", "batch", "batch_int"):
-        said = judged("wait", 17, way)  # more than a second has
+        said = judged("wait", 17, way)  # more ids than a second has
         claims.that(f"policies, {way}: wait waits with ngx.sleep", said == "17 - -", said)
     hasty = nginx.ask("/judged_at_once")
-    claims.that("policies: a phase that cannot sleep gets the pause, whatever the policy says",
+    claims.that("policies: a phase that cannot sleep gets the pause, whatever the policy returns",
                 hasty.getheader("X-Code") in ("full", "ahead") and float(hasty.getheader("X-Took")) < 0.5, str(hasty.headers))
     said = {nginx.ask("/chosen").text.strip() for _ in range(20)}
-    claims.that("policies: the worker whose keeper asks has the policy choose, whichever worker a request meets", said == {"77"}, said)
+    claims.that("policies: the worker that runs the keeper calls the policy, whichever worker has a request", said == {"77"}, said)
     said = judged("borrow", 40)
-    claims.that("policies: borrow gives ids ahead of the clock", said == "40 - -", said)
+    claims.that("policies: borrow issues ids ahead of the clock", said == "40 - -", said)
 
 
 def clock_claims(claims, build, work, state, running):
-    """An nginx whose clock is set back (spec/program/cli/clock_shift.c): a policy takes another number."""
+    """An nginx whose clock is set back (spec/program/cli/clock_shift.c): a policy switches to another worker id."""
     clock = os.path.join(work, "clock")
 
     def step(by):
@@ -372,14 +371,14 @@ def clock_claims(claims, build, work, state, running):
     step("+0")
     nginx = Nginx(work, state, clock=dict(LD_PRELOAD=os.path.join(build, "clock_shift.so"), CLOCK_SHIFT=clock))
     running.append(nginx)
-    claims.that("an nginx whose clock can be set starts", nginx.start(), nginx.said())
+    claims.that("an nginx with a movable clock starts", nginx.start(), nginx.said())
 
     def workers():
         return {nginx.ask("/moved").text.strip() for _ in range(20)}
     first = workers()
     step("-600")
     second = workers()
-    claims.that("policies: switch takes another number for a clock that went back, once for all workers",
+    claims.that("policies: switch uses another worker id after the clock went back, once for all workers",
                 len(first) == len(second) == 1 and first != second and (first | second) != {"clock_back"}, f"{first} {second}")
     step("-1200")
     third = workers()
@@ -388,8 +387,8 @@ def clock_claims(claims, build, work, state, running):
 
 
 def keepers(state):
-    """The processes that hold the keeper's lock of requests.gen's map: the lock for writing.  Everyone who has the file open
-    holds another one, for reading."""
+    """Returns the processes with the keeper's lock of requests.gen's map, which is a write lock.  Each process with the file
+    open also has a read lock."""
     with open(os.path.join(state, "requests.gen"), "rb") as file:
         inode = os.stat("/dev/shm/vesta-" + file.read(40)[24:].hex()).st_ino
     held = [line.split() for line in open("/proc/locks")]
@@ -411,21 +410,21 @@ def load_claims(claims, work, state, nginx, seen):
         time.sleep(1.1)
         nginx.reload()
     count(claims, "three reloads under load", load.lines(), seen, 1000)
-    claims.that("the reloads made new workers", wait_for(lambda: len(nginx.workers()) == 2 and not old & set(nginx.workers())),
+    claims.that("the reloads started new workers", wait_for(lambda: len(nginx.workers()) == 2 and not old & set(nginx.workers())),
                 str(nginx.workers()))
-    claims.that("one worker keeps the lease", wait_for(lambda: len(keepers(state)) == 1 and keepers(state)[0] in nginx.workers()),
+    claims.that("one worker runs the keeper", wait_for(lambda: len(keepers(state)) == 1 and keepers(state)[0] in nginx.workers()),
                 f"{keepers(state)} of {nginx.workers()}")
     victim = (keepers(state) + nginx.workers())[0]
     load = Load(work, nginx, "kill", 3)
     time.sleep(1)
     os.kill(victim, signal.SIGKILL)
     count(claims, "the keeping worker killed with -9 under load", load.lines(), seen, 1000)
-    claims.that("another worker keeps the lease after it",
+    claims.that("another worker runs the keeper afterwards",
                 wait_for(lambda: len(keepers(state)) == 1 and keepers(state)[0] != victim), f"{keepers(state)}, killed {victim}")
 
 
 def rights_claims(claims, work, running):
-    """A generator that is only a fallback gets no request; its workers report a store that they cannot use."""
+    """A generator that is only a fallback gets no requests.  Its workers report a store that they cannot use."""
     if os.geteuid() != 0:
         return
     state = os.path.join(work, "closed")
@@ -438,7 +437,7 @@ def rights_claims(claims, work, running):
     nginx.start()
     said = "vesta: no lease for %s/requests.gen: cannot open %s/requests: Permission denied. Make the file and its folder writable" % (
         state, state)
-    claims.that("a store that the workers cannot use is an error in the log, with what to do", wait_for(lambda: said in nginx.log()),
+    claims.that("a store that the workers cannot use is an error in the log, with a remedy", wait_for(lambda: said in nginx.log()),
                 nginx.log()[-500:])
 
 
@@ -447,7 +446,7 @@ def log_claims(claims, name, nginx, killed):
     claims.that(f"{name}: QUIT ends nginx with 0", code == 0, str(code))
     log = nginx.log() if os.path.exists(nginx.prefix + "/logs/error.log") else "[emerg] " + nginx.said()
     crashes = [line for line in log.split("\n") if "exited on signal" in line or "[emerg]" in line or "[error]" in line]
-    claims.that(f"{name}: no worker crashed and nothing failed", len(crashes) == killed, "\n".join(crashes[:10]))
+    claims.that(f"{name}: no worker crashed, and there was no error", len(crashes) == killed, "\n".join(crashes[:10]))
 
 
 def main():
@@ -457,7 +456,7 @@ def main():
     work = tempfile.mkdtemp()
     state = os.path.join(work, "state")
     claims, seen = Claims(), set()
-    os.chmod(work, 0o755)  # the workers are not root, and a clone may lie in a folder that is root's alone
+    os.chmod(work, 0o755)  # the workers are not root, and the clone may be in a folder that only root may enter
     shutil.copytree(os.path.join(REPO, "lua"), os.path.join(work, "share"))
     shutil.copytree(os.path.join(build, "lua", "5.1"), os.path.join(work, "lib"))
     os.mkdir(state)
@@ -468,7 +467,7 @@ def main():
     try:
         nginx = Nginx(work, state)
         running.append(nginx)
-        claims.that("the example starts and gives an id", nginx.start(), nginx.said())
+        claims.that("the example starts and issues an id", nginx.start(), nginx.said())
         header_claims(claims, nginx)
         phase_claims(claims, nginx)
         policy_claims(claims, nginx)
