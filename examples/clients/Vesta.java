@@ -685,7 +685,7 @@ public final class Vesta implements AutoCloseable {
                 say(deadline, greeting);
             } catch (IOException why) {
                 if (why.getMessage() == null || !why.getMessage().contains(beginning)) throw why;
-                throw new Refused("its answer to AUTH is not shown, for it repeats the secret");
+                throw new Refused("its reply to AUTH is not shown, because it repeats the secret");
             }
         }
 

@@ -378,7 +378,7 @@ func (s *server) connect(options *Options, deadline time.Time) (net.Conn, error)
 	if err == nil && greeting != nil {
 		_, err = s.say(conn, greeting...)
 		if err != nil && strings.Contains(err.Error(), fmt.Sprintf("%.8s", greeting[len(greeting)-1])) {
-			err = refusal("its answer to AUTH is not shown, for it repeats the secret") // so Redis does where it has no AUTH
+			err = refusal("its reply to AUTH is not shown, because it repeats the secret") // so Redis does where it has no AUTH
 		}
 	}
 	return conn, err

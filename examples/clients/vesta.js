@@ -220,7 +220,7 @@ class Access {
 /** Redis repeats the first arguments of a command that it does not know. */
 function withoutSecret(reply, greeting) {
   const isTold = reply instanceof Said && reply.message.includes(greeting.at(-1).slice(0, 8));
-  return isTold ? new Said('its answer to AUTH is not shown, for it repeats the secret') : reply;
+  return isTold ? new Said('its reply to AUTH is not shown, because it repeats the secret') : reply;
 }
 
 /** One server: its connection, and whether it is worth asking. */

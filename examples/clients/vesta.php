@@ -374,7 +374,7 @@ final class Server
                     }
                     if ($reply[0] instanceof Said) { // Redis repeats the first arguments of a command that it does not know
                         throw $this->unsent !== '' && str_contains($reply[0]->getMessage(), $this->beginning)
-                            ? new Said('its answer to AUTH is not shown, for it repeats the secret') : $reply[0];
+                            ? new Said('its reply to AUTH is not shown, because it repeats the secret') : $reply[0];
                     }
                     if ($this->unsent === '') {
                         return $reply[0];

@@ -242,7 +242,7 @@ class _Server:
             try:
                 self._say(greeting, deadline)
             except (_Refused, ConnectionError, ValueError) as why:  # Redis repeats what it was told where it has no AUTH
-                raise (_Refused("its answer to AUTH is not shown, for it repeats the secret") if greeting[-1][:8] in str(why) else why) from None
+                raise (_Refused("its reply to AUTH is not shown, because it repeats the secret") if greeting[-1][:8] in str(why) else why) from None
 
     def _has_more(self) -> bool:
         """Bytes that nobody asked for, or an end: not a connection to ask on."""

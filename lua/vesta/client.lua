@@ -1,7 +1,8 @@
---- vesta.client -- ids from vesta servers: checks the options; csrc/rock/client.c and a thread in C do the rest.
+--- vesta.client -- gets ids from vesta servers.  This file checks the options.  csrc/rock/client.c and a thread in C do
+-- the rest.
 local options = require "vesta.options"
 
-local WAIT_MS_MAX = 5000 -- a server that says nothing leaves time for the next one
+local WAIT_MS_MAX = 5000 -- if a server does not reply, there is time to ask the next one
 
 local function servers(value)
   if type(value) == "string" then return value end
@@ -15,7 +16,7 @@ local function servers(value)
 end
 
 local function generator(value)
-  if type(value) ~= "userdata" then return nil, "a generator that vesta.open gave" end
+  if type(value) ~= "userdata" then return nil, "a generator that vesta.open returned" end
   return value
 end
 

@@ -1,8 +1,9 @@
---- vesta.engine -- the policy engine: what a policy can see, whether its table is one, calls of its functions, and
--- which answers are verdicts.  Used by the rock (vesta.policy), by the program (csrc/policy, in a state with limits for
--- each policy) and by vesta.testing.
--- Plain Lua from 5.1 on; knows no file, no generator and no C.  Messages may contain any byte of a policy: the caller
--- makes them fit for a log.  Uses no method of a text that policies may not use: see engine.WHITELIST.
+--- vesta.engine -- the policy engine: the globals of a policy, the checks of its table, calls of its functions, and the
+-- checks of their results.  The rock uses it (vesta.policy), and the program (csrc/policy, with a limited Lua state for
+-- each policy), and vesta.testing.
+-- It is plain Lua from 5.1 on, without files, generators or C.  Messages may contain any byte of a policy, so callers
+-- must clean them before they log them.  It calls no method of strings that policies may not use, because a policy's
+-- string methods are restricted: see engine.WHITELIST.
 local helpers = require "vesta.policy.helpers"
 local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
@@ -13,11 +14,11 @@ local find = string.find
 local engine = {}
 
 local API = 1
-local MS_MAX = 24 * 3600 * 1000 -- after "wait" and "borrow"
+local MS_MAX = 24 * 3600 * 1000 -- the longest time of "wait" and "borrow"
 local QUOTED_MAX = 48           -- bytes of a value in a message
-local WORDS_MAX = 16            -- words of an option that are shown
+local WORDS_MAX = 16            -- how many words of an option are shown
 
--- By function: its verdicts, none if it answers a worker id; the names of the fields of ctx that it gets.
+-- By function: its verdicts, or {} if it returns a worker id; and the names of the fields of its ctx.
 local VERDICTS, TOLD = {}, {}
 for _, row in ipairs(hooks.hooks) do
   local hook, verdicts = row[1], row[2]
@@ -33,14 +34,14 @@ engine.VERDICTS, engine.TOLD = VERDICTS, TOLD
 
 ---------------------------------------------------------------- values in messages
 
---- At most so many bytes of a text, then "..."; no UTF-8 character is cut.
+--- Cuts a text to at most `max` bytes and appends "...".  It cuts no UTF-8 character.
 function engine.cut(text, max)
   if #text <= max then return text end
   while max > 0 and text:byte(max + 1) >= 0x80 and text:byte(max + 1) < 0xc0 do max = max - 1 end
   return text:sub(1, max) .. "..."
 end
 
---- A value in a message.
+--- Formats a value for a message.
 function engine.shown(value)
   if type(value) == "number" then return tostring(value) end
   if type(value) == "string" then return "'" .. engine.cut(value, QUOTED_MAX) .. "'" end
@@ -49,7 +50,7 @@ end
 
 local shown = engine.shown
 
--- "'wait', 'borrow' or 'refuse'"
+-- Returns "'wait', 'borrow' or 'refuse'".
 local function listed(words)
   local text = ""
   for i, word in ipairs(words) do
@@ -58,10 +59,11 @@ local function listed(words)
   return text
 end
 
----------------------------------------------------------------- what a policy can see
+---------------------------------------------------------------- a policy's globals
 
---- The globals of a policy that Lua has in every version.  There are no patterns, which can run for minutes, and
--- nothing that a limit of csrc/host cannot end.  string.find takes plain text only.
+--- The functions of Lua that a policy may use.  Every version of Lua has them.  Patterns are excluded, because a match
+-- can run for minutes, and so is every function that the limits of csrc/host cannot stop.  string.find accepts only
+-- plain text.
 engine.WHITELIST = {
   _G = { "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type" },
   string = { "byte", "char", "find", "format", "len", "lower", "rep", "reverse", "sub", "upper" },
@@ -69,17 +71,17 @@ engine.WHITELIST = {
   math = { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "min", "modf", "pi", "sqrt" },
 }
 
--- What a policy can use instead of a common name that it does not have.
+-- Replacements for common globals that a policy lacks.
 local WAYS = {
   print = "; use log(text)", io = "; use log(text)", require = "; a policy is one file",
   os = "; ctx.now_ms is the time, localtime(ms, zone) shows it by a zone's clocks, env(name) is a variable",
 }
 
---- A view of a table that cannot be changed.  Reading a name that it does not contain raises, as does writing.
--- `prefix` is part of messages before the name ("string."), `whose` names the reader ("policies").
+--- Returns a read-only view of a table.  Writing raises, and so does reading a name that the table lacks.  `prefix`
+-- precedes the name in messages ("string."), and `whose` names the reader ("policies").
 function engine.seal(contents, prefix, whose, ways)
   setmetatable(contents, { __index = function(_, name)
-    error(prefix .. tostring(name) .. " is not declared, and not among what " .. whose .. " may use"
+    error(prefix .. tostring(name) .. " is not declared, and " .. whose .. " may not use it"
       .. (ways and ways[name] or ""), 2)
   end })
   return setmetatable({}, { __index = contents, __newindex = function(_, name)
@@ -88,13 +90,13 @@ function engine.seal(contents, prefix, whose, ways)
   end })
 end
 
--- The frame of the policy, for error(), in a function that is enclosed.  Here enclosing changes nothing.
+-- caller: the level for error() at which an enclosed function finds the policy.  By default enclosing changes nothing.
 local caller = 2
 local function enclose(func) return func end
 
 local function plain_find(text, what, from, plainly)
   if not plainly then
-    error("string.find without patterns only: find(text, what, init, true); or use split", caller)
+    error("string.find works without patterns only: use find(text, what, init, true), or split", caller)
   end
   return find(text, what, from, true)
 end
@@ -104,7 +106,8 @@ local function offered(library, into)
   return into
 end
 
---- The libraries of all policies.  A host may make `string` the metatable of texts, so that methods are no way around.
+--- The libraries of all policies.  A host may make `string` the metatable of strings, so that methods are restricted
+-- too.
 engine.libraries = {}
 local contents = {}
 for _, library in ipairs { "string", "table", "math" } do
@@ -113,8 +116,8 @@ for _, library in ipairs { "string", "table", "math" } do
 end
 contents.string.find = plain_find
 
---- Has the host put each function of the engine that a policy calls behind a function of C.  A tail call of a Lua
--- function removes the caller's frame, and error() then finds no line of the policy.  A call of a C function keeps it.
+--- Lets the host wrap each function that a policy can call in a C function.  A tail call of a Lua function removes the
+-- policy's frame, so that error() would not find the policy's line.  A tail call of a C function keeps the frame.
 function engine.set_enclose(in_c)
   enclose, caller = in_c, 3
   contents.string.find = enclose(plain_find)
@@ -138,7 +141,7 @@ local function env_by(world)
       error(("env: policies may not read %s: name it in policy_env, unless it is a secret")
         :format(engine.cut(name, QUOTED_MAX)), caller)
     end
-    return nil -- it may be read, and is not set
+    return nil -- the policy may read the variable, which is not set
   end
 end
 
@@ -173,9 +176,9 @@ end
 local KEYS = { api = true, name = true, about = true, options = true, fixed = true }
 for hook in pairs(VERDICTS) do KEYS[hook] = true end
 
--- What is wrong with an entry of a policy's table.
+-- Returns an error about an entry of a policy's table, or nil.
 local function wrong_entry(key, value)
-  if type(key) ~= "string" then return ("a %s among the keys of a policy, which are names"):format(type(key)) end
+  if type(key) ~= "string" then return ("a key of a policy is a %s, not a name"):format(type(key)) end
   if not KEYS[key] then
     local _, near = nearest(key, KEYS)
     return ("%s is not a key of a policy%s"):format(shown(key), near and "; did you mean '" .. near .. "'?" or "")
@@ -196,20 +199,20 @@ end
 
 local function wrong_table(result)
   if type(result) ~= "table" then
-    return ("a policy returns a table, return { api = 1, ... }; this one returns %s")
+    return ("a policy must return a table, return { api = 1, ... }; this one returns %s")
       :format(result == nil and "nothing" or "a " .. type(result))
   end
   local api = rawget(result, "api")
   if type(api) ~= "number" or api ~= API then
-    return ("api is %s; a policy for this vesta says api = %d"):format(tostring(api), API)
+    return ("api is %s, which must be %d for this version of vesta"):format(tostring(api), API)
   end
-  for key, value in next, result do -- whatever its metatable says
+  for key, value in next, result do -- next ignores metatables
     local wrong = wrong_entry(key, value)
     if wrong then return wrong end
   end
 end
 
--- A table with all that it contains, so that no call sees a change that another call made.
+-- Copies a table deeply, so that a call cannot see changes that an earlier call made to its options.
 local function copy(value, seen)
   if type(value) ~= "table" then return value end
   if seen[value] then return seen[value] end
@@ -219,8 +222,8 @@ local function copy(value, seen)
   return made
 end
 
---- Checks a policy's table and the options that it was given.  Returns the policy: functions by name, `options` with
--- defaults, `fixed`.  Raises: a text without a place, behind `where`.
+--- Checks a policy's table and its options.  Returns the policy: { functions by name, options with defaults, rules,
+-- fixed }.  Raises a text that begins with `where`.
 function engine.take(result, given, where)
   local wrong = wrong_table(result)
   local functions, options = {}, given
@@ -231,19 +234,20 @@ function engine.take(result, given, where)
   return { functions = functions, options = options, rules = rules, fixed = rawget(result, "fixed") or false }
 end
 
---- Whether the worker ids that a policy chooses are fixed on a host, which has an ordinal or not.
+--- Returns whether the worker id that a policy chooses is fixed for a host.  has_ordinal: whether the host has an
+-- ordinal.
 function engine.is_fixed(policy, has_ordinal)
   return policy.fixed == true or policy.fixed == "ordinal" and has_ordinal
 end
 
--- The levels of error() count from a function of C, so that a policy's own error never names a line of this file.
+-- Runs a chunk through engine.call, so that error levels in a policy never name a line of this file.
 local function run(chunk)
   local ok, result = engine.call(chunk)
   if not ok then error(result, 0) end
   return result
 end
 
--- The table that a text consists of: "{ first = 0 }".
+-- Returns the table of a text such as "{ first = 0 }".
 local function data_of(text, what)
   local made = run(engine.compile("return " .. text, "=" .. what, engine.seal({}, "global ", what)))
   if type(made) ~= "table" then
@@ -252,13 +256,14 @@ local function data_of(text, what)
   return made
 end
 
---- Set by the host: compile(text, chunk, env) returns the function of a text that is no bytecode, or raises.
+--- The host sets compile(text, chunk, env).  It returns the function of a source text, and raises for bytecode.
 engine.compile = nil
---- Calls a policy's function.  A host without limits sets a pcall that ends a function that never returns.
+--- Calls a policy's function.  A host without its own limits sets a pcall that stops endless functions.
 engine.call = pcall
 
---- Runs a policy's text.  source: text; chunk, "@" and its path; options and env, tables or the texts of tables.
--- world: say(text), zone(name) -> function(ms) -> table; either nil and why.  Returns as engine.take.  Raises.
+--- Runs a policy's text and returns the policy, as engine.take does.  Raises.
+-- source: text; chunk ("@" and its path); options and env, each a table or the text of a table.
+-- world: say(text) logs; zone(name) returns a function(ms) that returns a table.  Both return nil and why if they fail.
 function engine.load(source, world)
   local env, options = source.env or {}, source.options or {}
   if type(env) == "string" then env = data_of(env, "environment") end
@@ -271,17 +276,16 @@ function engine.load(source, world)
   return engine.take(result, options, where)
 end
 
---- The value of a file of Lua data, which can use no name.  Raises.
+--- Returns the value of a file of Lua data, which has no globals.  Raises.
 function engine.data(_, text, chunk, what)
   return run(engine.compile(text, chunk, engine.seal({}, "", what)))
 end
 
----------------------------------------------------------------- asking
+---------------------------------------------------------------- calling functions
 
---- Whether a policy has that function.
 function engine.has(policy, hook) return policy.functions[hook] ~= nil end
 
--- Shown before what a function did wrong.
+-- Returns the place of a function's definition, for messages.
 local function place_of(func)
   local info = getinfo(func, "S")
   return ("%s:%d: "):format(info.short_src, info.linedefined)
@@ -297,7 +301,8 @@ local function is_answer(hook, word)
   return false
 end
 
--- Two values behind the first one: a number of milliseconds and a text that says why, in any order.
+-- Reads the two values after the first: milliseconds and a reason, in any order.  Returns the wrong value and the
+-- expectation, or nil, nil, milliseconds, reason.
 local function read_more(word, ...)
   local amount_ms, reason
   for i = 1, 2 do
@@ -305,11 +310,11 @@ local function read_more(word, ...)
     if type(value) == "string" then
       reason = value
     elseif value ~= nil and word ~= "wait" and word ~= "borrow" then
-      return value, "a text after the first value: why"
+      return value, "a text with the reason after the first value"
     elseif type(value) == "number" and value >= 0 and value < MS_MAX + 1 then
       amount_ms = math.floor(value)
     elseif value ~= nil then
-      return value, "a number of milliseconds from 0 to a day after 'wait' and 'borrow', or a text: why"
+      return value, "milliseconds from 0 to a day after 'wait' and 'borrow', or a text with the reason"
     end
   end
   return nil, nil, amount_ms, reason
@@ -321,9 +326,9 @@ local function judge(policy, hook, word, ...)
     wrong, expected, amount_ms, reason = read_more(word, ...)
     if not expected then return true, word, amount_ms, reason end
   else
-    expected = #VERDICTS[hook] == 0 and "a worker number of 0 or more, or nil and a reason" or listed(VERDICTS[hook])
+    expected = #VERDICTS[hook] == 0 and "a worker id of 0 or more, or nil and a reason" or listed(VERDICTS[hook])
   end
-  return false, ("%s%s answered %s; expected: %s")
+  return false, ("%s%s returned %s; expected: %s")
     :format(place_of(policy.functions[hook]), hook, shown(wrong), expected)
 end
 
@@ -332,10 +337,10 @@ local function finish(policy, hook, ok, ...)
   return nil, (...)
 end
 
---- From now on, notes each field that a function reads from ctx although ctx never has it.
+--- Starts to record fields that a function reads from ctx although its ctx never has them.
 function engine.watch(policy) policy.misread = {} end
 
---- The fields noted so far: { { function, name }, ... }.
+--- Returns the recorded fields: { { function, name }, ... }.
 function engine.misread(policy) return policy.misread end
 
 local function watch_ctx(misread, hook, ctx)
@@ -349,15 +354,15 @@ local function watch_ctx(misread, hook, ctx)
   end })
 end
 
---- Calls a policy's function: true, its word (for choose_worker a worker id or nil), milliseconds or nil, reason or
--- nil; false and why the answer is no verdict; or nil and what the function raised.
+--- Calls a policy's function.  Returns true, its verdict (for choose_worker a worker id or nil), milliseconds or nil,
+-- and a reason or nil.  Returns false and why if the result is no verdict, or nil and the raised value.
 function engine.ask(policy, hook, ctx)
   ctx.options = copy(policy.options, {})
   if policy.misread then watch_ctx(policy.misread, hook, ctx) end
   return finish(policy, hook, engine.call(policy.functions[hook], ctx))
 end
 
---- The ctx of a function: each of its fields from the first table that has it.
+--- Returns the ctx of a function.  Each field comes from the first of the tables that has it.
 function engine.ctx(hook, ...)
   local ctx = {}
   for _, name in ipairs(TOLD[hook]) do
@@ -368,7 +373,7 @@ function engine.ctx(hook, ...)
   return ctx
 end
 
----------------------------------------------------------------- options that a policy declares
+---------------------------------------------------------------- declared options
 
 local function declared(name, rule)
   local option = { name = name, needed = rule.needed and true or false, kind = "word" }
@@ -390,8 +395,8 @@ local function declared(name, rule)
   return option
 end
 
---- The options by name: name, kind ("number", "word", "list"), needed, default, least, most, words, unit, about; nil if
--- the policy declares none and takes any.
+--- Returns the declared options, sorted by name: { name, kind = "number", "word" or "list", needed, default, least,
+-- most, words, unit, about }.  Returns nil if the policy declares no options, and so accepts any.
 function engine.declared(policy)
   local list = {}
   if type(policy.rules) ~= "table" then return nil end

@@ -1,16 +1,16 @@
---- vesta.fast -- LuaJIT: the hot calls through the FFI, so that a trace holds them, and 64-bit integers as cdata.
--- Replaces next and batch (where the compiler is on: interpreted FFI is slower than a C function), next_int and
--- batch_int of the generator's class.  Ids that are there at once never leave the trace; a pause, a generator's first
--- call, a closed one or a wrong argument goes to the function that was there before, which knows how to wait and what
--- to say.
--- Declares no C names: loading it twice, or beside other libraries, is harmless.
+--- vesta.fast -- for LuaJIT: makes the hot calls through the FFI, so that a trace can contain them, and adds 64-bit
+-- integers as cdata.
+-- It replaces next_int and batch_int of the generator's class, and next and batch if the compiler is on: interpreted
+-- FFI calls are slower than a C function.  An id that is available at once never leaves the trace.  Pauses, the first
+-- call of a generator, closed generators and wrong arguments go to the replaced function, which waits or reports the
+-- error. It declares no C names, so it can be loaded twice, and together with other libraries.
 local ffi = require "ffi"
 
 local BATCH_MAX = 10000
 
 local cast, istype, text = ffi.cast, ffi.istype, ffi.string
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
-local box_p = ffi.typeof "struct { void *class, *begun; } *" -- how struct box of csrc/rock/gen.c begins
+local box_p = ffi.typeof "struct { void *class, *begun; } *" -- the first members of struct box in csrc/rock/gen.c
 local chars = ffi.typeof "char[?]"
 local min = math.min
 
@@ -32,13 +32,13 @@ return function(core)
   local methods = class.__index
   local slow_next, slow_batch = methods.next, methods.batch
 
-  -- Where ids are until they are Lua's.  Lua's memory is asked for meanwhile, and with that a finalizer may run, or a
-  -- debug hook, which may ask for ids as well: it gets them the other way.  (Where memory ran out it stays busy, and
-  -- all do.)
+  -- Buffers for ids until they become Lua values.  Creating a Lua value can run a finalizer or a debug hook, which may
+  -- request ids as well.  While a buffer is busy, such calls use the slow functions.  After an out-of-memory error busy
+  -- stays set, and all further calls use the slow functions.
   local text_out, texts_out, ints_out = chars(room), chars(piece * room), ffi.new("int64_t[?]", piece)
   local busy = false
 
-  -- The C side reads no cdata: it hands them here and takes the decimal string.
+  -- C cannot read cdata, so it calls this function to get the decimal string.
   core.set_cdata_reader(function(value)
     if istype(int64, value) or istype(uint64, value) then
       local digits = chars(room)
@@ -81,7 +81,7 @@ return function(core)
     return parse(id)
   end
 
-  -- A client's: its integers are made of its texts.
+  -- A client's integers are parsed from its texts.
   local servers = core.servers.__index
   local servers_next, servers_batch = servers.next, servers.batch
 
@@ -102,11 +102,11 @@ return function(core)
     return getmetatable(self) == class and type(n) == "number" and n >= 1 and n <= BATCH_MAX and n % 1 == 0
   end
 
-  -- A batch: `take` puts ids where `read` finds them, from 0 on.  Those that are not there at once come the slow way,
-  -- as texts, which `parse_rest` turns into what is wanted.
+  -- Returns a batch function.  take() fills `out`, and read(i) returns its i-th id, from 0 on.  Ids that are not
+  -- available at once come from slow_batch as texts, which parse_rest converts.
   local function batch_by(take, out, read, parse_rest)
     return function(self, n)
-      if not is_right(self, n) then return slow_batch(self, n) end -- which says what is wrong
+      if not is_right(self, n) then return slow_batch(self, n) end -- it reports the error
       local gen, ids, filled = cast(box_p, self).begun, new_table(n, 0), 0
       if gen ~= nil and not busy then
         busy = true

@@ -1,8 +1,8 @@
---- vesta.hooks -- what a policy is asked, what it is told and what it may answer: a row each, and the only place.
--- The rock, vesta.testing and, by way of csrc/policy/header.lua, the program are made of it, and a spec holds
--- docs/policies-reference.md and library/vesta.lua to it.  Situations begin with "with" or "at".
+--- vesta.hooks -- defines the functions of a policy, the fields of their ctx, and their verdicts.
+-- The rock and vesta.testing use these rows, and the program uses them by way of csrc/policy/header.lua.  A spec
+-- compares docs/policies-reference.md and library/vesta.lua with them.
 return {
-  hooks = { -- a function; its verdicts, none: a worker id; the verdict of the fixed rules, none: a worker id
+  hooks = { -- a function; its verdicts, or "" if it returns a worker id; the verdict of the fixed rules
     { "choose_worker", "" },
     { "on_clock_back", "wait borrow switch refuse", "refuse" },
     { "on_exhausted", "wait borrow refuse", "refuse" },
@@ -10,8 +10,8 @@ return {
     { "on_store_down", "continue refuse", "continue" },
     { "on_lease_lost", "claim stop", "claim" },
   },
-  -- Fields of ctx: kind, the functions that get it, its value where a policy is tried (a moment: ms from now on; none:
-  -- nil), and "absent" if a server may have no value for it.
+  -- Fields of ctx: kind; the functions that get the field; its value when a policy is tried, or nothing for nil (a
+  -- moment: milliseconds from now); "absent" if a server may have no value for it.
   fields = {
     { "namespace", "text", "all", "default" },
     { "now_ms", "moment", "all", "0" },
@@ -33,7 +33,7 @@ return {
     { "attempt", "integer", "choose_worker", "1" },
     { "leaving", "integer", "choose_worker", nil, "absent" },
   },
-  records = { -- a field of one of ctx.records, and its kind; numbers count from 0
+  records = { -- a field of each of ctx.records, and its kind; a number is 0 or more
     { "worker", "number" },
     { "epoch", "number" },
     { "holder", "text" },
@@ -44,16 +44,16 @@ return {
     { "written_ms", "moment" },
     { "seen_ms", "moment" },
   },
-  situations = { -- in which a function is tried before it holds: its name behind "when it is tried", what is otherwise
+  situations = { -- a function is tried in: the text after "when it is tried", beginning with "with" or "at"; the ctx
     { "on_clock_back", "with a clock that is 5 ms back", "back_ms=5" },
-    { "on_exhausted", "with ids that are used up", "ahead_ticks=1" },
+    { "on_exhausted", "with an exhausted sequence", "ahead_ticks=1" },
     { "on_start", "at a first start, alone", "last_ms=nil" },
     { "on_start", "at another start, among peers", "peers=all" },
     { "choose_worker", "with no records", "" },
-    { "choose_worker", "with numbers that are held, expired and given back", "records=some range=0-3" },
-    { "choose_worker", "with all numbers held", "records=all range=0-3" },
-    { "choose_worker", "with a number that is to be left", "records=ours range=0-3 leaving=0" },
-    { "on_store_down", "with a store that is silent", "" },
-    { "on_lease_lost", "with a number that was lost", "" },
+    { "choose_worker", "with worker ids that are held, expired and released", "records=some range=0-3" },
+    { "choose_worker", "with all worker ids held", "records=all range=0-3" },
+    { "choose_worker", "with a worker id that must be left", "records=ours range=0-3 leaving=0" },
+    { "on_store_down", "with an unreachable store", "" },
+    { "on_lease_lost", "with a lost worker id", "" },
   },
 }

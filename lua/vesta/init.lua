@@ -1,6 +1,6 @@
 --- vesta -- 64-bit ids that never repeat, sort by time, can be read back and can be made by hand.
--- The friendly side of vesta.core: checks options, chooses LuaJIT's fast calls and nginx's way of waiting.
--- A wrong type raises at the caller's line; whatever else fails is nil, message, code (and seconds to wait).
+-- This module wraps vesta.core: it checks options, and installs LuaJIT's fast calls and nginx's way of waiting.
+-- A wrong type raises at the caller's line.  Other failures return nil, message, code, and sometimes seconds to wait.
 local core = require "vesta.core"
 local judge = require "vesta.judge"
 local options = require "vesta.options"
@@ -14,8 +14,8 @@ local vesta = {
   layout = core.layout,   -- (text) -> layout with explain, make, time, range, fits, text, fields, ends
 }
 
-local WAIT_MS_MAX = 100             -- how long plain Lua waits for an id unless told otherwise
-local LEASE_WAIT_MS_MAX = 2000      -- and where a lease must be claimed first: several writes that reach a disk
+local WAIT_MS_MAX = 100             -- the default wait for an id in plain Lua
+local LEASE_WAIT_MS_MAX = 2000      -- the same if a lease must be claimed first, which needs several writes to a disk
 local EXACT_MAX = 2 ^ 53
 
 local in_nginx = type(ngx) == "table" and ngx.get_phase ~= nil
@@ -23,7 +23,7 @@ local resty = in_nginx and require "vesta.resty"
 
 ---------------------------------------------------------------- the calls of this Lua
 
-if not core.dressed then -- once for a Lua state, even where package.loaded.vesta was cleared
+if not core.dressed then -- once per Lua state, even if package.loaded.vesta was cleared
   core.dressed = true
   local function judge_pause(gen) return judge.judge(core, gen) end
   core.set_judge(judge_pause)
@@ -40,7 +40,7 @@ local function layout(value)
   return options.text(value)
 end
 
--- { region = 1, version = 0 } -> "region=1 version=0"
+-- Converts { region = 1, version = 0 } to "region=1 version=0".
 local function fields(value)
   if type(value) ~= "table" then return nil, "a table like { version = 1 }" end
   local words = {}
@@ -62,7 +62,6 @@ local function policy(value)
   return value
 end
 
--- The variables that a policy may read.
 local function policy_env(value)
   if type(value) ~= "table" then return nil, "a list of variables' names" end
   for key, name in pairs(value) do
@@ -78,7 +77,7 @@ local KINDS = {
   whole = options.whole, whole_ms = options.whole_ms, flag = options.flag,
 }
 
--- By name: what a generator takes in every language, and what Lua adds.
+-- By name: the options that a generator has in every language, and the options that only Lua has.
 local OPTIONS = { wait_ms_max = { check = options.wait }, policy = { check = policy },
   policy_env = { check = policy_env } }
 for _, row in ipairs(core.options()) do
@@ -103,12 +102,12 @@ local function open(checked)
   return core.open(checked)
 end
 
--- Opens a generator by `open_it`.  If there is a policy, the policy is asked first whether to start.
+-- Opens a generator by `open_it`.  A policy first decides whether to start.
 local function open_judged(checked, now_ms, open_it)
   if not checked.policy then return open_it(checked) end
   local loaded, message, code = judge.start(checked, now_ms)
   if not loaded then return nil, message, code end
-  checked.judged = true -- C asks for a verdict only where there is a policy
+  checked.judged = true -- C asks for a verdict only if there is a policy
   checked.chooses = judge.chooses(loaded)
   if judge.names_worker(loaded) and not checked.worker and not checked.store then checked.any_worker = true end
   local gen
@@ -118,7 +117,7 @@ local function open_judged(checked, now_ms, open_it)
   return gen
 end
 
---- Opens, or makes, a generator.  See docs/lua.md for the options.
+--- Opens a generator, and creates its file if necessary.  See docs/lua.md for the options.
 function vesta.open(given)
   local checked = options.check("vesta.open", given, OPTIONS)
   if checked.unsafe_private then warn_private() end
@@ -131,7 +130,8 @@ for _, name in ipairs { "layout", "worker", "fields", "method", "pacing", "ahead
   TEST_OPTIONS[name] = OPTIONS[name]
 end
 
---- Opens the generator of vesta.testing.generator: private, in the namespace "testing", with a clock for the test.
+--- Opens the generator of vesta.testing.generator: private, in the namespace "testing", with a clock that the test
+-- sets.
 function core.open_for_tests(given, now_ms)
   local checked = options.check("testing.generator", given, TEST_OPTIONS, 4)
   local made, message, code = core.layout(checked.layout)
@@ -145,14 +145,14 @@ function core.open_for_tests(given, now_ms)
   return open_judged(checked, checked.clock_ms, core.open)
 end
 
---- Opens a counter whose numbers come from a database.  See docs/lua.md for the options.
+--- Opens a counter, whose numbers come from a database.  See docs/lua.md for the options.
 vesta.segment = require "vesta.segment" (core, resty)
 
 --- Opens a client of vesta servers.  See docs/client.md for the options.
 vesta.client = require "vesta.client" (core, in_nginx)
 
---- Proposes a layout for a need: ids per second and node, nodes, years from epoch on, in a unit of one's own if need
---- be.
+--- Proposes a layout.  need: rate (ids per second and node), nodes and years from the epoch on; optionally epoch, unit
+-- and bits.
 function vesta.fit(need)
   if type(need) ~= "table" then
     error("vesta.fit: a table like { rate = 50000, nodes = 100, years = 30 } is expected, not " .. type(need), 2)

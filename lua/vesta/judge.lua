@@ -1,12 +1,12 @@
---- vesta.judge -- between a pause that outlasts what a call may wait and the policy of its generator.
--- Asked by C in plain Lua (csrc/rock/gen.c) and by vesta.resty inside nginx, only where there is no id: a call that
--- gets its id at once never comes near.  A policy that fails leaves things as they are without one.
+--- vesta.judge -- asks the policy of a generator if a pause is longer than the call may wait.
+-- In plain Lua, C calls it (csrc/rock/gen.c), and inside nginx, vesta.resty does.  A call that gets its id at once
+-- never calls it.  If a policy fails, the fixed rules apply.
 local engine = require "vesta.engine"
 local policies = require "vesta.policy"
 
 local HOOK_OF = { clock_back = "on_clock_back", full = "on_exhausted", ahead = "on_exhausted" }
-local WAIT_MS_MAX = 60000 -- where a policy says "wait" and not for how long
-local SWITCH_WAIT_MS = 1000 -- for the keeper to take another number, or to find none
+local WAIT_MS_MAX = 60000 -- if a policy returns "wait" without a time
+local SWITCH_WAIT_MS = 1000 -- the time for the keeper to claim another worker id, or to fail
 
 local policy_of = setmetatable({}, { __mode = "k" }) -- by generator
 
@@ -16,27 +16,28 @@ local function refused_start(policy, reason)
   return ("policy %s refuses to start: %s"):format(policy.name, reason or "it gave no reason")
 end
 
---- One line for whoever runs this program.
 judge.warn = policies.warn
 
--- Once for a policy: it fails again with every pause.
+-- Warns once per policy, because a faulty policy fails at every pause.
 local function warn_of(policy, problem)
   if policy.warned then return end
   policy.warned = true
-  judge.warn(("vesta: policy %s: %s; the fixed rules hold, this is said once"):format(policy.name, problem))
+  judge.warn(("vesta: policy %s: %s; the fixed rules apply, and this is logged once"):format(policy.name, problem))
 end
 
---- Whether a policy names worker numbers.
+--- Returns whether a policy chooses worker ids.
 function judge.names_worker(policy) return policies.has(policy, "choose_worker") end
 
---- Whether a policy has a say in claims.
+--- Returns whether the keeper must ask a policy before it claims.
 function judge.chooses(policy) return judge.names_worker(policy) or policies.has(policy, "on_lease_lost") end
 
---- Loads the policy of vesta.open's options and asks whether to start.  Gives it, or nil, message, code.
+--- Loads the policy in the options of vesta.open, and asks it whether to start.  Returns the policy, or nil, message,
+-- code.
 function judge.start(options, now_ms)
   local policy, message, code = policies.load(options.policy, { policy_env = options.policy_env })
   if not policy then return nil, message, code end
-  if not policies.has(policy, "on_start") or judge.chooses(policy) then return policy end -- or when the peers are known
+  -- A policy that chooses worker ids is asked later, when the records of its peers are known.
+  if not policies.has(policy, "on_start") or judge.chooses(policy) then return policy end
   local ok, word, _, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })
   if not ok then
     warn_of(policy, word)
@@ -46,14 +47,14 @@ function judge.start(options, now_ms)
   return policy
 end
 
---- From now on the pauses of this generator are this policy's.
+--- Lets a policy decide about the pauses of a generator.
 function judge.keep(gen, policy) policy_of[gen] = policy end
 
 local function refusal(policy, reason) return reason and ("%s (policy %s)"):format(reason, policy.name) end
 
----------------------------------------------------------------- worker numbers, as csrc/policy/control/leases.c
+---------------------------------------------------------------- worker ids, as in csrc/policy/control/leases.c
 
--- The clocks of the others who hold a number, as they show by now.
+-- Returns the other holders of worker ids, with the present times of their clocks.
 local function peers_of(choice)
   local peers = {}
   for _, record in ipairs(choice.records) do
@@ -72,7 +73,7 @@ local function last_of(choice)
   return last_ms
 end
 
--- The word of a function that the policy may have, and why; nil where it has none or fails.
+-- Returns the verdict and the reason of a policy's function, or nil if the policy lacks it or fails.
 local function word_of(policy, hook, ctx)
   if not policies.has(policy, hook) then return nil end
   local ok, word, _, reason = policies.ask(policy, hook, ctx)
@@ -80,7 +81,7 @@ local function word_of(policy, hook, ctx)
   warn_of(policy, word)
 end
 
--- Sets policy.over where it wants no lease (any more).
+-- Calls on_start and on_lease_lost if they are due.  Sets policy.over to the reason if the policy wants no lease.
 local function ask_first(policy, namespace, choice, now_ms)
   if not policy.started then
     policy.started = true
@@ -92,17 +93,17 @@ local function ask_first(policy, namespace, choice, now_ms)
     local word, reason = word_of(policy, "on_lease_lost",
       { namespace = namespace, now_ms = now_ms, worker = choice.lost })
     if word == "stop" then
-      policy.over = ("policy %s wants no other number after the loss of %d: %s")
+      policy.over = ("policy %s stops after the loss of worker id %d: %s")
         :format(policy.name, choice.lost, reason or "it gave no reason")
     end
   end
   policy.lost = choice.lost
 end
 
--- Answers the keeper of this process; as judge.judge.
+-- Answers the keeper of this process, which waits for a choice.  Returns as judge.judge.
 local function choose(policy, core, gen)
   local choice = core.choice(gen)
-  if not choice then return 0 end -- somebody else has answered
+  if not choice then return 0 end -- another call has answered
   local info = gen:info()
   ask_first(policy, info.namespace, choice, core.now_ms())
   if policy.over then
@@ -113,7 +114,7 @@ local function choose(policy, core, gen)
   local ctx = engine.ctx("choose_worker", { namespace = info.namespace }, choice)
   local ok, worker, _, reason = policies.ask(policy, "choose_worker", ctx)
   if ok and not worker then
-    reason = ("%s (policy %s)"):format(reason or "no worker number is named", policy.name)
+    reason = ("%s (policy %s)"):format(reason or "it chose no worker id", policy.name)
     core.choose(gen, nil, reason)
     return nil, reason
   end
@@ -123,7 +124,7 @@ local function choose(policy, core, gen)
   return core.choose(gen) and 0
 end
 
---- Answers the keeper if it asks: for who does so between calls, because no call may come.
+--- Answers the keeper if it waits for a choice.  For callers with a timer, because there may be no call for an id.
 function judge.answer(core, gen)
   local policy = policy_of[gen]
   if policy and judge.chooses(policy) then choose(policy, core, gen) end
@@ -131,14 +132,14 @@ end
 
 ---------------------------------------------------------------- pauses
 
---- What to do about a generator's last pause: for how many milliseconds to wait on (0: something was done about it,
--- ask again), or nil and, where the policy gave one, a reason.
+--- Decides about a generator's last pause.  Returns for how many milliseconds to wait (0: try again at once), or nil
+-- and the policy's reason, if any.
 function judge.judge(core, gen)
   local pause = core.pause(gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]
   if policy and pause.code == "choose" then return choose(policy, core, gen) end
   if not policy or not hook or not policies.has(policy, hook) then return nil end
-  local ctx = engine.ctx(hook, pause, gen:info()) -- as pause_ctx in control/judge.c
+  local ctx = engine.ctx(hook, pause, gen:info()) -- the same as pause_ctx in csrc/policy/control/judge.c
   local ok, word, amount_ms, reason = policies.ask(policy, hook, ctx)
   if not ok then
     warn_of(policy, word)

@@ -1,12 +1,13 @@
---- vesta.nearest -- what a misspelt name was probably meant to be.  Pure, and the same on every Lua.
+--- vesta.nearest -- finds the known name that is nearest to a misspelt one.  It works the same in every version of Lua.
 
 local gsub = string.gsub -- a policy's state has no text:gsub
 
-local WORD_MAX = 32  -- more of a word is not looked at
-local SLIPS_MAX = 2  -- of the pen, and fewer in short names
-local START_MIN = 3  -- so many letters that begin a name resemble it
+local WORD_MAX = 32  -- bytes of a word that are compared
+local SLIPS_MAX = 2  -- the greatest distance, and less for short names
+local START_MIN = 3  -- a prefix of at least so many letters also counts as near
 
--- How many letters to insert, to delete, to replace, or to exchange with the next one (the optimal string alignment).
+-- Returns the optimal string alignment distance: how many letters to insert, delete, replace, or swap with the next
+-- one.
 local function distance(a, b)
   local rows = { [0] = {} }
   for j = 0, #b do rows[0][j] = j end
@@ -24,7 +25,7 @@ local function distance(a, b)
   return rows[#a][#b]
 end
 
--- The same rule as in csrc/base/nearest.c: spec/vectors/nearest.csv.
+-- The rule is the same as in csrc/base/nearest.c: spec/vectors/nearest.csv tests both.
 local function meant(word, names)
   local best, best_distance, begun = nil, SLIPS_MAX + 1, nil
   for name in pairs(names) do
@@ -37,8 +38,8 @@ local function meant(word, names)
   return best or begun
 end
 
---- `"wroker", did you mean "worker"?`: the word as it may be shown, with the key of `names` that was meant, if any.
--- The second value is that key or nil.
+--- Returns `"wroker", did you mean "worker"?`: the word, fit for a message, and the nearest key of `names`.  The second
+-- value is that key, or nil.
 return function(word, names)
   local shown = word:sub(1, WORD_MAX)
   local best = meant(shown, names)

@@ -1,5 +1,5 @@
---- vesta.options -- the checks of options that vesta.open, vesta.client and their like share.
--- Each check gives the value as vesta.core wants it, or nil and what was expected.
+--- vesta.options -- checks of options that vesta.open, vesta.client and vesta.segment share.
+-- Each check returns the value for vesta.core, or nil and the expected form.
 local nearest = require "vesta.nearest"
 
 local options = {}
@@ -39,7 +39,7 @@ function options.whole_ms(value)
   return value
 end
 
--- One of "clock|history", as the option's row has it.  A number is written as its digits: 2 is "2".
+-- Checks for one of the words of the option's row, such as "clock|history".  A number counts as its digits: 2 is "2".
 function options.word(value, row)
   if options.is_whole(value, EXACT_MAX) then value = ("%.0f"):format(value) end
   if type(value) == "string" and not value:find("|", 1, true)
@@ -47,7 +47,7 @@ function options.word(value, row)
   return nil, 'one of "' .. row.values:gsub("|", '", "') .. '"'
 end
 
---- What a message says of a value.
+--- Formats a value for a message.
 function options.shown(value)
   return type(value) == "number" and ("%.17g"):format(value)
     or type(value) == "string" and ('"%s"'):format(value:sub(1, 32):gsub("%c", "?"))
@@ -59,8 +59,8 @@ local function unknown(key, rows)
   return "unknown option " .. nearest(key, rows)
 end
 
---- The options given to a function of the module, checked by their rows: { name = { check =, kind = }, ... }.
--- Raises at `level`, which is 3 unless said: its caller's caller.
+--- Checks the options of a function by their rows, { name = { check =, kind = }, ... }, and returns the checked values.
+-- Raises at `level` (default: 3, the caller of the function).
 function options.check(call, given, rows, level)
   level = level or 3
   if type(given) ~= "table" then

@@ -1,23 +1,23 @@
---- vesta.policy -- policies in the caller's Lua state: their files, their log lines, errors as values.  Knows no
--- generator: vesta.judge puts its answers to work, vesta.testing shows them to people who write policies.
--- vesta.engine, which the server uses too, decides what a policy sees and which answers are verdicts, so a file runs
--- unchanged in both.  Here it is no sandbox: a caller of vesta.open runs the policy as its own code.
+--- vesta.policy -- loads and calls policies in the caller's Lua state.  vesta.judge applies their verdicts to
+-- generators, and vesta.testing returns them to specs.
+-- vesta.engine, which the server also uses, defines a policy's globals and verdicts, so a file runs unchanged in both.
+-- Here it is no sandbox: a program that calls vesta.open runs the policy as its own code.
 local engine = require "vesta.engine"
 
 local policy = {}
 
 local FILE_BYTES_MAX = 64 * 1024
-local TEXT_MAX = 255 -- bytes of a reason or of a name
-local WRONG_MAX = 500 -- ... of an error's message
+local TEXT_MAX = 255 -- bytes of a reason or a name
+local WRONG_MAX = 500 -- bytes of an error message
 
 local SHIPPED = {
   "any", "borrow", "butterfly", "butterfly_db", "ip_bits", "ip_list", "leaf", "ordinal", "refuse", "switch", "twitter",
   "uid", "vesta", "wait",
 }
 
----------------------------------------------------------------- text for people
+---------------------------------------------------------------- texts for messages
 
--- A policy's own words, for a log or a message: one line, and not a long one.
+-- Makes a policy's text fit for a log or a message: one line of limited length.
 local function plain(text, max) return (engine.cut(text, max or TEXT_MAX):gsub("%c", "?")) end
 
 local function quoted(value)
@@ -30,16 +30,17 @@ local function error_text(raised)
   return "the error it raised is not a text but a " .. type(raised)
 end
 
---- One line for the operator of this program, as important as nginx's "warn" or "notice".
+--- Logs a line for the operator: to nginx's log at `level` (default: "WARN"), or to stderr.
 function policy.warn(line, level)
   if type(ngx) == "table" and ngx.log then ngx.log(ngx[level or "WARN"], line) else io.stderr:write(line, "\n") end
 end
 
 ---------------------------------------------------------------- the world of a policy
 
-local LINES_MAX = 10 -- that a policy may say in a second
+local LINES_MAX = 10 -- lines per second that a policy may log
 
--- Where log(text) goes: to the host's function, otherwise to stderr or nginx's log, with a limit of lines per second.
+-- Returns the function log(text): it calls the host's function, or else writes to stderr or nginx's log, with a limit
+-- of lines per second.
 local function say_by(name, host)
   local second, lines, dropped = nil, 0, 0
   return function(text)
@@ -52,13 +53,13 @@ local function say_by(name, host)
       dropped = dropped + 1
       return
     end
-    policy.warn(("vesta: policy %s says: %s%s"):format(plain(name), line,
+    policy.warn(("vesta: policy %s logs: %s%s"):format(plain(name), line,
       dropped > 0 and (" (and %d lines before that were dropped)"):format(dropped) or ""), "NOTICE")
     dropped = 0
   end
 end
 
--- C reads the file of the zone.
+-- Returns a function(ms) for a time zone, or nil and why.  C reads the zone's file.
 local function zone(name)
   local has_core, core = pcall(require, "vesta.core")
   if not has_core then return nil, "it needs the rock, or vesta policy test" end
@@ -71,7 +72,7 @@ local function zone(name)
   end
 end
 
--- The variables that env(name) returns: those that the host lists or contains.
+-- Returns the variables for env(name): policy_env lists variables of the process, and env contains values.
 local function environment(host)
   local env = {}
   for _, name in ipairs(host.policy_env or {}) do
@@ -90,11 +91,11 @@ local function read_file(path)
   local text, why = file:read(FILE_BYTES_MAX + 1)
   file:close()
   if not text then return nil, path .. ": " .. (why or "is empty") end
-  if #text > FILE_BYTES_MAX then return nil, path .. ": is longer than 64 KiB, which no policy is" end
+  if #text > FILE_BYTES_MAX then return nil, path .. ": is longer than 64 KiB, the limit of a policy" end
   return text
 end
 
--- The text of a policy that comes with vesta, found as require finds a module.
+-- Reads a policy that comes with vesta, from package.path.
 local function read_shipped(name)
   for template in package.path:gmatch "[^;]+" do
     local path = template:gsub("%?", "vesta/policy/" .. name)
@@ -104,12 +105,12 @@ local function read_shipped(name)
   return nil, "vesta/policy/" .. name .. ".lua is not in any folder of package.path"
 end
 
---- Whether it is a policy's path, and not a shipped one's name.
+--- Returns whether a name is the path of a policy, and not the name of one that comes with vesta.
 function policy.is_path(name)
   return (name:find("/", 1, true) or name:sub(-4) == ".lua") and not name:find("\0", 1, true)
 end
 
--- A policy's text and its path; or nil, message, code.
+-- Returns a policy's text and its path, or nil, message, code.
 local function read(name)
   if policy.is_path(name) then
     local text, message = read_file(name)
@@ -121,13 +122,13 @@ local function read(name)
       return text, path, "io"
     end
   end
-  return nil, ('there is none: it must be "%s", or a path with a / in it or .lua at its end')
+  return nil, ('there is no such policy: use "%s", or a path that contains / or ends in .lua')
     :format(table.concat(SHIPPED, '", "')), "unknown_name"
 end
 
 ---------------------------------------------------------------- a function that never returns
 
-local INSTRUCTIONS_MAX = 10000000 -- of a call, as in csrc/host
+local INSTRUCTIONS_MAX = 10000000 -- per call, as in csrc/host
 
 -- Sets the hook.  Returns a function that restores the earlier hook.  LuaJIT's compiled code runs no hooks, so the
 -- compiler is off in the meantime.
@@ -147,7 +148,7 @@ end
 local bounded
 function bounded(func, ...)
   local hook = debug.gethook()
-  if hook ~= nil and type(hook) ~= "function" then return pcall(func, ...) end -- a hook in C cannot be put back
+  if hook ~= nil and type(hook) ~= "function" then return pcall(func, ...) end -- Lua cannot restore a C hook
   local here, unwatch = coroutine.running(), nil
   local function finish(...)
     unwatch()
@@ -166,11 +167,11 @@ engine.call = bounded
 
 ---------------------------------------------------------------- texts
 
--- Text only: a precompiled chunk can break the Lua state that runs it.
+-- Compiles source text.  Rejects bytecode, because it can corrupt the Lua state.
 function engine.compile(text, chunk, env)
   if text:byte(1) == 27 then error(chunk:sub(2) .. ": this is compiled Lua; give its source", 0) end
   local run, message
-  if setfenv then -- of Lua 5.1
+  if setfenv then -- Lua 5.1
     run, message = loadstring(text, chunk)
     if run then setfenv(run, env) end
   else
@@ -187,9 +188,9 @@ local function copy_without(key_left_out, from)
   return copy
 end
 
---- Loads a policy: a shipped one's name, a path, { name or path, option = ... }, or a table of functions with api = 1.
--- `host` says where its log() goes, if not to stderr: log = function(text); which variables env() gives: policy_env =
--- { "NAME" } of the process, or env = { NAME = "value" or false }.
+--- Loads a policy.  spec: a name, a path, { name or path, option = ... }, or a table of functions with api = 1.
+-- host, optional: log = function(text) receives the lines of log(), instead of stderr; policy_env = { "NAME" } lists
+-- variables of the process for env(), and env = { NAME = "value" or false } contains values.
 -- Returns { name =, functions =, options =, fixed = }, or nil, message, code.
 function policy.load(spec, host)
   host = host or {}
@@ -205,7 +206,7 @@ function policy.load(spec, host)
     return nil, "a policy's name or path comes first in its table, not " .. quoted(name), "bad_option"
   end
   if rawget(spec, "shadow") ~= nil then
-    return nil, "shadow is for vesta serve: a generator in Lua asks no policy without obeying it", "bad_option"
+    return nil, "shadow works only in vesta serve: a generator in Lua obeys its policy. Remove shadow", "bad_option"
   end
   local text, path, code = read(name)
   if not text then return nil, ("policy %s: %s"):format(quoted(name), plain(path, WRONG_MAX)), code end
@@ -217,7 +218,7 @@ function policy.load(spec, host)
   return loaded
 end
 
----------------------------------------------------------------- asking
+---------------------------------------------------------------- calling functions
 
 policy.has = engine.has
 
@@ -227,10 +228,10 @@ local function finish(hook, answered, word, amount_ms, reason)
   return false, plain(word, WRONG_MAX)
 end
 
---- Asks one of a policy's functions: true, its word (for choose_worker its number or nil), milliseconds or nil, reason
--- or nil; or false and what is wrong with the policy.  Never raises.
+--- Calls a function of a policy.  Returns true, its verdict (for choose_worker a worker id or nil), milliseconds or
+-- nil, and a reason or nil; or false and an error.  Never raises.
 function policy.ask(self, hook, ctx)
-  if self.asking then return false, hook .. " was asked while another call of this policy goes on" end
+  if self.asking then return false, hook .. " was called while another function of this policy runs" end
   self.asking = true
   local function done(...)
     self.asking = false

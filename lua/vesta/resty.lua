@@ -1,7 +1,7 @@
---- vesta.resty -- waiting and keeping inside nginx (OpenResty, or nginx with the Lua module).
--- A worker must never sleep in C: a pause is slept through with ngx.sleep where the phase allows it, and handed to
--- the caller elsewhere.  A worker talks to no store but file:, also where the file that it opens names another: then a
--- server beside nginx keeps the lease, and a request for ids here wakes its keeper.
+--- vesta.resty -- waits for ids and keeps leases inside nginx (OpenResty, or nginx with the Lua module).
+-- An nginx worker must never sleep in C.  If the phase allows it, a pause is spent in ngx.sleep, and otherwise the
+-- caller gets the error.  An nginx worker connects to no store except file:.  If the generator file names another
+-- store, a server on this machine must keep the lease, and a request for ids here wakes that server's keeper.
 local resty = {}
 
 -- Phases in which nginx can suspend the handler.
@@ -10,39 +10,40 @@ local SLEEPS = {
   ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
 }
 local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
-local ANSWER_POLL_S = 0.25 -- how often a worker looks whether its keeper asks for a number
+local ANSWER_POLL_S = 0.25 -- how often a worker checks whether its keeper waits for a choice
 local REPORT_S = 2         -- how long a worker waits for a lease before it logs why there is none
-local VERDICTS_MAX = 3     -- that a policy may give about one call
+local VERDICTS_MAX = 3     -- verdicts of a policy about one call
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
 local BATCH_MAX = 10000
 
 local wait_s_max = setmetatable({}, { __mode = "k" })
-local chooses = setmetatable({}, { __mode = "k" }) -- its policy names worker numbers
+local chooses = setmetatable({}, { __mode = "k" }) -- whether the generator's policy chooses worker ids
 
-local pause_step -- C's: whether to wait, how long, and whether the keeper, a worker's or the server's, is to be woken
+-- A function in C.  It returns how long to sleep, or nil, and whether to wake the keeper (a worker's or the server's).
+local pause_step
 
--- What the generator's policy says about a pause that outlasts the time to wait.  As wait_out.
+-- Asks the generator's policy about a pause that is longer than the time to wait.  Returns as wait_out.
 local function judged(gen, phase, patience)
   if patience.verdicts == VERDICTS_MAX then return nil end
   patience.verdicts = patience.verdicts + 1
   local wait_ms, message = patience.judge(gen)
   if not wait_ms then return nil, message end
   if wait_ms == 0 then return true end
-  patience.verdicts = VERDICTS_MAX -- it said how long; it is not asked again when that is over
+  patience.verdicts = VERDICTS_MAX -- the policy set the time, so it is not asked again after it
   if not SLEEPS[phase] then return nil end
   patience.left_s = wait_ms / 1000
   return true
 end
 
---- Waits out one pause if the phase and the time left allow it, else asks the policy.  True: try again; or nil: return
--- the pause, with the policy's message if there is one.  `patience` is what this call has left.
+--- Waits for one pause if the phase and the remaining time allow it, and otherwise asks the policy.  Returns true to
+-- try again, or nil and the policy's message, if any.  `patience`: the rest of this call's time and verdicts.
 local function wait_out(gen, code, wait_s, patience)
   local phase = ngx.get_phase()
   if not SLEEPS[phase] then patience.left_s = 0 end
   local step_s, wakes_keeper = pause_step(code, wait_s, patience.left_s)
-  -- in init_by_lua a thread would die in the fork that makes the workers
+  -- A thread that is started in init_by_lua does not exist in the workers, which are forked later.
   if wakes_keeper and phase ~= "init" then gen:keep() end
-  if code == "choose" then -- the keeper waits for the policy, and the lease comes after that
+  if code == "choose" then -- the keeper waits for the policy's choice before it claims
     local answered, message = patience.judge(gen)
     if not answered then return nil, message end
   end
@@ -62,7 +63,7 @@ end
 
 local function waiting_next(next_now, class, judge)
   return function(self)
-    if getmetatable(self) ~= class then return next_now(self) end -- says what is wrong, at the caller's line
+    if getmetatable(self) ~= class then return next_now(self) end -- raises at the caller's line
     local patience
     while true do
       local id, message, code, wait_s = next_now(self)
@@ -74,7 +75,7 @@ local function waiting_next(next_now, class, judge)
   end
 end
 
--- Keeps what it has while it waits: more ids may be wanted than a time unit holds.
+-- Keeps the ids that it has while it waits, because a batch may need more ids than a time unit has.
 local function waiting_batch(batch_now, class, take, judge)
   return function(self, n)
     local is_count = type(n) == "number" and n >= 1 and n <= BATCH_MAX and n % 1 == 0
@@ -93,7 +94,7 @@ local function waiting_batch(batch_now, class, take, judge)
   end
 end
 
--- As waiting_next, of a segment: all that it waits for is a range.
+-- Like waiting_next, for a segment, which waits only for a range.
 local function waiting_for_range(call, class)
   return function(self, n)
     local left_s
@@ -112,8 +113,8 @@ end
 
 local answer_keeper
 
---- Puts the waiting methods over the generator's own.  Called by vesta itself; `judge` is asked about a generator's
--- last pause, `answer` answers a keeper that asks for a worker number.
+--- Replaces the generators' methods by methods that wait.  Called by the module vesta.  `judge` decides about a
+-- generator's last pause, and `answer` answers a keeper that waits for a choice.
 function resty.install(core, judge, answer)
   answer_keeper, pause_step = answer, core.pause_step
   local methods = core.gen.__index
@@ -131,7 +132,7 @@ function resty.open(core, options)
       .. "(vesta serve --path FILE --store URI) and open the same path here", "bad_option"
   end
   local wait_ms_max = options.wait_ms_max or 0
-  options.wait_ms_max = nil -- C does not wait, and keeps when it is told to
+  options.wait_ms_max = nil -- C must not wait, and starts a keeper only in gen:keep
   options.file_keeper = true
   local gen, message, code = core.open(options)
   if not gen then return nil, message, code end
@@ -140,8 +141,8 @@ function resty.open(core, options)
   return gen
 end
 
---- Opens a segment inside nginx.  Called by vesta.segment with checked options.  No worker asks a database but those of
--- this machine's folders.
+--- Opens a segment inside nginx.  Called by vesta.segment with checked options.  Nginx workers use only file: stores,
+-- because a connection to a database would block.
 function resty.open_segment(core, options)
   for _, store in ipairs(options.stores) do
     if not store:find "^file:" then
@@ -150,7 +151,7 @@ function resty.open_segment(core, options)
     end
   end
   local wait_ms_max = options.wait_ms_max or 0
-  options.wait_ms_max = nil -- C does not wait
+  options.wait_ms_max = nil -- C must not wait
   options.file_keeper = true
   local seg, message, code = core.segment(options)
   if not seg then return nil, message, code end
@@ -158,20 +159,21 @@ function resty.open_segment(core, options)
   return seg
 end
 
--- A generator that is only a fallback is not asked for ids until a bad moment. Its missing lease must show earlier.
+-- Logs a missing lease.  A generator that is only a fallback gets no requests until its servers fail, which would be
+-- too late to find out.
 local function report(premature, gen)
   local info = not premature and gen:info()
   if not info or info.holds_lease or info.keeper == "" then return end
   ngx.log(ngx.ERR, ("vesta: no lease for %s: %s"):format(info.path, info.keeper))
 end
 
---- Starts the keeper of this worker; call it in init_worker_by_lua.  One of all workers does the work.  Starts none
--- where a server keeps the file.
+--- Starts the keeper of this nginx worker.  Call it in init_worker_by_lua of every worker: one keeper is active at a
+-- time. It starts none if a server keeps the file.
 function resty.keep(gen)
   if ngx.get_phase() == "init" then
     error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)
   end
-  -- the worker whose keeper asks may get no request
+  -- A timer answers the keeper, because its worker may get no requests.
   if chooses[gen] then
     ngx.timer.every(ANSWER_POLL_S, function(premature)
       if not premature then answer_keeper(gen) end
@@ -181,14 +183,14 @@ function resty.keep(gen)
   return gen:keep()
 end
 
---- Whether a client's request id may be passed on: short, and nothing in it that a log or a header could trip over.
+--- Returns whether a client's request id can be passed on: it must be short and safe in logs and headers.
 function resty.is_request_id(text)
   return type(text) == "string" and #text <= REQUEST_ID_MAX and text:find "^[%w_.:+/=-]+$" ~= nil
 end
 
---- The request's id: the client's X-Request-Id if it is valid, else a new one (or nil, message, code, wait_s).
+--- Returns the client's X-Request-Id if it is valid, or else a new id (or nil, message, code, wait_s).
 function resty.request_id(gen)
-  local given = ngx.req.get_headers()["x-request-id"] -- a table where it was sent twice
+  local given = ngx.req.get_headers()["x-request-id"] -- a table if the client sent several
   if resty.is_request_id(given) then return given end
   return gen:next()
 end

@@ -1,11 +1,11 @@
---- vesta.segment -- counters whose numbers come from a database: the options of vesta.segment, checked.
+--- vesta.segment -- opens counters, whose numbers come from a database.  This file checks the options.
 local options = require "vesta.options"
 
-local WAIT_MS_MAX = 2000 -- how long plain Lua waits for a range unless told otherwise: a database is asked
+local WAIT_MS_MAX = 2000 -- the default wait for a range of the database in plain Lua
 local STEP_MAX = 2 ^ 32
 local STORES_MAX = 8
 
--- Each check gives the value as vesta.core wants it, or nil and what was expected.
+-- Each check returns the value for vesta.core, or nil and the expected form.
 
 local function texts(value)
   local list = type(value) == "string" and { value } or value
@@ -39,7 +39,7 @@ local OPTIONS = {
 local function check(given)
   local checked = options.check("vesta.segment", given, OPTIONS, 4)
   for _, key in ipairs { "store", "tag" } do
-    if not checked[key] then error(("vesta.segment: option %s is needed"):format(key), 3) end
+    if not checked[key] then error(("vesta.segment: option %s is required"):format(key), 3) end
   end
   checked.stores, checked.secrets = checked.store, checked.secret
   return checked

@@ -1,6 +1,6 @@
---- vesta.testing -- a world for who writes a policy: a clock that is set, a store that goes down, records of workers.
--- For the tests of a program: generators with such a clock.
--- A world is plain Lua, no C: it runs under busted with any Lua, and within `vesta policy test`, where the policy
+--- vesta.testing -- helps to test policies and programs.  testing.world simulates a clock, a store and worker ids for
+-- the tests of a policy.  testing.generator opens a generator for the tests of a program, whose clock the test sets.
+-- A world is plain Lua without C: it runs under busted with any Lua, and in `vesta policy test`, where the policy
 -- itself runs in the server's sandbox.
 --
 --     local world = testing.world { policy = { "borrow", borrow_ms_max = 500 } }
@@ -15,10 +15,10 @@ local trial = require "vesta.trial"
 
 local testing = {}
 
-local NOW_MS = 1767225600000   -- 2026-01-01T00:00:00Z: a test's time is its own
-local ATTEMPTS_MAX = 10        -- claims that a chooser may lose before it is given up
+local NOW_MS = 1767225600000   -- 2026-01-01T00:00:00Z: a test does not depend on the real time
+local ATTEMPTS_MAX = 10        -- choose() gives up after so many lost claims
 
----------------------------------------------------------------- layouts, as far as a policy meets them
+---------------------------------------------------------------- layouts: the properties that policies depend on
 
 local PRESETS = {
   ["vesta-second"] = "seq:20 machine:10 unit=1s",
@@ -54,15 +54,15 @@ testing.PRESETS = PRESETS
 
 local MEASURES_MS = { us = 0.001, ms = 1, s = 1000 }
 
--- "10us" in milliseconds; nil where it is no unit.
+-- Returns the milliseconds of a unit such as "10us", or nil.
 local function read_unit(text)
   local count, measure = (text or ""):match "^(%d+)(%a+)$"
   return MEASURES_MS[measure] and tonumber(count) * MEASURES_MS[measure]
 end
 
--- How many numbers there are, how many ticks in a time unit, how long that is.
+-- Returns how many worker ids a layout has, how many ids a time unit has, and the unit's milliseconds.
 local function read_layout(text)
-  local workers, seq_bits, unit_ms = 1, 0, nil -- a sequence may stand in two parts
+  local workers, seq_bits, unit_ms = 1, 0, nil -- a layout may split its sequence into two fields
   for _, word in ipairs(helpers.split(PRESETS[text] or text, " ")) do
     local width = helpers.split(word, ":")
     local setting = helpers.split(word, "=")
@@ -84,14 +84,14 @@ end
 local world = {}
 world.__index = world
 
--- What a world may be given, and has as fields afterwards; a test may set them at any time.  ORDINAL means: read
--- the ordinal from the host's name, as a server does.
+-- The options of a world, which become its fields.  A test may set the fields at any time.  ORDINAL means that the
+-- ordinal comes from the host's name, as in a server.
 local ORDINAL = {}
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
--- The file that called testing.world or testing.generator.  Lua 5.1 has a level of its own for a tail call.
+-- Returns the file that called testing.world or testing.generator.  In Lua 5.1 a tail call has its own level.
 local function calling_file()
-  local level, info = 3 -- itself, beside_spec and the function that the spec called
+  local level, info = 3 -- this function, beside_spec, and the function that the spec called
   repeat
     level = level + 1
     info = debug.getinfo(level, "S")
@@ -99,7 +99,7 @@ local function calling_file()
   return info and info.source or ""
 end
 
--- A policy's relative path is of the folder of the spec that asks for it, wherever that is run.
+-- Makes a policy's relative path relative to the folder of the calling spec.
 local function beside_spec(given)
   local name = type(given) == "table" and rawget(given, 1) or given
   local folder = calling_file():match "^@(.*/)"
@@ -116,7 +116,7 @@ local function with_folder(message)
   return is_missing and message .. ": a relative path is relative to the folder of the spec" or message
 end
 
--- The value as the field has it.  Raises, at the line of the spec, if the field cannot have this value.
+-- Returns a field's value, converted if necessary.  Raises at the line of the spec if the value is not allowed.
 local function check_field(call, name, value)
   if not trial.KINDS[name] or value == ORDINAL then return value end
   local good, expected = trial.value(name, value)
@@ -124,7 +124,7 @@ local function check_field(call, name, value)
   return good
 end
 
--- Raises, at the line of the spec, if `env` is not a table of variables.
+-- Raises at the line of the spec if `env` is not a table of variables.
 local function check_env(env)
   local is_good = env == nil or type(env) == "table"
   for name, value in pairs(is_good and env or {}) do
@@ -135,9 +135,9 @@ local function check_env(env)
   end
 end
 
---- A world with a policy in it: { policy = as vesta.open takes it, and any of the fields above }; `env` has the
--- variables that the policy may read, { REGION = "eu", ROLE = false }: false is not set.  What it says with log() is in
--- world.said, a list.
+--- Creates a world: { policy = as in vesta.open, env = ..., and any of the fields above }.
+-- env: the variables that the policy may read, { REGION = "eu", ROLE = false }; false means that it is not set.
+-- The list world.said receives the lines that the policy logs.
 function testing.world(given)
   if type(given) ~= "table" or not given.policy then
     error("testing.world: a table with a policy is expected, like { policy = \"borrow\" }", 2)
@@ -161,41 +161,43 @@ function testing.world(given)
   return setmetatable(self, world)
 end
 
---- The clock is set: back by step_clock(-3000), forward by step_clock(3000).
+--- Sets the clock: step_clock(-3000) sets it back by 3 seconds.
 function world:step_clock(ms)
   self.now_ms = self.now_ms + ms
   self.seen_ms = math.max(self.seen_ms, self.now_ms)
 end
 
---- Time goes by.
+--- Lets time pass.
 function world:pass(ms)
   self.up_ms = self.up_ms + ms
   self:step_clock(ms)
 end
 
---- Ids have been made so far ahead of the latest time that was seen.
+--- Lets ids be issued `ms` milliseconds ahead of the latest time that was seen.
 function world:run_ahead(ms) self.ahead_ms = ms end
 
----------------------------------------------------------------- a generator whose clock is set
+---------------------------------------------------------------- a generator with a clock for tests
 
 local clock = {}
 clock.__index = clock
 
---- Unix milliseconds.
+--- Returns Unix milliseconds.
 function clock:now_ms() return self.move(self.gen, 0, 0) end
 
---- The clock is set: back by step(-3000), forward by step(3000).
+--- Sets the clock: step(-3000) sets it back by 3 seconds.
 function clock:step(ms) return self.move(self.gen, ms, 0) end
 
---- Time passes.
+--- Lets time pass.
 function clock:pass(ms) return self.move(self.gen, 0, ms) end
 
---- A generator for a program's tests, and its clock: the real generator, without a file, a lease or a keeper, in a
--- namespace of its own.  Its clock stands until the test moves it, so the ids are the same in each run.  Needs C.
+--- Returns a generator for the tests of a program, and its clock.  It is the real generator, but without a file, a
+-- lease or a keeper, and in its own namespace.  The clock moves only when the test moves it, so that each run issues
+-- the same ids.  Needs the rock.
 function testing.generator(given)
-  local has_rock, message = pcall(require, "vesta") -- sets up the calls of this Lua
+  local has_rock, message = pcall(require, "vesta") -- it also installs the calls for this version of Lua
   if not has_rock then
-    error("testing.generator needs the rock, which vesta policy test does not load: " .. message:match "^[^\n]*", 2)
+    error("testing.generator needs the rock, which `vesta policy test` does not load; use busted: "
+      .. message:match "^[^\n]*", 2)
   end
   if given ~= nil and type(given) ~= "table" then
     error("testing.generator: a table of options is expected, not " .. engine.shown(given), 2)
@@ -216,13 +218,13 @@ end
 
 ---------------------------------------------------------------- the store
 
---- Somebody holds a number: world:claim { worker = 7, holder = "host-3" }.  Gives the record, or nil and why not: the
--- number is held, or the store is down.  Every field of the record may be given.
+--- Claims a worker id for a holder: world:claim { worker = 7, holder = "host-3" }.  Other fields of the record may be
+-- set too.  Returns the record, or nil and why: the worker id is held, or the store is down.
 function world:claim(given)
   local old = self.records[given.worker]
   if not self.is_store_up then return nil, "the store is down" end
   if old and old.held and not self:is_expired(old) and old.identity ~= given.identity then
-    return nil, "the number is held by " .. old.holder
+    return nil, "the worker id is held by " .. old.holder
   end
   local record = {
     worker = given.worker, epoch = old and old.epoch + 1 or 1, holder = "host-" .. given.worker, held = true,
@@ -233,22 +235,22 @@ function world:claim(given)
   return record
 end
 
---- A number is given back.
+--- Releases a worker id.
 function world:release(worker)
   self.records[worker].held = false
   self.records[worker].written_ms = self.now_ms
 end
 
---- Whether a record's holder has been silent for longer than a lease lasts.
+--- Returns whether the lease of a record has expired.
 function world:is_expired(record) return self.now_ms - record.written_ms > self.lease_ms end
 
---- No answer from the store, from now on until store_up.
+--- Makes the store unreachable until store_up.
 function world:store_down() self.is_store_up, self.down_since_ms = false, self.up_ms end
 function world:store_up() self.is_store_up = true end
 
 local function by_worker(a, b) return a.worker < b.worker end
 
--- The records as a policy gets them: a list, each with its `expired`.
+-- Returns the records for a policy: a sorted list, with the field `expired`.
 local function list(self)
   local records = {}
   for _, record in pairs(self.records) do
@@ -260,7 +262,7 @@ local function list(self)
   return records
 end
 
--- The others who hold a number just now.
+-- Returns the present holders of worker ids, for ctx.peers.
 local function peers(self)
   local found = {}
   for _, record in ipairs(list(self)) do
@@ -271,11 +273,11 @@ local function peers(self)
   return found
 end
 
----------------------------------------------------------------- asking
+---------------------------------------------------------------- calling the policy
 
 local function down_ms(self) return self.is_store_up and 0 or self.up_ms - self.down_since_ms end
 
--- What of ctx follows from how the world is; the rest are fields of it.
+-- Fields of ctx that are computed from the world.  The other fields of ctx are fields of the world.
 local SEEN = {
   back_ms = function(self) return self.seen_ms - self.now_ms end,
   ahead_ticks = function(self)
@@ -301,14 +303,14 @@ for _, row in ipairs(hooks.fields) do
   end
 end
 
---- Asks the policy: its word (for choose_worker its number, or nil), milliseconds or nil, reason or nil.  `more` are
--- fields of ctx that are to be otherwise than this world has them.  Raises where the policy fails.
+--- Calls a function of the policy.  Returns its verdict (for choose_worker a worker id or nil), milliseconds or nil,
+-- and a reason or nil.  `more`: fields of ctx that differ from the world's.  Raises if the policy fails.
 function world:verdict(hook, more)
   local told = engine.TOLD[hook]
   if not told then error("world:verdict: a policy has no function " .. nearest(tostring(hook), engine.TOLD), 2) end
   if not policies.has(self.policy, hook) then error("the policy has no " .. hook, 2) end
   if hook == "choose_worker" and not self.is_store_up then
-    error("the store is down, and nobody asks choose_worker before it has answered", 2)
+    error("the store is down, and choose_worker is never called without the store's records: call store_up first", 2)
   end
   local ctx, is_told = {}, {}
   for _, name in ipairs(told) do
@@ -317,7 +319,7 @@ function world:verdict(hook, more)
   end
   for key, value in pairs(more or {}) do
     if not is_told[key] then
-      error(("world:verdict: %s gets no %s"):format(hook, nearest(tostring(key), is_told)), 2)
+      error(("world:verdict: %s has no input %s"):format(hook, nearest(tostring(key), is_told)), 2)
     end
     ctx[key] = check_field("world:verdict", key, value)
   end
@@ -330,8 +332,8 @@ function world:verdict(hook, more)
   return word, amount_ms, reason
 end
 
---- What a keeper does: lists, asks for a number and claims it; where that is lost, asks again with fresh records.
--- Gives the number, or nil and why there is none.
+--- Does what a keeper does: lists the records, calls choose_worker, and claims the worker id.  If the claim is lost, it
+-- tries again with fresh records.  Returns the worker id, or nil and why.
 function world:choose()
   if not self.is_store_up then return nil, "the store is down" end
   for attempt = 1, ATTEMPTS_MAX do
@@ -343,7 +345,7 @@ function world:choose()
     end
     if self:claim { worker = worker, holder = self.host, identity = self.identity } then return worker end
   end
-  return nil, "no claim came through in " .. ATTEMPTS_MAX .. " attempts"
+  return nil, "no claim succeeded in " .. ATTEMPTS_MAX .. " attempts"
 end
 
 return testing

@@ -1,5 +1,5 @@
---- vesta.trial -- what a policy is tried with: the ctx of a function, values out of texts, rows of workers, and the
--- situations of vesta.hooks.  Knows no verdict; see vesta.engine.
+--- vesta.trial -- prepares the inputs with which a policy is tried: the ctx of a function, values from texts, records
+-- of worker ids, and the situations of vesta.hooks.
 local engine = require "vesta.engine"
 local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
@@ -8,10 +8,10 @@ local match, gmatch = string.match, string.gmatch -- a policy's state has no tex
 
 local trial = {}
 
-local ROWS = 4 -- of a situation
+local ROWS = 4 -- records in a situation
 local ROWS_MAX = 10000
 local DIGITS_MAX = 23
-local ORDINAL_DIGITS_MAX = 9 -- as csrc/os/host.c reads them
+local ORDINAL_DIGITS_MAX = 9 -- as in csrc/os/host.c
 local MINUTE_MS = 60000
 
 local KINDS, VALUES, MAY_BE_ABSENT = {}, {}, {} -- by field of ctx
@@ -35,26 +35,27 @@ local function read_integer(text)
   return number
 end
 
---- The form of a field's value, for a message.  `absent` is the word by which the caller leaves the field out.
+--- Returns the form of a field's value for a message.  `absent`: the caller's word for an absent value.
 function trial.form(field, absent)
   return FORMS[KINDS[field]] .. (MAY_BE_ABSENT[field] and ", or " .. absent .. " for a server that has none" or "")
 end
 
---- Whether a text says that the field is absent, which only some fields may be.
+--- Returns whether a text marks a field as absent, which is allowed only for some fields.
 function trial.is_absent(field, text) return text == "nil" and MAY_BE_ABSENT[field] end
 
 local function is_range(value)
   return type(value.first) == "number" and type(value.last) == "number" and value.first <= value.last
 end
 
--- The days from 1970-01-01 to a day of the Gregorian calendar.
+-- Returns the days from 1970-01-01 to a day of the Gregorian calendar.
 local function day_number(year, month, day)
   if month <= 2 then year, month = year - 1, month + 12 end
   return 365 * year + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
     + math.floor((153 * (month - 3) + 2) / 5) + day - 719469
 end
 
--- The Unix milliseconds of "2026-01-31T02:00:00Z", with a fraction or not; nil if the text has another form.
+-- Returns the Unix milliseconds of "2026-01-31T02:00:00Z", with or without a fraction; nil if the text has another
+-- form.
 local function read_moment(text)
   local year, month, day, hour, min, sec, fraction =
     match(text, "^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)(%.?%d*)Z$")
@@ -67,8 +68,8 @@ local function read_moment(text)
   return ((days * 24 + tonumber(hour)) * 60 + tonumber(min)) * 60000 + tonumber(sec) * 1000 + ms
 end
 
---- Checks the value that a test sets; false means absent.  Returns the value, a moment as a number, or nil and the form
--- that it must have.
+--- Checks a field's value; false means absent.  Returns the value, with moments as numbers, or nil and the expected
+-- form.
 function trial.value(field, value)
   local kind = KINDS[field]
   if kind == "moment" and type(value) == "string" then value = read_moment(value) or value end
@@ -86,13 +87,13 @@ function trial.value(field, value)
   return nil, trial.form(field, "false")
 end
 
---- The ordinal that a server reads from its host's name: 7 for "orders-7.example.com"; nil for a name without one.
+--- Returns the ordinal in a host's name, as a server reads it: 7 for "orders-7.example.com"; nil if there is none.
 function trial.ordinal_of(host)
   local digits = match(match(host, "^[^.]*"), ".*%-(%d+)$")
   return digits and #digits <= ORDINAL_DIGITS_MAX and tonumber(digits) or nil
 end
 
---- The value of a field from a text: "1000", "0-923" or "host-0"; nil if the text has another form.
+--- Reads a field's value from a text: "1000", "0-923" or "host-0".  Returns nil if the text has another form.
 function trial.read(field, text)
   local kind = KINDS[field]
   if kind == "text" then return text end
@@ -103,7 +104,7 @@ function trial.read(field, text)
   return first and last and first <= last and { first = first, last = last } or nil
 end
 
---- The ctx that a function has when it is tried.
+--- Returns the ctx with which a function is tried.
 function trial.ctx(hook, now_ms)
   local ctx = {}
   for _, name in ipairs(engine.TOLD[hook]) do
@@ -114,7 +115,7 @@ function trial.ctx(hook, now_ms)
   return ctx
 end
 
----------------------------------------------------------------- rows of workers
+---------------------------------------------------------------- records of worker ids
 
 local EXPECTED = { number = "a whole number of 0 or more", moment = "a whole number", text = "a text",
   flag = "true or false" }
@@ -153,7 +154,7 @@ local function record_of(number, given)
   return record
 end
 
---- ctx.records of a list: each row with all fields, checked.  Raises, with the row and the field.
+--- Returns ctx.records for a list of rows: checks the rows and adds missing fields.  Raises with the row and the field.
 function trial.records(list)
   if type(list) ~= "table" then error("a list of records is expected, not a " .. type(list), 0) end
   if #list > ROWS_MAX then error(("more than %d records"):format(ROWS_MAX), 0) end
@@ -162,7 +163,7 @@ function trial.records(list)
   return records
 end
 
---- ctx.peers of such records.
+--- Returns ctx.peers for records.
 function trial.peers(records)
   local peers = {}
   for i, record in ipairs(records) do peers[i] = { worker = record.worker, seen_ms = record.seen_ms } end
@@ -171,8 +172,8 @@ end
 
 ---------------------------------------------------------------- situations
 
--- "all": all are held.  "some": held, expired, released but ahead of the clock, released.  "ours": as "some", and the
--- first one is this host's.
+-- Returns records.  "all": all are held.  "some": one each is held, expired, released with a future until_ms, and
+-- released.  "ours": like "some", but the first belongs to this host.
 local function rows_of(word, now_ms)
   local records = {}
   for i = 1, ROWS do
@@ -207,8 +208,8 @@ local function set(ctx, name, text, now_ms)
   end
 end
 
---- Prepares a policy for the i-th situation of vesta.hooks: a sentence about it, false if the policy does not have that
--- function, nil if there are no more situations.
+--- Prepares a policy for the i-th situation of vesta.hooks.  Returns a sentence for an error message, or false if the
+-- policy lacks the function, or nil if there are no more situations.
 function trial.prepare(policy, i, namespace, now_ms)
   local row = hooks.situations[i]
   if not row then return nil end
@@ -221,7 +222,7 @@ function trial.prepare(policy, i, namespace, now_ms)
   return hook .. " fails when it is tried " .. name
 end
 
---- Asks the policy in the situation that was prepared.  Returns as engine.ask.
+--- Calls the policy in the prepared situation.  Returns as engine.ask.
 function trial.perform(policy)
   return engine.ask(policy, policy.situation.hook, policy.situation.ctx)
 end

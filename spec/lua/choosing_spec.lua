@@ -96,7 +96,7 @@ describe("choose_worker", function()
     assert.equal("the house is full (policy choosing)", message)
     assert.equal("choose", code)
     local wordless = chooser(choosing(function() return nil end))
-    assert.equal("no worker number is named (policy choosing)", (select(2, wordless:next())))
+    assert.equal("it chose no worker id (policy choosing)", (select(2, wordless:next())))
     assert.is_nil((wordless:batch(3)))
   end)
 
@@ -109,7 +109,8 @@ describe("choose_worker", function()
           policy = { api = 1, name = "bad", choose_worker = function() ]] .. body .. [[ end } })
         local id, message = gen:next()
         print(id and gen:info().worker < 1024, message)]], help.path(help.name()), "file:" .. help.path(help.name()))
-      assert.matches("vesta: policy bad: [^\n]*choose_worker [^\n]*; the fixed rules hold, this is said once\n", said)
+      assert.matches("vesta: policy bad: [^\n]*choose_worker [^\n]*; the fixed rules apply, and this is logged once\n",
+        said)
       assert.matches("true", said)
     end
   end)

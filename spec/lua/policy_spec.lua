@@ -80,7 +80,7 @@ describe("the option policy", function()
   it("lists the existing policies", function()
     for _, name in ipairs { "borow", "", "helpers", "a\0b.lua", ("x"):rep(5000), "\27[31m" } do
       local message, code = refused(name)
-      assert.matches('it must be "any", "borrow", "butterfly", .*"vesta", "wait"', message)
+      assert.matches('use "any", "borrow", "butterfly", .*"vesta", "wait"', message)
       assert.equal("unknown_name", code)
     end
   end)
@@ -102,21 +102,21 @@ describe("the option policy", function()
     { "error('higher', 2)", ": higher$" },
     { "error {}", "the error it raised is not a text but a table" },
     { "error(setmetatable)", "global setmetatable is not declared" },
-    { "os.exit(1)", "spec%d+.lua:1: global os is not declared, and not among what policies may use" },
+    { "os.exit(1)", "spec%d+.lua:1: global os is not declared, and policies may not use it" },
     { "string.gsub('a', 'a', 'b')", "string.gsub is not declared" },
     { "return string.find('a', '.-')", "without patterns only" },
     { "count = 1", "spec%d+.lua:1: assignment to undeclared global count: declare it with local" },
     { "string.upper = nil", "spec%d+.lua:1: string.upper cannot be changed" },
-    { "return 5", "a policy returns a table, return { api = 1, ... }; this one returns a number" },
-    { "return nil", "a policy returns a table, return { api = 1, ... }; this one returns nothing" },
-    { "return { on_clock_back = error }", "api is nil; a policy for this vesta says api = 1" },
-    { "return { api = 2, on_clock_back = error }", "api is 2; " },
-    { "return { api = '1', on_clock_back = error }", "api is 1; " },
+    { "return 5", "a policy must return a table, return { api = 1, ... }; this one returns a number" },
+    { "return nil", "a policy must return a table, return { api = 1, ... }; this one returns nothing" },
+    { "return { on_clock_back = error }", "api is nil, which must be 1 for this version of vesta" },
+    { "return { api = 2, on_clock_back = error }", "api is 2, " },
+    { "return { api = '1', on_clock_back = error }", "api is 1, " },
     { "return { api = 1, on_clockback = error }",
       "'on_clockback' is not a key of a policy; did you mean 'on_clock_back'%?" },
     { "return { api = 1, on_clock_back = 'wait' }", "on_clock_back is a string, not a function" },
     { "return { api = 1, name = 5, on_clock_back = error }", "name is a number, not a text" },
-    { "return { api = 1, [2] = error }", "a number among the keys of a policy, which are names" },
+    { "return { api = 1, [2] = error }", "a key of a policy is a number, not a name" },
     { "\27Lua", "compiled Lua" },
   }
 
@@ -132,15 +132,15 @@ describe("the option policy", function()
     for _, name in ipairs { "os", "io", "debug", "require", "load", "loadstring", "dofile", "xpcall", "setmetatable",
       "getmetatable", "rawset", "collectgarbage", "coroutine", "print", "ngx", "jit", "setfenv", "_G", "string.match",
       "string.dump", "math.random", "table.unpack" } do
-      assert.matches("is not declared, and not among what policies may use", (refused(file("return " .. name))), name)
+      assert.matches("is not declared, and policies may not use it", (refused(file("return " .. name))), name)
     end
   end)
 
   it("reports an error in a table", function()
     assert.matches("comes first in its table, not 5", (refused { 5 }))
     assert.matches("comes first in its table, not a table", (refused { {} }))
-    assert.matches("^the policy's table: api is nil; ", (refused {}))
-    assert.matches("api is %-?nan; ", (refused { api = 0 / 0, on_clock_back = error }))
+    assert.matches("^the policy's table: api is nil, ", (refused {}))
+    assert.matches("api is %-?nan, ", (refused { api = 0 / 0, on_clock_back = error }))
     assert.matches("did you mean 'on_exhausted'%?", (refused { api = 1, on_exausted = error }))
   end)
 
@@ -327,7 +327,7 @@ describe("a policy that fails", function()
     out:close()
     local said, lines = help.run(FAILING, made.path), 0
     for line in said:gmatch "[^\n]+" do
-      assert.matches("^vesta: policy wrong: .*on_exhausted .*; the fixed rules hold, this is said once$", line)
+      assert.matches("^vesta: policy wrong: .*on_exhausted .*; the fixed rules apply, and this is logged once$", line)
       lines = lines + 1
     end
     assert.equal(#FAILS, lines, said)

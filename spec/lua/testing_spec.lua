@@ -52,7 +52,7 @@ describe("testing.world", function()
       assert.matches("testing_spec.lua:%d+: testing.world: env must be a table of variables, like { REGION",
         raised(function() testing.world { policy = "wait", env = env } end))
     end
-    assert.matches("there is none: it must be", raised(function() testing.world { policy = "weit" } end))
+    assert.matches('there is no such policy: use "any"', raised(function() testing.world { policy = "weit" } end))
     assert.matches('there is no layout "snowflak", did you mean "snowflake"?',
       raised(function() testing.world { policy = "wait", layout = "snowflak" } end), 1, true)
     assert.matches('layout "x" is not a preset', raised(function() testing.world { policy = "wait", layout = "x" } end))
@@ -95,7 +95,7 @@ describe("a field of ctx", function()
       assert.is_truthy(message:find("testing.world: ", 1, true) and message:find(text, 1, true), message)
     end
     local world = world_of { choose_worker = error }
-    assert.matches('testing_spec.lua:%d+: world:verdict: choose_worker gets no "ordnal", did you mean "ordinal"',
+    assert.matches('testing_spec.lua:%d+: world:verdict: choose_worker has no input "ordnal", did you mean "ordinal"',
       raised(function() world:verdict("choose_worker", { ordnal = 3 }) end))
     assert.matches("testing_spec.lua:%d+: world:verdict: range must be two whole numbers",
       raised(function() world:verdict("choose_worker", { range = { first = 5, last = 3 } }) end))
@@ -165,7 +165,7 @@ describe("world:verdict", function()
     assert.same({ nil, "the store is down" }, { world:choose() })
     local choosing = world_of { choose_worker = error }
     choosing:store_down()
-    assert.matches("nobody asks choose_worker", raised(choosing.verdict, choosing, "choose_worker"))
+    assert.matches("choose_worker is never called", raised(choosing.verdict, choosing, "choose_worker"))
     world:store_up()
     assert.equal(0, told(world, "on_store_down").down_ms)
     assert.equal(1, told(world, "on_lease_lost").worker)
@@ -181,11 +181,11 @@ describe("world:verdict", function()
   it("raises if the policy fails", function()
     for _, answer in ipairs { "perhaps", 0 / 0, 5, false, {} } do
       local world = world_of { on_start = function() return answer end }
-      assert.matches("on_start answered .*; expected: 'go' or 'refuse'", raised(world.verdict, world, "on_start"))
+      assert.matches("on_start returned .*; expected: 'go' or 'refuse'", raised(world.verdict, world, "on_start"))
     end
     for _, answer in ipairs { -1, 0.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 63, "7", true, {} } do
       local world = world_of { choose_worker = function() return answer end }
-      assert.matches("choose_worker answered .*; expected: a worker number",
+      assert.matches("choose_worker returned .*; expected: a worker id",
         raised(world.verdict, world, "choose_worker"))
     end
   end)

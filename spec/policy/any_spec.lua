@@ -41,7 +41,7 @@ describe("any", function()
     for worker = 0, 63 do world:claim { worker = worker } end
     local none, _, reason = world:verdict "choose_worker"
     assert.is_nil(none)
-    assert.equal("the numbers 0 to 63 are all held", reason)
+    assert.equal("the worker ids 0 to 63 are all held", reason)
     world.records[9].identity = world.identity
     assert.equal(9, (world:verdict "choose_worker"))
     world:release(30)

@@ -59,7 +59,7 @@ describe("butterfly_db", function()
     world.records[9].held = true
     local worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("the numbers 0 to 8191 are all held", reason)
+    assert.equal("the worker ids 0 to 8191 are all held", reason)
   end)
 
   it("leaves a released worker id that ends ahead of the clock", function()

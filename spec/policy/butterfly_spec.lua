@@ -49,7 +49,7 @@ describe("butterfly", function()
     end
     local worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("the numbers 0 to 8191 are all held", reason)
+    assert.equal("the worker ids 0 to 8191 are all held", reason)
   end)
 
   it("has slots that are no power of two", function()

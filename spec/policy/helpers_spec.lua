@@ -160,7 +160,7 @@ describe("judge_peers", function()
     assert.equal("go", (judge_peers({ now_ms = 1767225600000, peers = peers }, 6)))
     local word, reason = judge_peers({ now_ms = 1767225600000, peers = peers }, 4)
     assert.equal("refuse", word)
-    assert.equal("the clock is 5 ms off the mean of its peers', at most 4 are allowed", reason)
+    assert.equal("the clock differs from the mean of its peers by 5 ms, but at most 4 are allowed", reason)
   end)
 
   it("minds no clock that says anything", function()

@@ -43,11 +43,11 @@ describe("ip_bits", function()
     for _, ip in ipairs { "::1", "10.0.3", "", "10.0.3.7 ", "localhost" } do
       local worker, reason = choice(ip, {})
       assert.is_nil(worker)
-      assert.equal("this machine has no IPv4 address: " .. ip, reason)
+      assert.equal("this host has no IPv4 address: " .. ip, reason)
     end
     local world = testing.world { policy = "ip_bits" }
     world.ip = nil
-    assert.equal("this machine has no IPv4 address: none at all", (select(3, world:verdict "choose_worker")))
+    assert.equal("this host has no IPv4 address: no address", (select(3, world:verdict "choose_worker")))
   end)
 
   it("does not share a worker id between two hosts with the same bits", function()

@@ -26,11 +26,11 @@ describe("ip_list", function()
     world.ip = "10.0.0.1"
     local worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("this machine's address 10.0.0.1 is not among the 3 of the option ips", reason)
+    assert.equal("this host's address 10.0.0.1 is not among the 3 addresses of the option ips", reason)
     world.ip = nil
     worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("this machine's address (there is none) is not among the 3 of the option ips", reason)
+    assert.equal("this host's address (there is none) is not among the 3 addresses of the option ips", reason)
   end)
 
   it("does not give one worker id to two processes of a host", function()

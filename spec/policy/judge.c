@@ -225,7 +225,7 @@ static void leaves_the_fixed_rules_where_it_fails(void) {
         {"error('no luck')", VS_CALL_ERROR, "no luck"},
         {"return nil + 1", VS_CALL_ERROR, "arithmetic"},
         {"return 42", VS_CALL_GARBAGE, "42"},
-        {"return nil", VS_CALL_GARBAGE, "on_clock_back answered nil"},
+        {"return nil", VS_CALL_GARBAGE, "on_clock_back returned nil"},
         {"while true do end", VS_CALL_INSTRUCTIONS, "instructions"},
         {"local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", VS_CALL_MEMORY, "memory"},
     };

@@ -46,7 +46,7 @@ describe("leaf", function()
     for worker = 0, 1023 do world:claim { worker = worker } end
     local none, _, reason = world:verdict "choose_worker"
     assert.is_nil(none)
-    assert.equal("the numbers 0 to 1023 are all held", reason)
+    assert.equal("the worker ids 0 to 1023 are all held", reason)
     world:pass(10000)
     world:release(77)
     world:release(700)
@@ -63,7 +63,7 @@ describe("leaf", function()
     world:claim { worker = 3, seen_ms = world.now_ms - 10003 }
     local word, _, reason = world:verdict "on_start"
     assert.equal("refuse", word)
-    assert.equal("the clock is 10001 ms off the mean of its peers', at most 10000 are allowed", reason)
+    assert.equal("the clock differs from the mean of its peers by 10001 ms, but at most 10000 are allowed", reason)
     world.policy = testing.world { policy = { "leaf", peers_ms_max = 10001 } }.policy
     assert.equal("go", (world:verdict "on_start"))
   end)

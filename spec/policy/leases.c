@@ -224,7 +224,7 @@ static void a_function_that_fails_leaves_the_fixed_rule(void) {
         const char *error;
     } failing[] = {
         {AT_WORK("error 'no luck'"), VS_CALL_ERROR, "no luck"},
-        {AT_WORK("return 'seven'"), VS_CALL_GARBAGE, "choose_worker answered 'seven'"},
+        {AT_WORK("return 'seven'"), VS_CALL_GARBAGE, "choose_worker returned 'seven'"},
         {AT_WORK("while true do end"), VS_CALL_INSTRUCTIONS, "instructions"},
         {AT_WORK("return 1024"), VS_CALL_OK, "choose_worker answered 1024, but worker ids are 0 to 1023"},
     };

@@ -75,9 +75,9 @@ describe("an option", function()
   it("that contradicts another is refused with both", function()
     assert.equal("the option first is 9, and last is 8",
       (select(2, ask("choose_worker", { "uid", first = 9, last = 8 }))))
-    assert.equal("no number is left for role server: first is 0, last is 923, border is 924",
+    assert.equal("no worker id is left for role server: first is 0, last is 923, border is 924",
       (select(2, ask("choose_worker", { "vesta", last = 923, role = "server" }))))
-    assert.equal("no number is left for role embedded: first is 924, last is 1023, border is 924",
+    assert.equal("no worker id is left for role embedded: first is 924, last is 1023, border is 924",
       (select(2, ask("choose_worker", { "vesta", first = 924 }))))
   end)
 

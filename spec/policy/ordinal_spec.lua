@@ -35,7 +35,7 @@ describe("ordinal", function()
     world.host, world.ordinal = "orders", nil
     local worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("the host's name orders ends in no - and a number", reason)
+    assert.equal("the host's name orders does not end in - and a number", reason)
   end)
 
   it("waits for the old pod with the same ordinal, and returns after a kill", function()

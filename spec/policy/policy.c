@@ -25,13 +25,13 @@ struct wrong {
 };
 
 static const struct wrong no_policies[] = {
-    {"", "p.lua: a policy returns a table, return { api = 1, ... }; this one returns nothing"},
+    {"", "p.lua: a policy must return a table, return { api = 1, ... }; this one returns nothing"},
     {"return", "returns nothing"},
     {"return 1", "returns a number"},
     {"return 'wait'", "returns a string"},
     {"return function() end", "returns a function"},
     {"on_clock_back = function() end", "p.lua:1: assignment to undeclared global on_clock_back"},
-    {"return {}", "p.lua: api is nil; a policy for this vesta says api = 1"},
+    {"return {}", "p.lua: api is nil, which must be 1 for this version of vesta"},
     {"return { api = 2 }", "api is 2"},
     {"return { api = 0 / 0 }", "nan"},
     {"return { api = '1' }", "api is 1"},
@@ -41,8 +41,8 @@ static const struct wrong no_policies[] = {
     {"return { api = 1, hook = 1 }", "'hook' is not a key of a policy"},
     {"return { api = 1, [''] = 1 }", "'' is not a key"},
     {"return { api = 1, ['a\\nb'] = 1 }", "'a\\x0ab' is not a key"},
-    {"return { api = 1, 7 }", "p.lua: a number among the keys of a policy, which are names"},
-    {"return { api = 1, [true] = 7 }", "a boolean among the keys"},
+    {"return { api = 1, 7 }", "p.lua: a key of a policy is a number, not a name"},
+    {"return { api = 1, [true] = 7 }", "a key of a policy is a boolean"},
     {"return { api = 1, on_clock_back = 'wait' }", "p.lua: on_clock_back is a string, not a function"},
     {"return { api = 1, on_start = false }", "on_start is a boolean"},
     {"return { api = 1, name = 7 }", "name is a number, not a text"},
@@ -58,8 +58,8 @@ static const struct wrong no_policies[] = {
     {"return { api = 1, name = ('x'):rep(1e9) }", "4096 KiB"},
     {"error('on purpose')", "p.lua:1: on purpose"},
     {"\nreturn env('PATH')", "p.lua:2: env: policies may not read PATH"},
-    {"\nreturn ('x'):find('x')", "p.lua:2: string.find without patterns only"},
-    {"\nreturn string.find('x', 'x')", "p.lua:2: string.find without patterns only"},
+    {"\nreturn ('x'):find('x')", "p.lua:2: string.find works without patterns only"},
+    {"\nreturn string.find('x', 'x')", "p.lua:2: string.find works without patterns only"},
     {"\nreturn log({})", "p.lua:2: log: a text is expected"},
     {"\nreturn localtime('x')", "p.lua:2: localtime: milliseconds are expected"},
     {"local function f()\nreturn env('PATH')\nend\nreturn f()", "p.lua:2: env: policies may not read PATH"},
@@ -180,9 +180,9 @@ static void reads_files(void) {
         {"bad.lua", "\n\nx", 3, VESTA_EOPTION, "bad.lua:3: "},
         {"nul.lua", "x\0y", 3, VESTA_EOPTION, "nul.lua:1: "},
         {"compiled.lua", "\x1bLua", 4, VESTA_EOPTION, "compiled.lua: this is compiled Lua"},
-        {"empty.lua", "", 0, VESTA_EOPTION, "empty.lua: a policy returns a table"},
+        {"empty.lua", "", 0, VESTA_EOPTION, "empty.lua: a policy must return a table"},
         {"long.lua", newlines, LONG_BYTES, VESTA_EOPTION, "long.lua: more than 65536 bytes"},
-        {"limit.lua", newlines, 65536, VESTA_EOPTION, "limit.lua: a policy returns a table"},
+        {"limit.lua", newlines, 65536, VESTA_EOPTION, "limit.lua: a policy must return a table"},
     };
     char folder[] = "/tmp/vesta-policy.XXXXXX";
     struct shelf *vm = open_vm(&small);
@@ -251,7 +251,7 @@ static void options_are_a_table(void) {
         {"{", "options:1: "},
         {"{} {}", "options:1: "},
         {"{} os.exit(1)", "options:1: "},
-        {"{ x = os }", "options:1: global os is not declared, and not among what options may use"},
+        {"{ x = os }", "options:1: global os is not declared, and options may not use it"},
         {"{ x = pcall }", "global pcall is not declared"},
         {"(function() while true do end end)()", "options:1: ended after"},
         {"('x'):rep(1e9)", "KiB"},

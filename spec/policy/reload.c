@@ -5,7 +5,7 @@
 #define POLICY(on_clock_back) "return { api = 1, on_clock_back = function(ctx) " on_clock_back " end }"
 
 static const char *const broken[][2] = {
-    {"", "returns a table"},
+    {"", "must return a table"},
     {"return { api = 2 }", "api is 2"},
     {"return {", "p0.lua"},
     {"error('at load')", "at load"},
@@ -22,19 +22,19 @@ static const char *const broken[][2] = {
     {"return { api = 1, on_exhausted = function(c) return c.no_such.field end }", "on_exhausted fails when it is"},
     {"return { api = 1, choose_worker = function(c) return c.records[1].worker end }", "tried with no records (error)"},
     {"return { api = 1, choose_worker = function(c) return #c.records > 0 and -1 or 0 end }",
-     "tried with numbers that are held, expired and given back (garbage)"},
+     "tried with worker ids that are held, expired and released (garbage)"},
     {"return { api = 1, choose_worker = function(c)\n"
      "for _, r in ipairs(c.records) do if not r.held then return r.worker end end\n"
      "while c.records[1] do end return 0 end }",
-     "choose_worker fails when it is tried with all numbers held (instructions)"},
+     "choose_worker fails when it is tried with all worker ids held (instructions)"},
     {"return { api = 1, on_start = function(c) return c.last_ms < c.now_ms and 'go' or 'refuse' end }",
      "on_start fails when it is tried at a first start, alone (error)"},
     {"return { api = 1, on_start = function(c) return c.peers[1] and 'wait' or 'go' end }",
      "on_start fails when it is tried at another start, among peers (garbage)"},
     {"return { api = 1, on_store_down = function(c) return 'refuse', c.left_ms end }",
-     "on_store_down fails when it is tried with a store that is silent (garbage)"},
+     "on_store_down fails when it is tried with an unreachable store (garbage)"},
     {"return { api = 1, on_lease_lost = function(c) return c.worker end }",
-     "on_lease_lost fails when it is tried with a number that was lost (garbage)"},
+     "on_lease_lost fails when it is tried with a lost worker id (garbage)"},
 };
 
 static void a_broken_policy_does_not_start(void) {

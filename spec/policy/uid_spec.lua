@@ -36,7 +36,7 @@ describe("uid", function()
     world.records[1].identity = "somebody"
     local worker, _, reason = world:verdict "choose_worker"
     assert.is_nil(worker)
-    assert.equal("the numbers 0 to 3 are all held", reason)
+    assert.equal("the worker ids 0 to 3 are all held", reason)
   end)
 
   it("never returns a worker id that the layout cannot hold", function()
@@ -63,6 +63,6 @@ describe("uid", function()
     world:step_clock(-1)
     local refused, _, reason = world:verdict "on_clock_back"
     assert.equal("refuse", refused)
-    assert.equal("the clock is back by 8001 ms, and ids are borrowed for 8000 at most", reason)
+    assert.equal("the clock is back by 8001 ms, and ids may be at most 8000 ms ahead", reason)
   end)
 end)

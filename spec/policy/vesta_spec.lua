@@ -21,7 +21,7 @@ describe("vesta", function()
     world.identity = "one too many"
     local worker, reason = world:choose()
     assert.is_nil(worker)
-    assert.equal("the numbers 0 to 923 of role embedded are all held", reason)
+    assert.equal("the worker ids 0 to 923 of role embedded are all held", reason)
   end)
 
   it("gives servers 924 to 1023, and rejects more", function()
@@ -29,7 +29,7 @@ describe("vesta", function()
     assert.equal(924, world:choose())
     fill(world, 925, 1023)
     world.identity = "one too many"
-    assert.equal("the numbers 924 to 1023 of role server are all held", (select(2, world:choose())))
+    assert.equal("the worker ids 924 to 1023 of role server are all held", (select(2, world:choose())))
   end)
 
   it("moves the border: a holder on the wrong side gets another worker id at its next claim", function()
@@ -47,7 +47,7 @@ describe("vesta", function()
     world.identity = "another"
     assert.equal(101, world:choose())
     world.identity = "third"
-    assert.equal("the numbers 100 to 101 of role embedded are all held", (select(2, world:choose())))
+    assert.equal("the worker ids 100 to 101 of role embedded are all held", (select(2, world:choose())))
   end)
 
   it("returns a worker id to its last holder, and to others only if none is unused", function()

@@ -1,16 +1,17 @@
---- any -- the choice that is made without a policy, in Lua: to read, and to begin with.
+--- any -- chooses worker ids like a server without a policy.  Read it, and use it as a starting point.
 --
--- One's own number first; then one that was never used, at random, so that a hundred who begin together rarely meet;
--- then the one free for longest; then one's own, whose last lease ends ahead of the clock.  No options.
--- It decides as csrc/lease/choose.c does, number for number; a spec holds them together.
+-- The order of choice: the generator's own worker id; a random worker id that was never used, so that many hosts that
+-- start together rarely collide; the worker id that has been free for the longest time; the generator's own worker id
+-- whose last lease ends in the future.  No options.
+-- A spec checks that it chooses exactly as csrc/lease/choose.c.
 
-local SKEW_MS = 10000 -- how far clocks may be apart: a number that was given back and ends so far ahead is ready
+local SKEW_MS = 10000 -- clocks may differ by this much, so a released worker id is ready so long before its until_ms
 
 local function is_ready(ctx, record)
   return record.until_ms <= ctx.now_ms + (record.held and 0 or SKEW_MS)
 end
 
--- The k-th number that no record has.
+-- Returns a random worker id without a record, or nil.
 local function unused(ctx, records)
   local first = ctx.range.first
   local count = ctx.range.last - first + 1 - #records
@@ -43,7 +44,7 @@ local function choose_worker(ctx)
   if worker then return worker end
   freed = freed or own_later
   if freed then return freed.worker end
-  return nil, ("the numbers %.0f to %.0f are all held"):format(ctx.range.first, ctx.range.last)
+  return nil, ("the worker ids %.0f to %.0f are all held"):format(ctx.range.first, ctx.range.last)
 end
 
 return { api = 1, name = "any", options = {}, choose_worker = choose_worker }

@@ -1,10 +1,10 @@
---- borrow -- goes on ahead of the clock, within a bound: nobody waits, ids are a little early.
+--- borrow -- issues ids ahead of the clock, up to a limit.  No request waits, and ids contain slightly early times.
 --
---     options.borrow_ms_max   how far ahead an id's time may be, in milliseconds; 1000 unless given
+--     options.borrow_ms_max   how far ahead an id's time may be, in milliseconds (default: 1000)
 --
--- For a service that must answer.  The ids are as unique as ever and still ascend: what is borrowed is time that the
--- clock will reach.  It counts from the latest time that was seen, so a clock that is set back by 3 s and a bound of
--- 1 s give ids for as long as 1 s holds ids, and pauses after that until the clock has caught up.
+-- Use it for a service that must always answer.  The ids are still unique and ascending, because the clock will reach
+-- the borrowed time.  The limit counts from the latest time that was seen.  For example, if the clock is set back by
+-- 3 s and the limit is 1 s, the ids of 1 s are issued, and then requests wait until the clock has caught up.
 
 local function borrow(ctx)
   return "borrow", ctx.options.borrow_ms_max
@@ -12,7 +12,7 @@ end
 
 local OPTIONS = {
   borrow_ms_max = { 0, 86400000, default = 1000, unit = "ms",
-    about = "how far ahead of the latest time that was seen an id's time may be" },
+    about = "how far an id's time may be ahead of the latest time that was seen" },
 }
 
 return { api = 1, name = "borrow", options = OPTIONS, on_clock_back = borrow, on_exhausted = borrow }

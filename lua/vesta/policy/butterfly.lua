@@ -1,20 +1,21 @@
---- butterfly -- as Butterfly on ZooKeeper: a hash says where to begin, and the next free slot is taken.
+--- butterfly -- chooses worker ids like Butterfly on ZooKeeper: it starts at a hash, and takes the next free slot.
 --
--- Sixteen slots at first; where none is free twice as many, up to the layout's end (8192).  No options.  To have the
--- rest of Butterfly: pacing = "history" (ids follow a time of their own, which lags the clock and bursts beyond its
--- rate) and lease = "autonomous" (a number lasts a day without the store), both in the namespace's config.
+-- It starts with 16 slots, and doubles them if none is free, up to the end of the layout (8192).  No options.  For the
+-- rest of Butterfly's behaviour, set in the namespace's config: pacing = "history" (ids count their own time, which
+-- lags the clock and allows bursts) and lease = "autonomous" (a worker id lasts a day without the store).
 --
--- Of the original (Butterfly 1.0.1 to 1.1.2: ZookeeperWorkerIdHandler, PaddedLong's clock check) it keeps the start at
--- a hash, the linear probe, the doubling, slots that are free once released or expired or one's own, and the bounds on
--- time that runs ahead of the clock: up to 2 s are waited for, twice as long as it takes, and more is refused.
--- Defects it has not: a slot that is taken without looking whether somebody was faster; all who found 16 slots full
--- beginning again at slot 16; a heartbeat that failed and counted as done; ids after a refusal that ran into the next
--- time's.  A new uuid for each start is here the identity, so that who comes back finds his slot.
+-- Kept from the original (Butterfly 1.0.1 to 1.1.2: ZookeeperWorkerIdHandler, PaddedLong's clock check): the start at a
+-- hash, the linear probe, the doubling, the reuse of released, expired and own slots, and the limit on clocks that went
+-- back.  Up to 2 s it waits, for at most twice that time, and beyond that it rejects requests.
+-- Defects of the original that it avoids: two processes that take the same slot at once; a common restart at slot 16 of
+-- all processes that found 16 slots held; failed heartbeats that count as successful; ids that run into the next time
+-- unit after an error.  The original's new uuid for each start is the identity here, so that a process finds its slot
+-- again.
 
 local SLOTS = 16
 local AHEAD_MS_MAX = 2000
 
--- The first slot of [first, last] from a hash on, around its end, that is to be had; `by_worker` has the records.
+-- Returns the first free slot of [first, last], beginning at the hash and wrapping around, or nil.
 local function probe(ctx, by_worker, first, last, hash)
   local slots = last - first + 1
   for i = 0, slots - 1 do
@@ -36,7 +37,7 @@ local function choose_worker(ctx)
   end
   local later = survey(ctx, ctx.range.first, ctx.range.last).later
   if later then return later.worker end
-  return nil, ("the numbers %d to %d are all held"):format(ctx.range.first, ctx.range.last)
+  return nil, ("the worker ids %d to %d are all held"):format(ctx.range.first, ctx.range.last)
 end
 
 local function on_clock_back(ctx)

@@ -1,12 +1,13 @@
---- butterfly_db -- as Butterfly on a database: the lowest number that was given back, else the lowest whose holder is
--- silent, else the one behind the highest.
+--- butterfly_db -- chooses worker ids like Butterfly on a database: the lowest released one, or else the lowest expired
+-- one, or else the highest used one plus 1.
 --
--- No options.  pacing = "history" and lease = "autonomous" make the rest of Butterfly; see butterfly.
+-- No options.  For the rest of Butterfly's behaviour, set pacing = "history" and lease = "autonomous", as for
+-- butterfly.
 --
--- Of the original (Butterfly 1.0.1 to 1.1.2: DbWorkerIdHandler, table butterfly_uuid_generator) it keeps the order,
--- which keeps the numbers low.  Defects it has not: a number whose row was deleted on a clean stop and lay below the
--- highest is taken again, so that restarts do not climb to 8192; expiry is decided by the store's clock, not by each
--- machine's; one failed heartbeat does not end all later ones.
+-- Kept from the original (Butterfly 1.0.1 to 1.1.2: DbWorkerIdHandler, table butterfly_uuid_generator): the order,
+-- which keeps worker ids low.  Improved: a worker id whose row was deleted at a clean stop is used again, so that
+-- restarts do not climb to 8192; the store's clock decides about expiry, not the clock of each host; a failed heartbeat
+-- does not stop the heartbeats after it.
 
 local function choose_worker(ctx)
   local first, last = ctx.range.first, ctx.range.last
@@ -15,7 +16,7 @@ local function choose_worker(ctx)
   if record then return record.worker end
   local worker = found.next or found.unused or found.later and found.later.worker
   if worker then return worker end
-  return nil, ("the numbers %d to %d are all held"):format(first, last)
+  return nil, ("the worker ids %d to %d are all held"):format(first, last)
 end
 
 return { api = 1, name = "butterfly_db", options = {}, choose_worker = choose_worker }

@@ -1,18 +1,18 @@
---- helpers -- what stands among a policy's globals: split, hash32 and ip4 in place of patterns and bit operators,
--- read_options, judge_option, is_free, survey and judge_peers for what many policies do with their ctx.
--- Pure, and the same on every Lua from 5.1 on: where policies run, nothing may search for longer than its text is long.
+--- helpers -- additional globals of policies: split, hash32 and ip4, because policies have neither patterns nor bit
+-- operators, and read_options, judge_option, is_free, survey and judge_peers for common tasks.
+-- They work the same in every Lua from 5.1 on, and their time is linear in the length of their texts.
 local nearest = require "vesta.nearest"
 
--- Where `level` 3 is the policy's own line.
+-- Raises at the policy's line, which is level 3.
 local function check_text(name, value)
   if type(value) ~= "string" then error(name .. ": a string is expected, not " .. type(value), 3) end
 end
 
---- The parts of a text between a separator, which is plain text: split("a,,b", ",") -> { "a", "", "b" }.
+--- Splits a text at a plain separator: split("a,,b", ",") -> { "a", "", "b" }.
 local function split(text, separator)
   check_text("split", text)
   check_text("split", separator)
-  if separator == "" then error("split: a separator is at least one character", 2) end
+  if separator == "" then error("split: the separator must not be empty", 2) end
   local parts, from = {}, 1
   local first, last = text:find(separator, from, true)
   while first do
@@ -24,7 +24,7 @@ local function split(text, separator)
   return parts
 end
 
--- h with its lowest eight bits exclusive-ored with those of a byte.
+-- Returns h with its lowest 8 bits exclusive-ored with a byte.
 local function xor_byte(h, byte)
   local low, bit = h % 256, 1
   local result = h - low
@@ -36,19 +36,19 @@ local function xor_byte(h, byte)
   return result
 end
 
---- A number from 0 to 2^32 - 1 that depends on every byte of a text: FNV-1a.
+--- Returns the FNV-1a hash of a text, from 0 to 2^32 - 1.
 local function hash32(text)
   check_text("hash32", text)
   local h = 2166136261
   for i = 1, #text do
     h = xor_byte(h, text:byte(i))
-    -- times 16777619 = 2^24 + 403, in steps that a double holds exactly
+    -- Multiplies by 16777619 = 2^24 + 403, in steps that a double represents exactly.
     h = (h * 403 + h % 256 * 16777216) % 4294967296
   end
   return h
 end
 
--- "0" to "255" without leading zeros, or nil.
+-- Returns the number of "0" to "255" without leading zeros, or nil.
 local function octet(text)
   local n = 0
   if text == "" or #text > 3 or (#text > 1 and text:byte(1) == 48) then return nil end
@@ -60,7 +60,7 @@ local function octet(text)
   return n <= 255 and n or nil
 end
 
---- An IPv4 address as a number: ip4 "10.0.3.7" -> 167772935; nil where the text is no such address.
+--- Returns an IPv4 address as a number: ip4 "10.0.3.7" -> 167772935; nil if the text is no IPv4 address.
 local function ip4(text)
   check_text("ip4", text)
   if #text > 15 then return nil end
@@ -77,7 +77,7 @@ end
 ---------------------------------------------------------------- options
 
 local SHOWN_MAX = 40
-local OPTIONS_MAX = 64 -- that a policy declares
+local OPTIONS_MAX = 64 -- declared options of a policy
 
 local function shown(value)
   if type(value) == "table" then return "a table" end
@@ -85,7 +85,7 @@ local function shown(value)
   return '"' .. (#value > SHOWN_MAX and value:sub(1, SHOWN_MAX) .. "..." or value) .. '"'
 end
 
--- What a rule allows, for people.
+-- Returns the values that a rule allows, for a message.
 local function expected(rule)
   if rule.list then return "a list" end
   if type(rule[1]) == "number" then return ("a whole number from %.0f to %.0f"):format(rule[1], rule[2]) end
@@ -113,7 +113,7 @@ local function unknown_option(name, rules)
     #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))
 end
 
--- { least, most }, { "word", "other" } or { list = true }.
+-- Checks for { least, most }, { "word", "other" } or { list = true }.
 local function is_rule(rule)
   if type(rule) ~= "table" then return false end
   if rule.list then return true end
@@ -128,7 +128,7 @@ local function is_rule(rule)
   return rule[1] ~= nil
 end
 
--- What is wrong with rules, which a policy may have built in any way.
+-- Returns an error about the rules that a policy declares, or nil.
 local function wrong_rule(rules)
   local count = 0
   if type(rules) ~= "table" then return "options must be a table of rules, not " .. shown(rules) end
@@ -146,9 +146,9 @@ local function wrong_rule(rules)
   if count > OPTIONS_MAX then return ("options has more than %d rules"):format(OPTIONS_MAX) end
 end
 
---- ctx.options whole, as the rules allow them, or nil and what is wrong:
--- read_options(ctx, { last = { 0, 31, default = 7 } }); what is `needed` must be there.
--- Hosts call it when they load a policy that declares its options.
+--- Checks ctx.options by rules, and returns them with defaults, or nil and an error:
+-- read_options(ctx, { last = { 0, 31, default = 7 } }).  An option with `needed` is required.
+-- For a policy that declares its options, the host calls this function when it loads the policy.
 local function read_options(ctx, rules)
   local given, wrong = {}, wrong_rule(rules)
   if wrong then return nil, wrong end
@@ -167,8 +167,8 @@ local function read_options(ctx, rules)
   return given
 end
 
---- What is wrong with an option that must lie between what only a call knows, such as the layout's numbers; nil where
--- it does, or is not given.
+--- Returns an error if an option is outside of a range that is known only in a call, such as the layout's worker ids;
+-- nil if it is inside, or absent.
 local function judge_option(ctx, name, least, most)
   local value, rule = ctx.options[name], { least, most }
   if value == nil or is_allowed(value, rule) then return nil end
@@ -177,8 +177,8 @@ end
 
 ---------------------------------------------------------------- records
 
---- Whether a number may be claimed, now or once its `until_ms` is over: given back, silent for too long, or one's own,
--- but for the one that is to be left.
+--- Returns whether a worker id may be claimed, now or after its `until_ms`: it was released, it has expired, or it
+-- belongs to this generator.  The worker id that the generator must leave is never free.
 local function is_free(ctx, record)
   if record.worker == ctx.leaving then return false end
   return not record.held or record.expired or (ctx.identity and record.identity == ctx.identity) == true
@@ -195,9 +195,12 @@ local function take_free(found, record, is_ready)
   if is_ready and not found[kind] then found[kind] = record end
 end
 
---- What is to be had between two numbers, nil where there is none: the numbers `unused` (the lowest that was never
--- used) and `next` (behind the highest that was); the records `own` (this identity's), `released` and `expired` (the
--- lowest of each), `oldest` (free for longest).  Those end by now; `own_later` and `later` end ahead of the clock.
+--- Returns the worker ids between first and last that may be claimed.  Absent members are nil:
+--     unused, next        worker ids without a record: the lowest one, and the highest used one plus 1
+--     own                 this generator's record
+--     released, expired   the lowest record of each kind
+--     oldest              the record that has been free for the longest time
+--     own_later, later    like own and oldest, but their until_ms is in the future
 local function survey(ctx, first, last)
   local found, unused, highest = {}, first, first - 1
   for _, record in ipairs(ctx.records) do
@@ -216,12 +219,12 @@ local function survey(ctx, first, last)
   return found
 end
 
---- What on_start answers where a clock may be so far from the mean of its peers': "go", or "refuse" and why.
+--- A result for on_start: "go", or "refuse" and why if this clock differs from the mean of its peers by too much.
 local function judge_peers(ctx, peers_ms_max)
-  local off_ms, now_ms = 0, ctx.now_ms + 0.0 -- a float: a clock may say anything, and integers wrap
+  local off_ms, now_ms = 0, ctx.now_ms + 0.0 -- a float, because a clock may show any time and integers wrap
   for _, peer in ipairs(ctx.peers) do off_ms = off_ms + (peer.seen_ms - now_ms) / #ctx.peers end
   if math.abs(off_ms) <= peers_ms_max then return "go" end
-  return "refuse", ("the clock is %.0f ms off the mean of its peers', at most %.0f are allowed")
+  return "refuse", ("the clock differs from the mean of its peers by %.0f ms, but at most %.0f are allowed")
     :format(math.abs(off_ms), peers_ms_max)
 end
 

@@ -1,17 +1,17 @@
---- ip_bits -- the low bits of this machine's IPv4 address: 10.0.3.7 with 10 bits is 775.
+--- ip_bits -- uses the low bits of this host's IPv4 address as the worker id: 10.0.3.7 with 10 bits is 775.
 --
---     options.bits     how many; as many as the range has room for unless given
---     options.offset   added to them; the range's first number unless given
+--     options.bits     how many bits (default: as many as fit the range)
+--     options.offset   added to the bits (default: the first worker id of the range)
 --
--- Right where one network hands the addresses out and is no larger than the field: a /22 has 10 bits.
--- Of the original (sonyflake's default machine id: the low 16 bits of the private address) it keeps the bits.  Defects
--- it has not: two networks, or two processes of a machine, that meet in one number without noticing (the claim is the
--- store's, the second waits and says who holds it); an address that is none counting as 0.  A sum over the address's
--- characters, as articles have it, is no such number: 10.0.0.12 and 10.0.0.21 are the same there.
+-- Use it if all hosts are in one network that is not larger than the field: a /22 network has 10 bits.
+-- Kept from the original (sonyflake's default machine id, the low 16 bits of the private address): the bits.  Defects
+-- of the original that it avoids: hosts of two networks, or two processes of a host, that use one worker id unnoticed
+-- (here the second process waits and reports the holder); a missing address that counts as 0.  A sum over the
+-- characters of the address, as some articles propose, is not unique: 10.0.0.12 and 10.0.0.21 have the same sum.
 
 local BITS_MAX = 32
 
--- How many low bits make numbers that all lie in a range of so many.
+-- Returns how many bits fit into a range of `count` worker ids.
 local function bits_of(count)
   local bits = 0
   while bits < BITS_MAX and 2 ^ (bits + 1) <= count do bits = bits + 1 end
@@ -25,7 +25,7 @@ local function choose_worker(ctx)
   local bits = ctx.options.bits or math.max(bits_of(last - first + 1), 1)
   local offset = ctx.options.offset or first
   local address = ctx.ip and ip4(ctx.ip)
-  if not address then return nil, ("this machine has no IPv4 address: %s"):format(ctx.ip or "none at all") end
+  if not address then return nil, ("this host has no IPv4 address: %s"):format(ctx.ip or "no address") end
   local worker = address % 2 ^ bits + offset
   if worker <= last then return worker end
   return nil, ("the low %.0f bits of %s and offset %.0f make %.0f, but worker ids are %.0f to %.0f")
@@ -33,8 +33,8 @@ local function choose_worker(ctx)
 end
 
 local OPTIONS = {
-  bits = { 1, BITS_MAX, about = "how many of the address's bits; as many as the range has room for unless given" },
-  offset = { 0, 2 ^ 53, about = "added to them; the range's first number unless given" },
+  bits = { 1, BITS_MAX, about = "how many bits of the address are used; by default as many as fit the range" },
+  offset = { 0, 2 ^ 53, about = "added to the bits; by default the first worker id of the range" },
 }
 
 return { api = 1, name = "ip_bits", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -1,13 +1,14 @@
---- ip_list -- the place of this machine's address in a list that all of them have: the first is the range's first.
+--- ip_list -- uses the place of this host's address in a list that all hosts have.  The first address gets the first
+-- worker id of the range.
 --
---     options.ips   the addresses, IPv4, in an order that does not change: add at the end; needed
+--     options.ips   IPv4 addresses in an order that never changes; add new ones at the end; required
 --
--- Of the original (vesta-id-generator: IpConfigurableMachineIdProvider, vesta.ips) it keeps the place, counted from 0,
--- and the refusal where the own address is not in the list.  Defects it has not: a blank behind a comma that makes an
--- address unknown; an address that stands there twice; two processes of one machine with one number (the second waits
--- until the first is gone); a list that is longer than the field is wide.
+-- Kept from the original (vesta-id-generator: IpConfigurableMachineIdProvider, vesta.ips): the place, counted from 0,
+-- and the error if the host's address is not in the list.  Defects of the original that it avoids: a blank after a
+-- comma that makes an address unknown; duplicate addresses; two processes of a host with one worker id (here the second
+-- waits until the first ends); a list that exceeds the field.
 
--- The places by address, or nil and what is wrong with the list.
+-- Returns the places by address, or nil and an error about the list.
 local function read_list(ips, range)
   local place, count = {}, #ips
   if count == 0 then return nil, "the option ips has no address" end
@@ -32,12 +33,13 @@ local function choose_worker(ctx)
   local place, reason = read_list(ips, ctx.range)
   if not place then return nil, reason end
   if place[ctx.ip or ""] then return ctx.range.first + place[ctx.ip] - 1 end
-  return nil, ("this machine's address %s is not among the %d of the option ips")
+  return nil, ("this host's address %s is not among the %d addresses of the option ips")
     :format(ctx.ip or "(there is none)", #ips)
 end
 
 local OPTIONS = {
-  ips = { list = true, needed = true, about = "IPv4 addresses in an order that does not change: add at the end" },
+  ips = { list = true, needed = true,
+    about = "IPv4 addresses in an order that never changes; add new ones at the end" },
 }
 
 return { api = 1, name = "ip_list", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -1,15 +1,16 @@
---- leaf -- as Leaf-snowflake: who was here before gets the number that he had, for good.
+--- leaf -- chooses worker ids like Leaf-snowflake: a generator always gets its own worker id again.
 --
---     options.peers_ms_max   how far this clock may be from the mean of its peers' at the start; 10000 unless given
+--     options.peers_ms_max   how far this clock may differ from the mean of its peers at the start (default: 10000 ms)
 --
--- The identity stands for Leaf's ip:port: give each generator its own.  A new one gets the number behind the highest,
--- as ZooKeeper's sequence gave it.
+-- The identity replaces Leaf's ip:port, so set a unique identity for each generator.  A new generator gets the highest
+-- used worker id plus 1, as from ZooKeeper's sequence.
 --
--- Of the original (Leaf: SnowflakeZookeeperHolder, SnowflakeIDGenImpl; the peers' mean is in Meituan's article, not in
--- the code) it keeps the number that stays, the refusal where the clock is behind what was recorded, and the wait of
--- twice the step for steps up to 5 ms.  Defects it has not: a refused start that goes on with the number out of a
--- local file; numbers that run out because none is ever taken over (here those free for longest, once all were used);
--- worker 0 for two who begin together; a second process of the same name that works along unseen.
+-- Kept from the original (Leaf: SnowflakeZookeeperHolder, SnowflakeIDGenImpl; the mean of the peers is in Meituan's
+-- article, but not in the code): the permanent worker id, the failed start if the clock is behind the recorded time,
+-- and the wait of twice the step if the clock went back by at most 5 ms.  Defects of the original that it avoids: a
+-- failed start that continues with a worker id from a local file; worker ids that run out because none is ever reused
+-- (here the one that has been free for the longest time is reused after all were used); worker id 0 for two processes
+-- that start together; a second process of the same name that runs unnoticed.
 
 local STEP_MS_MAX = 5
 
@@ -21,7 +22,7 @@ local function choose_worker(ctx)
   local free = found.oldest or found.later
   local worker = found.next or found.unused or free and free.worker
   if worker then return worker end
-  return nil, ("the numbers %d to %d are all held"):format(first, last)
+  return nil, ("the worker ids %d to %d are all held"):format(first, last)
 end
 
 local function on_start(ctx)
@@ -38,7 +39,7 @@ end
 
 local OPTIONS = {
   peers_ms_max = { 0, 86400000, default = 10000, unit = "ms",
-    about = "how far this clock may be from the mean of its peers' at the start" },
+    about = "how far this clock may differ from the mean of its peers at the start" },
 }
 
 return { api = 1, name = "leaf", options = OPTIONS,

@@ -1,18 +1,18 @@
---- ordinal -- the number behind the last - of the host's name: orders-7 of a StatefulSet is worker 7.
+--- ordinal -- uses the number after the last - of the host's name: orders-7 of a StatefulSet is worker id 7.
 --
---     options.offset   is added to it; 0 unless given.  For several sets in one namespace
+--     options.offset   added to the number, for several sets in one namespace (default: 0)
 --
--- What people do by hand in start scripts, with its mistakes taken out: a name without a number is refused and not 0,
--- a number beyond the range is refused and not cut to its low bits, and two pods of one name, old and new, do not
--- share the number: the second waits until the first is gone.  A pod that was killed has its number back as soon as
--- the window of its last lease is over.
+-- It avoids common mistakes of start scripts: a name without a number is an error and not 0, a number outside of the
+-- range is an error and not truncated, and the old and the new pod of a name never share the worker id, because the new
+-- pod waits until the old one has ended.  A pod that was killed gets its worker id again after the window of its last
+-- lease.
 
 local function choose_worker(ctx)
   local range, offset = ctx.range, ctx.options.offset
   local wrong = judge_option(ctx, "offset", 0, range.last)
   if wrong then return nil, wrong end
   if not ctx.ordinal then
-    return nil, ("the host's name %s ends in no - and a number"):format(ctx.host or "(there is none)")
+    return nil, ("the host's name %s does not end in - and a number"):format(ctx.host or "(there is none)")
   end
   local worker = ctx.ordinal + offset
   if worker >= range.first and worker <= range.last then return worker end
@@ -21,7 +21,8 @@ local function choose_worker(ctx)
 end
 
 local OPTIONS = {
-  offset = { 0, 2 ^ 53, default = 0, about = "added to the host's number; for several sets in one namespace" },
+  offset = { 0, 2 ^ 53, default = 0,
+    about = "added to the number in the host's name, for several sets in one namespace" },
 }
 
 return { api = 1, name = "ordinal", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -1,8 +1,7 @@
---- refuse -- says no at once, and why: nobody waits, no id is ahead of the clock.
+--- refuse -- rejects requests at once, with the reason.  No request waits, and no id is ahead of the clock.
 --
--- For callers that have somewhere else to ask (a second server, a retry of their own), and for those who would rather
--- be woken than have a clock that goes back unnoticed.  The fixed rules have had their say before: what the ids may
--- run ahead (ahead_ms_max) and how long a call waits anyway (wait_ms_max).
+-- Use it if callers can ask another server or retry by themselves, or if a clock that goes back must be noticed.  The
+-- fixed rules apply first: ids may still run ahead by ahead_ms_max, and a call still waits for wait_ms_max.
 
 local function on_clock_back(ctx)
   return "refuse", "the clock is back by " .. ctx.back_ms .. " ms"

@@ -1,10 +1,10 @@
---- switch -- takes another worker number when the clock goes back: a number that was free until now has no ids in the
--- time that comes twice, so none can be early and nobody waits.
+--- switch -- takes another worker id if the clock goes back.  A worker id that was free until now has no ids in the
+-- repeated time, so requests neither wait nor get early ids.
 --
---     options.wait_ms_max   a step back up to this is waited out, in milliseconds; 10 unless given
+--     options.wait_ms_max   if the clock went back by at most this, requests wait, in milliseconds (default: 10)
 --
--- Needs a store with free numbers, and is no remedy for a rush: a new number gives no more ids than the old one did.
--- Where a number cannot be changed (it was given by hand, the last change was just now) this counts as a refusal.
+-- It needs a store with free worker ids.  It does not help if ids run out, because another worker id has the same rate.
+-- If the worker id cannot be changed, because it was assigned by hand or has just been changed, requests are rejected.
 
 local function on_clock_back(ctx)
   local wait_ms_max = ctx.options.wait_ms_max
@@ -13,7 +13,8 @@ local function on_clock_back(ctx)
 end
 
 local OPTIONS = {
-  wait_ms_max = { 0, 86400000, default = 10, unit = "ms", about = "a step back up to this is waited out" },
+  wait_ms_max = { 0, 86400000, default = 10, unit = "ms",
+    about = "if the clock went back by at most this, requests wait" },
 }
 
 return { api = 1, name = "switch", options = OPTIONS, on_clock_back = on_clock_back }

@@ -1,14 +1,16 @@
---- twitter -- as Twitter's snowflake: the number stands in the configuration, and a clock that is off does not start.
+--- twitter -- behaves like Twitter's snowflake: the config sets the worker id, and a generator whose clock is wrong
+-- does not start.
 --
---     options.worker         the number; needed
---     options.peers_ms_max   how far this clock may be from the mean of its peers' at the start; 10000 unless given
+--     options.worker         the worker id; required
+--     options.peers_ms_max   how far this clock may differ from the mean of its peers at the start (default: 10000 ms)
 --
--- The data centre is a field of the layout `twitter`, and set with it.
+-- The data centre is a field of the layout `twitter`, so set it with `fields`.
 --
--- Of the original (snowflake-2010: SnowflakeServer, IdWorker) it keeps the configured number, which is claimed all the
--- same and refused to a second one, the start-up check against the peers, and the refusal of every step back.
--- Defects it has not: a number that others may take once the session is lost, while ids go on; one peer that does not
--- answer and stops all starts (here the peers' clocks are in the store); two processes of one configuration.
+-- Kept from the original (snowflake-2010: SnowflakeServer, IdWorker): the configured worker id, which is still claimed
+-- so that a second process is rejected; the check of the clock against its peers at the start; the error whenever the
+-- clock goes back.  Defects of the original that it avoids: other processes that take the worker id after a lost
+-- session, while the first continues; a single unreachable peer that prevents all starts (here the peers' clocks are in
+-- the store); two processes with the same config.
 
 local function choose_worker(ctx)
   local wrong = judge_option(ctx, "worker", ctx.range.first, ctx.range.last)
@@ -25,9 +27,9 @@ local function on_clock_back(ctx)
 end
 
 local OPTIONS = {
-  worker = { 0, 2 ^ 53, needed = true, about = "the worker number" },
+  worker = { 0, 2 ^ 53, needed = true, about = "the worker id" },
   peers_ms_max = { 0, 86400000, default = 10000, unit = "ms",
-    about = "how far this clock may be from the mean of its peers' at the start" },
+    about = "how far this clock may differ from the mean of its peers at the start" },
 }
 
 return { api = 1, name = "twitter", options = OPTIONS, fixed = true,

@@ -1,14 +1,17 @@
---- uid -- as UidGenerator: a number that nobody ever had, at each start; and ids ahead of the clock where they run out.
+--- uid -- behaves like UidGenerator: each start takes a worker id that was never used, and ids may run ahead of the
+-- clock.
 --
---     options.first, options.last   the numbers to use; the layout's unless given
---     options.borrow_ms_max         how far ahead of the clock ids may be; 8000 unless given, 60000 at most
+--     options.first, options.last   the worker ids to use (default: the layout's)
+--     options.borrow_ms_max         how far ids may be ahead of the clock, in milliseconds (default: 8000, max: 60000)
 --
--- Each start leaves a record behind, and a choice reads them all: with a wide field and many starts give a `last`.
+-- Each start adds a record, and each choice reads all records.  If the field is wide and starts are frequent, set
+-- `last`.
 --
--- Of the original (uid-generator: DisposableWorkerIdAssigner with its table WORKER_NODE, CachedUidGenerator) it keeps
--- the number that is used once, and the ring's eight seconds of ids ahead of the clock, which a step back uses up too.
--- Defects it has not: the last number used means the end (here the one free for longest follows); a number too wide
--- runs into the time; the clock is read once and never again, so that ids drift ahead for as long as it lasts.
+-- Kept from the original (uid-generator: DisposableWorkerIdAssigner with its table WORKER_NODE, CachedUidGenerator):
+-- the worker id that is used once, and the ring buffer's eight seconds of ids ahead of the clock, which also bridge a
+-- clock that goes back.  Defects of the original that it avoids: no start after the last worker id (here the one that
+-- has been free for the longest time follows); a worker id that overflows into the time; a clock that is read only at
+-- the start, so that ids drift ahead without limit.
 
 local function choose_worker(ctx)
   local least, most, given = ctx.range.first, ctx.range.last, ctx.options
@@ -20,7 +23,7 @@ local function choose_worker(ctx)
   local free = found.oldest or found.later
   local worker = found.next or found.unused or free and free.worker
   if worker then return worker end
-  return nil, ("the numbers %d to %d are all held"):format(first, last)
+  return nil, ("the worker ids %d to %d are all held"):format(first, last)
 end
 
 local function on_exhausted(ctx) return "borrow", ctx.options.borrow_ms_max end
@@ -28,13 +31,13 @@ local function on_exhausted(ctx) return "borrow", ctx.options.borrow_ms_max end
 local function on_clock_back(ctx)
   local most_ms = ctx.options.borrow_ms_max
   if ctx.back_ms <= most_ms then return "borrow", most_ms end
-  return "refuse", ("the clock is back by %d ms, and ids are borrowed for %d at most"):format(ctx.back_ms, most_ms)
+  return "refuse", ("the clock is back by %d ms, and ids may be at most %d ms ahead"):format(ctx.back_ms, most_ms)
 end
 
 local OPTIONS = {
-  first = { 0, 2 ^ 53, about = "the first number to use; the layout's unless given" },
-  last = { 0, 2 ^ 53, about = "the last number to use; the layout's unless given" },
-  borrow_ms_max = { 0, 60000, default = 8000, unit = "ms", about = "how far ahead of the clock ids may be" },
+  first = { 0, 2 ^ 53, about = "the first worker id to use; by default the layout's first" },
+  last = { 0, 2 ^ 53, about = "the last worker id to use; by default the layout's last" },
+  borrow_ms_max = { 0, 60000, default = 8000, unit = "ms", about = "how far ids may be ahead of the clock" },
 }
 
 return { api = 1, name = "uid", options = OPTIONS,

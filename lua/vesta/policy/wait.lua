@@ -1,9 +1,10 @@
---- wait -- sits it out: callers wait, ids stay true to the clock.
+--- wait -- lets requests wait, so that the times in ids stay exact.
 --
---     options.wait_ms_max   how long a caller may be kept waiting, in milliseconds; 5000 unless given
+--     options.wait_ms_max   how long a request may wait, in milliseconds (default: 5000)
 --
--- For a clock that is stepped back by a little now and then (NTP does that), where late is better than wrong or not at
--- all.  A step that is longer than anybody may wait is refused at once: the caller can ask elsewhere meanwhile.
+-- Use it if the clock goes back by a little now and then, as with NTP, and a late id is better than an early one or
+-- none.  If the clock went back by more than the longest wait, requests are rejected at once, so that callers can ask
+-- another server.
 
 local function on_clock_back(ctx)
   local wait_ms_max = ctx.options.wait_ms_max
@@ -13,13 +14,13 @@ local function on_clock_back(ctx)
   return "wait", wait_ms_max
 end
 
--- More ids are wanted than the clock gives, or the cursor is ahead of it.
+-- The ids of the time unit are exhausted, or the latest id is ahead of the clock.
 local function on_exhausted(ctx)
   return "wait", ctx.options.wait_ms_max
 end
 
 local OPTIONS = {
-  wait_ms_max = { 0, 86400000, default = 5000, unit = "ms", about = "how long a caller may be kept waiting" },
+  wait_ms_max = { 0, 86400000, default = 5000, unit = "ms", about = "how long a request may wait" },
 }
 
 return { api = 1, name = "wait", options = OPTIONS, on_clock_back = on_clock_back, on_exhausted = on_exhausted }

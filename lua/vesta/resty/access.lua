@@ -1,12 +1,11 @@
---- vesta.resty.access -- where servers are, who the client is and whom it trusts: a part of vesta.resty.client, and
--- beside it.  Knows nothing of blocks.
+--- vesta.resty.access -- a part of vesta.resty.client: addresses of servers, the client's credentials, and TLS.
 local access = {}
 
 local SECRET_MAX = 511 -- bytes
 
----------------------------------------------------------------- where servers are
+---------------------------------------------------------------- addresses
 
--- "host:port", "[v6]:port" or "unix:/path" as the arguments of connect, all but the pool.
+-- Returns the arguments of connect, without the pool, for "host:port", "[v6]:port" or "unix:/path"; or nil.
 local function address(text)
   if #text > 255 or text:find "[%c%s]" then return nil end
   if text:find "^unix:/" then return { text } end
@@ -16,17 +15,18 @@ local function address(text)
   return { host, tonumber(port) }
 end
 
--- A name or a secret without its %XX; nil: there is none; false: it is not written as one.
+-- Decodes the %XX of a name or a secret.  Returns nil if the part is empty, and false if it is invalid.
 local function decoded(part)
   if not part or part == "" then return nil end
   if part:gsub("%%%x%x", ""):find "[^%w!\"$&'()*+,.;<=>\\^_`{|}~:-]" then return false end
   local bytes = part:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)
   local odd = bytes:gsub("[\194-\223][\128-\191]", ""):gsub("[\224-\239][\128-\191][\128-\191]", "")
-    :gsub("[\240-\244][\128-\191][\128-\191][\128-\191]", ""):find "[%c\128-\255]" -- no UTF-8
+    :gsub("[\240-\244][\128-\191][\128-\191][\128-\191]", ""):find "[%c\128-\255]" -- invalid UTF-8 remains
   return not odd and bytes
 end
 
---- An address, or redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; nil: none of these.
+--- Reads an address, or redis://NAME:SECRET@HOST:PORT, or the same with rediss:// for TLS.  Returns nil if it is
+-- invalid.
 function access.server(text)
   if type(text) ~= "string" or #text > 2000 then return nil end
   local scheme, rest = text:match "^(rediss?)://(.*)$"
@@ -44,7 +44,7 @@ function access.server(text)
   return server.where and server
 end
 
---- A list of servers, for a message: what has an '@' or a scheme may have a secret.
+--- Formats a list of servers for a message.  Hides entries with an '@' or a scheme, which may contain a secret.
 function access.shown(value)
   if type(value) ~= "table" then return value end
   local parts = {}
@@ -57,25 +57,25 @@ end
 
 ---------------------------------------------------------------- a connection
 
---- The words that a new connection says first; nil: none; or false, message.  A secret's file is read each time, so
--- that the secret may be exchanged.
+--- Returns the AUTH command for a new connection, or nil if there is none, or false and a message.  The secret's file
+-- is read each time, so that the secret can be replaced.
 function access.greeting(who, server)
   local secret, user = server.secret or who.password, server.user or who.user
   if not secret and who.secret_file then
     local file, failure = io.open(who.secret_file, "rb")
-    local text = file and file:read(SECRET_MAX + 6) or "" -- with a byte order mark and CRLF
+    local text = file and file:read(SECRET_MAX + 6) or "" -- a byte order mark and CRLF may surround the secret
     secret = text:gsub("^\239\187\191", ""):match "^([^\r\n]*)"
     if file then file:close() else return false, "secret_file " .. failure end
     if secret == "" or #secret > SECRET_MAX then
-      return false, ("secret_file %s: its first line has no 1 to %d bytes"):format(who.secret_file, SECRET_MAX)
+      return false, ("secret_file %s: its first line must have 1 to %d bytes"):format(who.secret_file, SECRET_MAX)
     end
   end
   if not secret then return nil end
   return user and { "AUTH", user, secret } or { "AUTH", secret }
 end
 
---- True: it is known who is at the other end.  Nil, message, and whether that may pass by itself.  nginx compares names
--- with certificates, and no addresses: for servers without a name there is tls_name.
+--- Does the TLS handshake.  Returns true, or nil, a message, and whether a retry may succeed.  nginx compares names
+-- with certificates, but not addresses, so servers without a name need tls_name.
 function access.secure(who, server, sock)
   local own = who.certificate
   if own then
@@ -90,7 +90,7 @@ end
 
 ---------------------------------------------------------------- options
 
--- The client's own certificate, which is read once.
+-- Reads the client's certificate, once.
 local function own_certificate(o)
   if not o.tls_certificate then return nil end
   local ssl, own = require "ngx.ssl", {}
@@ -104,7 +104,7 @@ local function own_certificate(o)
   return own
 end
 
---- What options say of the client, as the functions above have it; or nil, what is wrong.
+--- Returns the client's credentials for the functions above, or nil and an error.
 function access.of(o, servers)
   local is_tls = false
   for _, server in ipairs(servers) do

@@ -4,14 +4,14 @@
 --     local ids = client.new { servers = { "10.0.0.1:8089", "10.0.0.2:8089" }, name = "orders" }
 --     local id, message, code, wait_s = ids:next()
 --
--- With a client's name, its secret and TLS, where nginx has `lua_ssl_trusted_certificate /etc/shop/ca.pem`:
+-- With credentials and TLS, if nginx has `lua_ssl_trusted_certificate /etc/shop/ca.pem`:
 --
 --     client.new { servers = { "rediss://shop@ids1:8089" }, name = "orders", secret_file = "/etc/shop/ids.secret" }
 --
--- A worker process takes its ids out of blocks that servers gave it, two of them; a timer fetches the next while the
--- current one is used.  No id is given twice: a block belongs to one worker, and nothing yields between reading a
--- block's cursor and moving it.  Needs LuaJIT's FFI, for exact 64-bit numbers and a clock that nobody sets; knows
--- nothing of the rest of the rock.  docs/blocks.md is the protocol, docs/openresty.md the manual.
+-- Each nginx worker takes ids from two blocks: a timer fetches the next block while the current one is used.  No id is
+-- issued twice, because a block belongs to one nginx worker, and nothing yields between reading a block's cursor and
+-- advancing it.  It needs LuaJIT's FFI for exact 64-bit integers and a monotonic clock, but not the rest of the rock.
+-- docs/blocks.md describes the protocol, and docs/openresty.md is the manual.
 local is_luajit, ffi = pcall(require, "ffi")
 if not is_luajit then error "vesta.resty.client needs LuaJIT with its FFI, as ngx_lua does since 0.10.16" end
 local bit = require "bit"
@@ -26,25 +26,25 @@ local methods = {}
 local class = { __index = methods }
 
 local BATCH_MAX = 10000
-local REST_S_MIN, REST_S_MAX = 0.1, 6.4 -- of a server that failed: doubled with each failure in a row
-local START_S_MAX = 1                   -- a timer that has not begun by then never will: lua_max_running_timers
-local IDLE_MS = 60000                   -- how long a connection is kept for the next block
+local REST_S_MIN, REST_S_MAX = 0.1, 6.4 -- the pause after a server failed; it doubles with each failure in a row
+local START_S_MAX = 1                   -- after this, a timer has been dropped because of lua_max_running_timers
+local IDLE_MS = 60000                   -- how long an idle connection is kept for the next block
 local REPLY_BYTES_MAX = 8192
-local SAID_MAX = 200                    -- characters of what a server says that are passed on
+local SAID_MAX = 200                    -- characters of a server's text in a message
 
 -- Phases in which nginx can suspend the handler.
 local SLEEPS = {
   rewrite = true, server_rewrite = true, access = true, content = true, timer = true, preread = true,
   ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
 }
--- Errors that pass by themselves; others are told to the caller at once, since a person has to act.
+-- Errors that end without intervention.  Other errors are returned to the caller at once.
 local PASSES = { TRYAGAIN = true, LOADING = true, OOM = true }
 local OLD_SECRET = { NOAUTH = true, NOPERM = true }
 
 ---------------------------------------------------------------- time, and 64 bits
 
 ffi.cdef [[int vesta_client_clock(int clock, long *time) __asm__("clock_gettime");]]
-local CLOCK_BOOTTIME = 7 -- goes on while the machine is suspended
+local CLOCK_BOOTTIME = 7 -- it includes the time of a suspended machine
 local time = ffi.new "long[2]"
 
 local function now()
@@ -65,14 +65,14 @@ local function whole(value, least, most)
   return type(value) == "number" and value >= least and value <= most and value % 1 == 0
 end
 
--- What somebody else says, for a log.
+-- Makes another program's text fit for a log.
 local function plain(text)
   return (tostring(text):sub(1, SAID_MAX):gsub("%c", "?"))
 end
 
 ---------------------------------------------------------------- blocks
 
--- The i-th id of a block, as docs/blocks.md says.
+-- Returns the i-th id of a block: see docs/blocks.md.
 local function id_of(block, i)
   local id = block.first + block.stride * i
   if block.base then
@@ -84,7 +84,7 @@ local function id_of(block, i)
   return tostring(id):sub(1, -4) -- without "ULL"
 end
 
--- Where the bits of a tick go.  Nil; or what is wrong.
+-- Reads the shifts of a block of ticks.  Returns nil, or an error.
 local function read_shifts(block, value)
   block.base = wide(value.base)
   if not block.base then return "a block that has no base" end
@@ -103,12 +103,12 @@ local function read_shifts(block, value)
   } do
     local at = lshift(part[1], part[2])
     if rshift(at, part[2]) ~= part[1] then return "a block whose ids do not fit into 64 bits" end
-    if band(at, seen) ~= 0 then return "a block that has bits that overlap" end -- two ids could be one
+    if band(at, seen) ~= 0 then return "a block that has bits that overlap" end -- its ids could be duplicates
     seen = bor(seen, at)
   end
 end
 
--- A block out of the names and values of a reply; or nil, what is wrong with it.
+-- Returns a block from the names and values of a reply, or nil and an error.
 local function block_of(reply, name, size)
   local value = {}
   for i = 1, #reply - 1, 2 do value[reply[i]] = reply[i + 1] end
@@ -128,7 +128,7 @@ local function block_of(reply, name, size)
   return block
 end
 
--- Whether two blocks have an id in common: a server that says so has lost its mind, or its state.
+-- Returns whether two blocks have a common id.  Only a faulty server, or one that lost its state, sends such blocks.
 local function overlap(a, b)
   if not b or a.base ~= b.base or a.stride ~= b.stride or a.first > b.last or b.first > a.last then return false end
   return (a.first > b.first and a.first - b.first or b.first - a.first) % a.stride == 0
@@ -142,8 +142,8 @@ local function request(...)
   return table.concat(parts)
 end
 
--- The value of the reply that begins at `at`, and where it ends; nil: more of it is to come; false: it is none.
--- An error is { said = text }, an array a table with values from 1 on.
+-- Returns the value of the reply at `at`, and its end; or nil if the reply is incomplete, or false if it is invalid.
+-- An error is { said = text }, and an array is a list of values.
 local function parse(bytes, at)
   local stop = bytes:find("\r\n", at, true)
   if not stop then return nil end
@@ -170,7 +170,7 @@ local function parse(bytes, at)
   return values, at
 end
 
--- The reply to a request; or nil, what went wrong, and whether there was nobody at the other end.
+-- Sends a request.  Returns the reply, or nil, a message, and whether the server had closed the connection.
 local function exchange(sock, words, until_s)
   local ok, message = sock:send(words)
   if not ok then return nil, message, message ~= "timeout" end
@@ -190,7 +190,7 @@ end
 
 ---------------------------------------------------------------- servers
 
--- The block in a reply; or nil, message, whether that may pass by itself, and whether the reply was understood.
+-- Returns the block in a reply; or nil, a message, whether a retry may succeed, and whether the reply was valid.
 local function judge(self, reply)
   if type(reply) ~= "table" then return nil, "a reply that is no block", true, false end
   if reply.said then
@@ -199,12 +199,12 @@ local function judge(self, reply)
   end
   local block, wrong = block_of(reply, self.name, self.size)
   if block and (overlap(block, self.block) or overlap(block, self.before)) then
-    block, wrong = nil, "a block that was given before"
+    block, wrong = nil, "a block that was issued before"
   end
   return block, wrong, true, block ~= nil
 end
 
--- True: it has been said who asks; or nil, message, and whether that may pass by itself.
+-- Authenticates.  Returns true, or nil, a message, and whether a retry may succeed.
 local function greet(self, server, sock, until_s)
   local hello, failure = access.greeting(self.who, server)
   if hello == nil then return true end
@@ -212,13 +212,13 @@ local function greet(self, server, sock, until_s)
   local reply, message = exchange(sock, request(unpack(hello)), until_s)
   if reply == "OK" then return true end
   if type(reply) ~= "table" or not reply.said then return nil, message or "a greeting not answered with OK", true end
-  if reply.said:find(hello[#hello]:sub(1, 8), 1, true) then -- so Redis does where it has no AUTH
-    return nil, "its answer to AUTH is not shown, for it repeats the secret", false
+  if reply.said:find(hello[#hello]:sub(1, 8), 1, true) then -- a Redis without AUTH repeats the arguments
+    return nil, "its reply to AUTH is not shown, because it repeats the secret", false
   end
   return nil, plain(reply.said), PASSES[reply.said:match "^%u+"] or false
 end
 
--- A connection on which requests may be sent; or nil, message, and whether that may pass by itself.
+-- Returns a connection for requests, or nil, a message, and whether a retry may succeed.
 local function connect(self, server, until_s)
   local sock, passes = ngx.socket.tcp(), true
   sock:settimeout(max(1, (until_s - now()) * 1000))
@@ -231,7 +231,7 @@ local function connect(self, server, until_s)
   return nil, failure, passes
 end
 
--- A block of one server; or nil, message, and whether that may pass by itself.
+-- Fetches a block from one server.  Returns the block, or nil, a message, and whether a retry may succeed.
 local function ask(self, server)
   local until_s = now() + self.timeout_s
   while true do
@@ -241,21 +241,22 @@ local function ask(self, server)
     self.requests = self.requests + 1
     local reply, message, is_gone = exchange(sock, self.request, until_s)
     local block, wrong, passes, is_understood = judge(self, reply)
-    -- a secret that was valid when the connection was made: there may be another by now
+    -- The secret of a pooled connection may have been replaced since the connection was opened.
     local is_old_secret = not is_new and type(reply) == "table" and reply.said and OLD_SECRET[reply.said:match "^%u+"]
     if is_understood then
       sock:setkeepalive(IDLE_MS, 1)
     else
-      sock:close() -- what comes late on it would be taken for the next reply
+      sock:close() -- a late reply would be read as the reply to the next request
     end
     if is_new or not (is_gone or is_old_secret) then return block, message or wrong, passes end
-  end -- once more: the server had closed the connection while it lay in the pool, or knows its secret no longer
+  end -- try again, because the server closed the pooled connection or no longer accepts its secret
 end
 
--- Those that do not rest, in turn from the one that answered last, or else the one that rests no longer soonest.
+-- Returns the servers that do not pause, beginning with the one that answered last.  If all pause, returns the one
+-- whose pause ends first.
 local function candidates(self)
   local found, soonest = {}, nil
-  self.at = self.at or (ngx.worker.id() or 0) % #self.servers + 1 -- workers begin with different ones
+  self.at = self.at or (ngx.worker.id() or 0) % #self.servers + 1 -- spreads the nginx workers over the servers
   for i = 0, #self.servers - 1 do
     local server = self.servers[(self.at + i - 1) % #self.servers + 1]
     if server.rests_until <= now() then found[#found + 1] = server end
@@ -264,7 +265,7 @@ local function candidates(self)
   return found[1] and found or { soonest }
 end
 
--- A block of any server, nil if none has one.
+-- Fetches a block from any server.  Returns nil if none has one.
 local function fetch_block(self, fetch)
   for _, server in ipairs(candidates(self)) do
     local asked_s = now()
@@ -273,7 +274,7 @@ local function fetch_block(self, fetch)
     if block then
       server.rest_s, server.rests_until, server.refuses, self.at = 0, 0, false, server.number
       server.is_well = true
-      block.expires_s = asked_s + self.ttl_s -- from when it was asked for, not from when it came
+      block.expires_s = asked_s + self.ttl_s -- counts from the request, because the server starts to count there
       block.half_s = asked_s + self.ttl_s / 2
       return block
     end
@@ -283,7 +284,8 @@ local function fetch_block(self, fetch)
   end
 end
 
--- What each server did, and the code: a person has to act only where all of them refuse.
+-- Returns a message with the last result of each server, and the code: "refused" only if all servers reject the
+-- request.
 local function why_none(self)
   local said, code = {}, "refused"
   for i, server in ipairs(self.servers) do
@@ -296,20 +298,20 @@ end
 
 ---------------------------------------------------------------- fetching in the background
 
-local function run_fetch(_, self, fetch) -- also where the worker is about to end: it may have requests to finish
+local function run_fetch(_, self, fetch) -- runs also while the nginx worker exits, because it may still have requests
   local ok, block = pcall(fetch_block, self, fetch)
   if self.fetch == fetch then self.fetch = nil end
   if ok and block and not self.is_closed then
     self.spare, self.blocks, self.asks_at = block, self.blocks + 1, 0
   elseif not (ok and block) then
-    self.asks_at = now() + REST_S_MIN -- however many callers want ids
+    self.asks_at = now() + REST_S_MIN -- for all callers together
   end
   if not ok then ngx.log(ngx.ERR, "vesta.resty.client: ", block) end
   local waiting = self.ready and -self.ready:count() or 0
   if waiting > 0 then self.ready:post(waiting) end
 end
 
--- True: a fetch is under way; or nil, message, code, wait_s.  Never yields.
+-- Starts a fetch unless one is running.  Returns true, or nil, message, code, wait_s.  Never yields.
 local function start_fetch(self, now_s)
   if self.is_closed then return nil, "the client is closed", "closed" end
   if self.fetch and now_s < self.fetch.until_s then return true end
@@ -328,7 +330,7 @@ end
 
 ---------------------------------------------------------------- ids
 
--- The next id, if there is a block that is fresh.  Never yields.
+-- Returns the next id, or nil if no block is valid.  Never yields.
 local function take(self)
   local now_s, block = now(), self.block
   while not block or block.used == block.count or now_s >= block.expires_s do
@@ -343,13 +345,13 @@ local function take(self)
   return id_of(block, i)
 end
 
--- Waits for a block where the phase can.  True: look again; or nil, message, code, wait_s.
+-- Waits for a block if the phase allows it.  Returns true to try again, or nil, message, code, wait_s.
 local function wait(self, until_s)
   local now_s = now()
   local is_coming, message, code, wait_s = start_fetch(self, now_s)
   local may_wait = now_s < until_s and SLEEPS[ngx.get_phase()]
   if is_coming and may_wait then
-    -- Created by the first wait, not in new(): nginx frees the log of a semaphore from init_by_lua at a reload.
+    -- The first wait creates the semaphore, not new(): nginx frees the log of a semaphore from init_by_lua at a reload.
     self.ready = self.ready or semaphore.new()
     self.ready:wait(max(min(until_s, self.fetch.until_s) - now_s, 0.001))
     return true
@@ -371,14 +373,14 @@ local function take_or_wait(self, until_s)
   end
 end
 
---- The next id, a decimal string; or nil, message, code, wait_s: `no_block`, `refused`, `closed`.
+--- Returns the next id as a decimal string; or nil, message, code (`no_block`, `refused` or `closed`), wait_s.
 function methods:next()
   local id = take(self)
   if id then return id end
   return take_or_wait(self, now() + self.wait_s_max)
 end
 
---- An array of n ids; or nil, message, code, wait_s: those that it had by then are spent.
+--- Returns a list of n ids; or nil, message, code, wait_s.  After an error, the ids that it took are lost.
 function methods:batch(n)
   if not whole(n, 1, BATCH_MAX) then
     error(("client:batch: n must be a whole number from 1 to %d, not %s"):format(BATCH_MAX, plain(n)), 2)
@@ -392,7 +394,7 @@ function methods:batch(n)
   return ids
 end
 
---- What this worker has and what it met: docs/openresty.md has the fields.
+--- Returns the state of this nginx worker's client: docs/openresty.md lists the fields.
 function methods:info()
   local servers, left = {}, 0
   for i, server in ipairs(self.servers) do
@@ -411,7 +413,7 @@ end
 
 ---------------------------------------------------------------- options
 
-local clients = 0 -- whose connections are nobody else's: another client may have another password
+local clients = 0 -- the pools of clients are separate, because clients may have different passwords
 
 local function servers(list)
   if type(list) ~= "table" or #list < 1 or #list > 16 then return nil end
@@ -437,7 +439,7 @@ local function milliseconds(least, most)
   return function(value) return type(value) == "number" and value >= least and value <= most and value or nil end
 end
 
--- By name: how a value is read, what is expected, and what it is where it is not given.
+-- By name: the function that reads a value, the expected form, and the default.
 local OPTIONS = {
   servers = { servers, '1 to 16 addresses like "10.0.0.1:8089", "[::1]:8089", "unix:/run/vesta/resp.sock" or '
     .. '"redis://name:secret@host:port", or rediss:// for TLS, with %XX for what is special in a name or a secret' },
@@ -452,10 +454,10 @@ local OPTIONS = {
   tls_certificate = { text("^%C+$", 4095), "a path", false },
   tls_key = { text("^%C+$", 4095), "a path", false },
   tls_name = { text("^[%w_.-]+$", 255), "a host's name", false },
-  tls_unverified = { function(is) return type(is) == "boolean" and is or nil end, "true, where it is given", false },
+  tls_unverified = { function(is) return type(is) == "boolean" and is or nil end, "true, if it is set", false },
 }
 
---- What holds where an option is not given, by name; the times are milliseconds.
+--- The defaults of options, by name.  Times are milliseconds.
 client.defaults = {}
 local names = {}
 for key, row in pairs(OPTIONS) do
@@ -486,7 +488,8 @@ local function checked(options)
   return found
 end
 
---- Makes a client, in any phase; nothing is sent before an id is wanted.  Raises what is wrong with an option.
+--- Creates a client, in any phase.  The first request for an id sends the first request to a server.  Raises if an
+-- option is invalid.
 function client.new(options)
   local o = checked(options)
   local who, wrong = access.of(o, o.servers)

@@ -227,8 +227,8 @@ def _(world):
                             (("ticks", [10, 20, 10, 11, 0], "5", 77, 3, 0), "64 bits"),
                             (("numbers", None, None, 2**64 - 5, 3, 3), "64 bits"), (("numbers", None, None, 7, 3, 0), "no stride"),
                             (("numbers", None, None, 7, 3, -1), "no stride"),
-                            (("numbers", None, None, 7, 3, 1), "given before"),
-                            (("ticks", shifts, "5", 77, 3, 0), "given before")):
+                            (("numbers", None, None, 7, 3, 1), "issued before"),
+                            (("ticks", shifts, "5", 77, 3, 0), "issued before")):
             message = told(*wrong)
             assert part in message and message.startswith("no block of 'default': 127.0.0.1:%d: " % fake.port), (wrong, message)
 

@@ -51,7 +51,7 @@ def _(w):
     same(got, {"policy": "refuse", "functions": ["on_clock_back", "on_exhausted"], "options": []})
 
 
-BORROWS = "how far ahead of the latest time that was seen an id's time may be"
+BORROWS = "how far an id's time may be ahead of the latest time that was seen"
 GIVEN = {"twitter": ["--options", "{ worker = 1 }"], "ip_list": ["--options", "{ ips = { '10.0.0.1' } }"]}
 
 
@@ -112,7 +112,7 @@ def _(w):
         fails(w.run("policy", "run", "on_clock_back", mine, "--env", names), 2, "is not a variable's name")
     fails(w.run("policy", "run", "on_clock_back", mine, "--env", ",".join("A%d" % i for i in range(33))), 2, "more than 32")
     fails(w.run("policy", "test", "--env", "A", mine), 2, "test takes no options")
-    fails(w.run("policy", "check", policy(w, "print 'x'")), 1, "global print is not declared, and not among what policies may use; use log(text)")
+    fails(w.run("policy", "check", policy(w, "print 'x'")), 1, "global print is not declared, and policies may not use it; use log(text)")
 
 
 @claim("a spec finds its policy and its modules next to itself, from any working directory")
@@ -148,12 +148,12 @@ def _(w):
 
 @claim("check reports each error with its place, continues with the other policies, and ends with 1")
 def _(w):
-    for text, said in (("return {", "bad.lua:1: "), ("\n\nx = 1", "bad.lua:3: "), ("return 5", "a policy returns a table"),
-                       ("return { api = 2 }", "api = 1"), ("return { api = 1, on_clockback = print }", "print"),
+    for text, said in (("return {", "bad.lua:1: "), ("\n\nx = 1", "bad.lua:3: "), ("return 5", "a policy must return a table"),
+                       ("return { api = 2 }", "api is 2, which must be 1"), ("return { api = 1, on_clockback = print }", "print"),
                        ("return { api = 1, on_clockback = error }", "did you mean 'on_clock_back'?"), ("\033Lua", "bad.lua"),
                        ("while true do end", "bad.lua:1: ended after"), ("return os.exit(0)", "bad.lua:1: "),
-                       ("local s = 'x' for i = 1, 40 do s = s .. s end", "ended for using too much memory"), ("", "a policy returns a table"),
-                       ("-" * 70000, "bad.lua"), (b"return '\xff\xfe\0'", "a policy returns a table")):
+                       ("local s = 'x' for i = 1, 40 do s = s .. s end", "ended for using too much memory"), ("", "a policy must return a table"),
+                       ("-" * 70000, "bad.lua"), (b"return '\xff\xfe\0'", "a policy must return a table")):
         result = w.run("policy", "check", write(w, "bad.lua", text), "refuse")
         same((result.code, result.out), (1, "refuse: on_clock_back, on_exhausted\n"))
         assert said in result.err and result.err.startswith("vesta policy: "), (text, result.err)
@@ -178,15 +178,15 @@ FREE = "for _, r in ipairs(ctx.records) do if not r.held or r.expired then retur
        "is valid")
 def _(w):
     for hook, body, situation in (
-            ("on_exhausted", "return 'switch'", "with ids that are used up (garbage): ./mine.lua:1:"),
+            ("on_exhausted", "return 'switch'", "with an exhausted sequence (garbage): ./mine.lua:1:"),
             ("choose_worker", "return ctx.records[1].worker", "with no records (error): ./mine.lua:2:"),
-            ("choose_worker", "if ctx.records[1] then error 'x' end return 7", "with numbers that are held, expired and given back (error): ./mine.lua:2:"),
-            ("choose_worker", "if ctx.leaving then error('no way') end return 1", "with a number that is to be left (error): ./mine.lua:2:"),
-            ("choose_worker", FREE + "while ctx.records[1] do end", "with all numbers held (instructions): ./mine.lua:2:"),
+            ("choose_worker", "if ctx.records[1] then error 'x' end return 7", "with worker ids that are held, expired and released (error): ./mine.lua:2:"),
+            ("choose_worker", "if ctx.leaving then error('no way') end return 1", "with a worker id that must be left (error): ./mine.lua:2:"),
+            ("choose_worker", FREE + "while ctx.records[1] do end", "with all worker ids held (instructions): ./mine.lua:2:"),
             ("on_start", "return ctx.last_ms > 0 and 'go'", "at a first start, alone (error): ./mine.lua:2:"),
             ("on_start", "return #ctx.peers == 0 and 'go'", "at another start, among peers (garbage): ./mine.lua:1:"),
-            ("on_store_down", "return 'wait'", "with a store that is silent (garbage): ./mine.lua:1:"),
-            ("on_lease_lost", "return ('x'):rep(2^24)", "with a number that was lost (memory): ")):
+            ("on_store_down", "return 'wait'", "with an unreachable store (garbage): ./mine.lua:1:"),
+            ("on_lease_lost", "return ('x'):rep(2^24)", "with a lost worker id (memory): ")):
         fails(w.run("policy", "check", policy(w, body, hook)), 1, "%s fails when it is tried %s" % (hook, situation))
     for hook, body in (("choose_worker", FREE + "return nil, 'there is none'"), ("choose_worker", "return 1e6"), ("on_start", "return 'refuse'"),
                        ("on_store_down", "return 'refuse', 'after ' .. ctx.down_ms + ctx.left_ms"), ("on_lease_lost", "return 'stop', ctx.worker .. ''")):
@@ -341,7 +341,7 @@ def _(w):
                             ("return coroutine.yield()", "error", "coroutine"), ("return ('x'):find('.-.-.-b')", "error", "patterns")):
         fails(w.run("policy", "run", "on_clock_back", policy(w, body)), 1, "on_clock_back failed (%s" % (how and how + "): "), said)
     for number in ("-1", "0.5", "0/0", "1/0", "2^63", "'7'", "{}", "true"):
-        fails(w.run("policy", "run", "choose_worker", policy(w, "return " + number, "choose_worker")), 1, "(garbage)", "a worker number")
+        fails(w.run("policy", "run", "choose_worker", policy(w, "return " + number, "choose_worker")), 1, "(garbage)", "a worker id")
     fails(w.run("policy", "run", "on_start", "borrow"), 1, "borrow has no on_start, so the fixed rules apply")
 
 
@@ -428,7 +428,7 @@ def _(w):
     result = w.run("policy", "test", write(w, "a_spec.lua", 'it("makes ids", function() require "vesta.testing".generator() end)\n'
                                            'it("spies", function() spy.new(print) end)\nit("is plain", function() assert.is_nil(spie) end)\nafter_each(print)'))
     same((result.code, result.err), (1, ""))
-    like(result.out, "not ok - makes ids\n  ./a_spec.lua:1: testing.generator needs the rock, which vesta policy test does not load: module 'vesta' not found:\n"
+    like(result.out, "not ok - makes ids\n  ./a_spec.lua:1: testing.generator needs the rock, which `vesta policy test` does not load; use busted: module 'vesta' not found:\n"
          "not ok - spies\n  ./a_spec.lua:2: vesta policy test has no spy: it has describe, it, before_each and assert. Run this file with busted\n"
          "ok - is plain\nnot ok - ./a_spec.lua\n  ./a_spec.lua:4: vesta policy test has no after_each: ...\n1 passed, 3 failed\n")
 

@@ -196,8 +196,8 @@ def _(world):
     for at, (body, result, part) in enumerate((
             ("error('I cannot')", "error", "I cannot"),
             ("return 1024", "garbage", "choose_worker answered 1024, but worker ids are 0 to 1023"),
-            ("return -1", "garbage", "choose_worker answered -1"),
-            ("return 'seven'", "garbage", "choose_worker answered 'seven'"),
+            ("return -1", "garbage", "choose_worker returned -1"),
+            ("return 'seven'", "garbage", "choose_worker returned 'seven'"),
             ("while true do end", "instructions", "ended after 10000000 instructions"),
             ("local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end", "memory", "choose_worker"))):
         with Chooser(world, policy(world, choose_worker=AT_WORK % body), sqlite_of(world), name="n%d" % at) as server:
@@ -225,8 +225,8 @@ def _(world):
 def _(world):
     for function, body, part in (("choose_worker", "return ctx.records[1].worker", "with no records (error): "),
                                  ("on_start", "return #ctx.peers", "at a first start, alone (garbage): "),
-                                 ("on_store_down", "return 'wait'", "with a store that is silent (garbage): "),
-                                 ("on_lease_lost", "while true do end", "with a number that was lost (instructions): ")):
+                                 ("on_store_down", "return 'wait'", "with an unreachable store (garbage): "),
+                                 ("on_lease_lost", "while true do end", "with a lost worker id (instructions): ")):
         said = refused_start(Chooser(world, policy(world, **{function: body}), sqlite_of(world)), code=2)
         assert "--policy cannot be used: %s fails when it is tried %s%s:1:" % (function, part, world.path("policy.lua")) in said, said
     assert not os.path.exists(world.path("vesta.db")) or not leases(world)

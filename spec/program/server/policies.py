@@ -238,7 +238,7 @@ def _(world):
 
 FAILING = (
     ("error", "error('no luck')", "policy.lua:3: no luck"),
-    ("garbage", "return 'perhaps'", "on_clock_back answered 'perhaps'"),
+    ("garbage", "return 'perhaps'", "on_clock_back returned 'perhaps'"),
     ("instructions", "while true do end", "ended after 10000000 instructions"),
     ("instructions", "while true do pcall(function() while true do end end) end", "ended after 10000000 instructions"),
     ("memory", "local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", "ended"),
