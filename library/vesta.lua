@@ -348,7 +348,7 @@ function gen:close() end
 ---@class vesta.options
 ---@field layout? string|vesta.layout a layout text, preset name or layout; default: the file's, else vesta-second
 ---@field path? string the generator file; default: <state>/<namespace>.gen
----@field store? string file:DIR, sqlite:FILE, mysql://USER@HOST/DB, zk://HOSTS/PATH; default: the file's, else file:<state>
+---@field store? string file:DIR, sqlite:FILE, mysql://..., zk://...; default: the file's, else file:<state>
 ---@field secret? string the database's password, or ZooKeeper's user:password; default: the URI's
 ---@field lease? "local"|"strict"|"balanced"|"autonomous" the lease preset; default: the file's, else by the store
 ---@field identity? string the name by which the store knows this generator; default: the host's name and the path
