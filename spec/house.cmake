@@ -1,4 +1,4 @@
-# house.cmake -- the tests that are about the house and not about ids: layers, documents, scripts, installation.
+# house.cmake -- tests of the project itself: layers, documents, scripts, installation.
 
 # house_test(name label seconds command...)
 function(house_test name label seconds)
@@ -13,7 +13,7 @@ house_test(atomics layers 300 Python3::Interpreter ${HERE}/includes/atomics.py $
 house_test(atomics_can_fail layers 300 Python3::Interpreter ${HERE}/includes/atomics.py --self-test ${PROJECT_SOURCE_DIR})
 house_test(docs_can_fail docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR} --self-test)
 house_test(docs docs 300 Python3::Interpreter ${HERE}/docs/run.py --build ${CMAKE_BINARY_DIR})
-set_tests_properties(docs PROPERTIES COST 50) # the longest begin first
+set_tests_properties(docs PROPERTIES COST 50) # long tests start first
 house_test(docs_pages_can_fail docs 60 Python3::Interpreter ${HERE}/docs/pages.py --self-test)
 house_test(docs_pages docs 60 Python3::Interpreter ${HERE}/docs/pages.py)
 house_test(docs_tables_can_fail docs 60 Python3::Interpreter ${HERE}/docs/tables.py $<TARGET_FILE:vesta_program>)
@@ -28,7 +28,7 @@ house_test(packages_abi scripts 120 ${HERE}/packages/abi ${PROJECT_SOURCE_DIR})
 house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
 house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
 house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR})
-if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without our flags
+if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without the sanitizer's flags
   house_test(bench_rows bench 300 Python3::Interpreter ${HERE}/bench/rows.py ${CMAKE_BINARY_DIR})
   house_test(install install 300 ${HERE}/install/run ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   if(TARGET vesta_store_sqlite AND TARGET vesta_store_mysql AND TARGET vesta_store_zk AND TARGET vesta_wire_redis)

@@ -10,7 +10,7 @@ static struct vs_accept read_one(const char *text) {
     return accept;
 }
 
-static void weighs(void) {
+static void reads_weights(void) {
     static const struct {
         const char *text;
         int plain, json, metrics;
@@ -78,7 +78,7 @@ static void survives(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a type has the q of the most specific range that matches it", weighs},
+    {"a type has the q of the most specific range that matches it", reads_weights},
     {"several headers are one list", joins},
     {"no byte outside the header is read, whatever is sent", survives},
 };

@@ -61,7 +61,7 @@ static void sha256_of_a_million_in_pieces(void) {
 }
 
 /* Tests every length and alignment, and a difference in each single bit. */
-static void same_is_same_in_each_bit(void) {
+static void secrets_are_compared_in_each_bit(void) {
     unsigned char a[48], b[48];
     for (size_t length = 0; length <= 41; length++) {
         for (size_t i = 0; i < length; i++)
@@ -75,7 +75,7 @@ static void same_is_same_in_each_bit(void) {
     }
 }
 
-static void a_line_is_what_it_was(void) {
+static void a_line_is_written_as_read(void) {
     static const char line[] = "orders names=orders*,web calls=give,operate n=7 "
                                "secret=random:2026-11-23T15:30:00Z:abababababababababababababababababababababababababababababababab";
     struct vs_account account;
@@ -104,7 +104,7 @@ static struct vs_accounts *accounts_of(const char *lines) {
     return accounts;
 }
 
-static void a_token_is_its_clients(void) {
+static void a_token_belongs_to_its_client(void) {
     struct vs_gate *gate = vs_gate_new();
     struct vesta_error err;
     char token[VS_SECRET_NEW_MAX], lines[2 * VS_ACCOUNT_LINE_MAX];
@@ -129,7 +129,7 @@ static void a_token_is_its_clients(void) {
     vs_gate_free(gate);
 }
 
-static void only_what_can_be_guessed_is_put_off(void) {
+static void only_guessable_secrets_are_delayed(void) {
     struct vs_gate *gate = vs_gate_new();
     struct vs_limits limits = {.connections_max = 1, .proto_max = {[VS_HTTP] = 1}, .tcp_max = {[VS_HTTP] = 1}, .of_address = {[VS_HTTP] = 1}};
     struct ledger *ledger = ledger_new(&limits);
@@ -227,7 +227,7 @@ static void credentials_are_read(void) {
 
 #define HEX "abababababababababababababababababababababababababababababababab"
 
-static void a_secret_that_is_gone_leaves_no_rights(void) {
+static void a_removed_secret_leaves_no_rights(void) {
     struct vs_gate *gate = vs_gate_new();
     struct access_grant g = {.accounts = NULL};
     const struct access_origin here = {NULL, true}, elsewhere = {NULL, false}, certified = {"web", false};
@@ -264,13 +264,13 @@ static const struct check_case cases[] = {
     {"a pattern matches exactly the names that it should", patterns_match},
     {"SHA-256 matches the examples of FIPS 180-4", sha256_is_sha256},
     {"SHA-256 of a million letters does not depend on how they are divided", sha256_of_a_million_in_pieces},
-    {"secrets are equal only if every bit is", same_is_same_in_each_bit},
-    {"a client's line is written as it was read, and no prefix is read past its end", a_line_is_what_it_was},
-    {"a token is accepted alone and with its client's name, and with no other name", a_token_is_its_clients},
-    {"only attempts with guessable secrets are delayed after failures", only_what_can_be_guessed_is_put_off},
+    {"secrets are equal only if every bit is", secrets_are_compared_in_each_bit},
+    {"a client's line is written as it was read, and no prefix is read past its end", a_line_is_written_as_read},
+    {"a token is accepted alone and with its client's name, and with no other name", a_token_belongs_to_its_client},
+    {"only attempts with guessable secrets are delayed after failures", only_guessable_secrets_are_delayed},
     {"a client's line has a token, a certificate or a chosen secret, or is rejected", secrets_of_a_line},
     {"the number of clients that are counted by name is bounded", counts_are_bounded},
     {"Bearer and Basic credentials are read, and other headers are rejected", credentials_are_read},
-    {"a connection loses its rights when its secret is removed from the file", a_secret_that_is_gone_leaves_no_rights},
+    {"a connection loses its rights when its secret is removed from the file", a_removed_secret_leaves_no_rights},
 };
 CHECK_MAIN(cases)

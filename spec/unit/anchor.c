@@ -92,7 +92,7 @@ static void foreign_files(void) {
     refuses(path, "its header is damaged");
 }
 
-static void things_that_are_no_files(void) {
+static void other_kinds_of_files(void) {
     empty_folder();
     const char *path = in_folder("thing.gen");
     CHECK(mkdir(path, 0700) == 0);
@@ -224,7 +224,7 @@ static void groups(void) {
     refuses(path, "belongs to user 65534");
 }
 
-static void what_root_makes_for_a_service(void) {
+static void files_that_root_makes_for_a_service(void) {
     struct vs_anchor out;
     struct vesta_error err;
     struct stat st;
@@ -267,13 +267,13 @@ static const struct check_case cases[] = {
     {"sixteen processes make one file, and leave no other file", sixteen_make_one_file},
     {"each file has a key of its own", each_has_a_key_of_its_own},
     {"empty, short, foreign, newer, older and damaged files are rejected", foreign_files},
-    {"directories, pipes and symbolic links are rejected", things_that_are_no_files},
+    {"directories, pipes and symbolic links are rejected", other_kinds_of_files},
     {"errors without permission to read or to make a file", rights},
     {"a full disk is an error that leaves no file", a_full_disk},
     {"network file systems are rejected", file_systems_of_the_network},
     {"a file is used if it belongs to the caller, root or the folder's owner", owners},
     {"a group's file is used if the group was named or shares the folder", groups},
-    {"files that root makes in a service's folder belong to the service", what_root_makes_for_a_service},
+    {"files that root makes in a service's folder belong to the service", files_that_root_makes_for_a_service},
     {"the store that granted leases is recorded in this file only", notes},
 };
 

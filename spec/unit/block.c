@@ -41,7 +41,7 @@ static void compare_twins(const char *layout, enum vesta_pacing pacing) {
     world_close(&batches);
 }
 
-static void is_what_a_batch_is(void) {
+static void issues_the_ids_of_a_batch(void) {
     const struct vesta_preset *preset;
     for (int i = 0; (preset = vesta_preset_at(i)); i++) {
         struct vesta_layout layout = parsed(preset->text);
@@ -126,7 +126,7 @@ static void vectors_hold(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a block has the ids of a batch, with every preset and pacing", is_what_a_batch_is},
+    {"a block has the ids of a batch, with every preset and pacing", issues_the_ids_of_a_batch},
     {"a block is one step of the cursor: it ends and pauses like a batch", is_one_step},
     {"the published vectors for client tests match the library", vectors_hold},
     {"a closed slot's cursor is after its blocks", is_behind_the_cursor},

@@ -25,7 +25,7 @@ static void begin(void) {
 }
 
 /* Compares the choice with a list in which all reserved worker ids are held. */
-static void never_one_given_out_by_hand(void) {
+static void never_a_reserved_worker_id(void) {
     for (uint64_t first = 0; first < 16; first++)
         for (uint64_t many = 1; many < 16; many++) {
             bool seen[16] = {false};
@@ -58,7 +58,7 @@ static void never_one_given_out_by_hand(void) {
     lease.ns = (struct vs_ns_record){0};
 }
 
-static void ones_own_number_first(void) {
+static void own_worker_id_first(void) {
     begin();
     add(2, "/other.gen", false, NOON_MS - 9000, NOON_MS - 9000);
     add(5, OWN, true, NOON_MS, NOON_MS - 50000);
@@ -67,7 +67,7 @@ static void ones_own_number_first(void) {
         CHECK_EQ_I64(choice(1023, random), 5); /* its record was written last */
 }
 
-static void ones_own_number_far_ahead(void) {
+static void own_worker_id_far_ahead(void) {
     begin();
     add(0, "/other.gen", false, NOON_MS - 9000, NOON_MS - 9000);
     add(1, OWN, false, NOON_MS + 3600000, NOON_MS - 1000);
@@ -78,7 +78,7 @@ static void ones_own_number_far_ahead(void) {
 }
 
 /* Processes that have a removed file of this path open still renew it. */
-static void ones_own_number_still_held(void) {
+static void own_worker_id_still_held(void) {
     begin();
     add(0, "/other.gen", true, NOON_MS, NOON_MS);
     add(1, OWN, true, NOON_MS + 3000, NOON_MS - 1000);
@@ -114,7 +114,7 @@ static void then_the_one_free_for_longest(void) {
     CHECK_EQ_I64(choice(3, 12345), 2);
 }
 
-static void none_where_all_are_held(void) {
+static void none_if_all_are_held(void) {
     begin();
     for (uint64_t i = 0; i < 4; i++)
         add(i, "/other.gen", true, NOON_MS, NOON_MS);
@@ -126,7 +126,7 @@ static void none_where_all_are_held(void) {
     CHECK_EQ_I64(choice(0, UINT64_MAX), -1);
 }
 
-static void foreign_numbers_are_nobodys(void) {
+static void foreign_worker_ids_are_not_chosen(void) {
     begin();
     for (uint64_t i = 0; i < 3; i++)
         add(i, "/other.gen", true, NOON_MS, NOON_MS);
@@ -146,14 +146,14 @@ static void damaged_times(void) {
 }
 
 static const struct check_case cases[] = {
-    {"the generator's own worker id first", ones_own_number_first},
-    {"never a worker id that is reserved for assignment by hand", never_one_given_out_by_hand},
-    {"not its own worker id if that one ends far ahead of the clock", ones_own_number_far_ahead},
-    {"not its own worker id if another process still renews it", ones_own_number_still_held},
+    {"the generator's own worker id first", own_worker_id_first},
+    {"never a worker id that is reserved for assignment by hand", never_a_reserved_worker_id},
+    {"not its own worker id if that one ends far ahead of the clock", own_worker_id_far_ahead},
+    {"not its own worker id if another process still renews it", own_worker_id_still_held},
     {"then a worker id that was never used, each of them over time", then_one_never_used},
     {"then the worker id whose ticks ended first", then_the_one_free_for_longest},
-    {"none if all are held", none_where_all_are_held},
-    {"worker ids that the layout does not have are not chosen", foreign_numbers_are_nobodys},
+    {"none if all are held", none_if_all_are_held},
+    {"worker ids that the layout does not have are not chosen", foreign_worker_ids_are_not_chosen},
     {"damaged times overflow nothing", damaged_times},
 };
 

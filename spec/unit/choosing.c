@@ -61,7 +61,7 @@ static struct vesta_choice *choice_of(struct vesta_gen *gen) {
 
 /* ------------------------------------------------------------------ asking and answering */
 
-static void what_is_chosen_is_claimed(void) {
+static void a_choice_is_claimed(void) {
     struct vesta_gen *five = holder_of(5), *seven = holder_of(7), *gen = chooser("a.gen");
     CHECK(vesta_release(seven, NULL) == VESTA_OK);
     struct vesta_pause pause = asked(gen);
@@ -103,7 +103,7 @@ static void a_choice_is_a_hint_and_the_claim_decides(void) {
     vesta_close(five);
 }
 
-static void a_number_given_out_by_hand_is_no_choice(void) {
+static void a_reserved_worker_id_cannot_be_chosen(void) {
     char uri[96];
     struct vs_store *store;
     struct vs_reply reply;
@@ -140,7 +140,7 @@ static void any_worker_is_the_default_choice(void) {
     vesta_close(gen);
 }
 
-static void no_number_is_an_answer_with_a_reason(void) {
+static void no_choice_has_a_reason(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
     char reason[1000];
@@ -156,7 +156,7 @@ static void no_number_is_an_answer_with_a_reason(void) {
     vesta_close(gen);
 }
 
-static void wrong_answers_are_refused(void) {
+static void invalid_answers_are_rejected(void) {
     struct vesta_gen *gen = chooser("a.gen"), *private_gen;
     struct vesta_opts opts = {
         .size = sizeof opts, .layout = LAYOUT, .has_worker = 1, .worker = 1, .flags = VESTA_UNSAFE_PRIVATE};
@@ -181,7 +181,7 @@ static void wrong_answers_are_refused(void) {
     vesta_close(gen);
 }
 
-static void a_number_given_by_hand_needs_a_word_too(void) {
+static void an_assigned_worker_id_needs_consent(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.has_worker = 1, .worker = 4, .flags = VESTA_CHOOSES});
     struct vesta_pause pause = asked(gen);
     struct vesta_choice *choice = choice_of(gen);
@@ -211,7 +211,7 @@ static void a_handle_that_does_not_choose_waits_for_one_that_does(void) {
     vesta_close(gen);
 }
 
-static void a_child_is_not_asked_what_its_parent_was(void) {
+static void a_child_is_not_asked_its_parents_question(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
     pid_t child = fork();
@@ -257,7 +257,7 @@ static void a_childs_own_keeper_asks_anew(void) {
 
 /* ------------------------------------------------------------------ losing */
 
-static void a_lost_number_is_told_with_the_next_question(void) {
+static void a_lost_worker_id_is_reported(void) {
     struct vesta_gen *gen = chooser("a.gen");
     struct vesta_pause pause = asked(gen);
     uint64_t id;
@@ -316,7 +316,7 @@ static int64_t stopped_us(void *self) {
 }
 
 /* This clock does not move, so the keeper waits for an answer forever. Closing must still work. */
-static void does_not_hold_up_the_end(void) {
+static void does_not_delay_closing(void) {
     static const struct vesta_clock clock = {NULL, stopped_us, stopped_us, ahead_sleep_us};
     struct vesta_gen *gen =
         open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_CHOOSES, .clock = &clock});
@@ -324,38 +324,37 @@ static void does_not_hold_up_the_end(void) {
     vesta_close(gen);
 }
 
-IN_NEW_STATE(what_is_chosen_is_claimed)
+IN_NEW_STATE(a_choice_is_claimed)
 IN_NEW_STATE(a_choice_is_a_hint_and_the_claim_decides)
-IN_NEW_STATE(a_number_given_out_by_hand_is_no_choice)
+IN_NEW_STATE(a_reserved_worker_id_cannot_be_chosen)
 IN_NEW_STATE(any_worker_is_the_default_choice)
-IN_NEW_STATE(no_number_is_an_answer_with_a_reason)
-IN_NEW_STATE(wrong_answers_are_refused)
-IN_NEW_STATE(a_number_given_by_hand_needs_a_word_too)
+IN_NEW_STATE(no_choice_has_a_reason)
+IN_NEW_STATE(invalid_answers_are_rejected)
+IN_NEW_STATE(an_assigned_worker_id_needs_consent)
 IN_NEW_STATE(a_handle_that_does_not_choose_waits_for_one_that_does)
-IN_NEW_STATE(a_child_is_not_asked_what_its_parent_was)
+IN_NEW_STATE(a_child_is_not_asked_its_parents_question)
 IN_NEW_STATE(a_childs_own_keeper_asks_anew)
-IN_NEW_STATE(a_lost_number_is_told_with_the_next_question)
+IN_NEW_STATE(a_lost_worker_id_is_reported)
 IN_NEW_STATE(is_asked_anew_with_fresh_records)
-IN_NEW_STATE(does_not_hold_up_the_end)
+IN_NEW_STATE(does_not_delay_closing)
 
 static const struct check_case cases[] = {
-    {"a worker id chosen from the store's records is claimed", what_is_chosen_is_claimed_},
+    {"a worker id chosen from the store's records is claimed", a_choice_is_claimed_},
     {"a choice is a hint: a held worker id is not claimed, and the keeper asks again",
      a_choice_is_a_hint_and_the_claim_decides_},
     {"a worker id reserved for assignment by hand cannot be chosen, but a process may claim it by hand",
-     a_number_given_out_by_hand_is_no_choice_},
+     a_reserved_worker_id_cannot_be_chosen_},
     {"VESTA_ANY_WORKER is the default choice", any_worker_is_the_default_choice_},
-    {"a refusal to choose is passed on with its reason, and the keeper asks again",
-     no_number_is_an_answer_with_a_reason_},
-    {"invalid answers are rejected", wrong_answers_are_refused_},
+    {"a refusal to choose is passed on with its reason, and the keeper asks again", no_choice_has_a_reason_},
+    {"invalid answers are rejected", invalid_answers_are_rejected_},
     {"a worker id assigned by hand is claimed once the process agrees, whichever worker id it names",
-     a_number_given_by_hand_needs_a_word_too_},
+     an_assigned_worker_id_needs_consent_},
     {"a handle that does not choose waits for one that does", a_handle_that_does_not_choose_waits_for_one_that_does_},
-    {"a forked child is not asked its parent's question", a_child_is_not_asked_what_its_parent_was_},
+    {"a forked child is not asked its parent's question", a_child_is_not_asked_its_parents_question_},
     {"a forked child's own keeper asks anew", a_childs_own_keeper_asks_anew_},
-    {"the next question reports that the worker id was lost", a_lost_number_is_told_with_the_next_question_},
+    {"the next question reports that the worker id was lost", a_lost_worker_id_is_reported_},
     {"a question without an answer is asked again with fresh records", is_asked_anew_with_fresh_records_},
-    {"an open question does not delay closing", does_not_hold_up_the_end_},
+    {"an open question does not delay closing", does_not_delay_closing_},
 };
 
 CHECK_MAIN(cases)

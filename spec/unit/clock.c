@@ -80,7 +80,7 @@ static void a_leap_second(void) {
 }
 
 /* 11.6 ppm: a second more or less over a day, like smeared leap seconds. */
-static void a_smear_is_no_event(void) {
+static void a_smear_causes_no_pause(void) {
     struct world w;
     struct vesta_pause pause;
     world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
@@ -152,7 +152,7 @@ static void leap_corrected(enum vesta_pacing pacing, int64_t us) {
 
 static const int64_t leaps[] = {11 * SECOND, 10 * MINUTE, DAY, 365 * DAY};
 
-static void a_leap_is_believed_after_a_minute(void) {
+static void a_leap_is_trusted_after_a_minute(void) {
     for (size_t i = 0; i < VS_COUNT(leaps); i++) {
         leap_confirmed(VESTA_PACING_CLOCK, leaps[i]);
         leap_confirmed(VESTA_PACING_HISTORY, leaps[i]);
@@ -188,7 +188,7 @@ static void a_full_unit_hides_no_leap(void) {
 }
 
 /* A clock that alternates by 20 s is never trusted: no id may have a time that was not real. */
-static void a_strobe_is_never_believed(void) {
+static void an_alternating_clock_is_never_trusted(void) {
     struct world w;
     struct vesta_pause pause;
     int64_t away = 0;
@@ -416,12 +416,12 @@ static void as_butterfly(void) {
 static const struct check_case cases[] = {
     {"rule 6: a clock that goes back 1 s, 3 s, 288 s, 1 h: clock_back, with the exact wait", a_clock_that_goes_back},
     {"rule 6: a leap second", a_leap_second},
-    {"rule 6: a smeared leap second causes no pause", a_smear_is_no_event},
+    {"rule 6: a smeared leap second causes no pause", a_smear_causes_no_pause},
     {"rule 6: leaps of 2, 9 and 10 s are followed", small_leaps_are_followed},
-    {"rule 6: a leap of 11 s, 10 min, a day, a year is trusted after a minute", a_leap_is_believed_after_a_minute},
+    {"rule 6: a leap of 11 s, 10 min, a day, a year is trusted after a minute", a_leap_is_trusted_after_a_minute},
     {"rule 6: a leap that is corrected before its minute leaves no trace", a_leap_that_is_corrected_leaves_no_trace},
     {"rule 6: a unit that was used to its last tick hides no leap", a_full_unit_hides_no_leap},
-    {"rule 6: a clock that alternates is never trusted", a_strobe_is_never_believed},
+    {"rule 6: a clock that alternates is never trusted", an_alternating_clock_is_never_trusted},
     {"rule 6: 1970", the_first_day_of_1970},
     {"rule 6: 2106, past the layout's end", a_clock_past_the_layouts_end},
     {"rule 6: BOOTTIME that leaps alone, and suspend", boottime_that_leaps},

@@ -29,14 +29,14 @@ static void names_are_stable(void) {
         CHECK_STR(vesta_code_name(want[i].code), want[i].name);
 }
 
-static void whys_are_stable(void) {
+static void names_of_pauses_are_stable(void) {
     static const char *const want[] = {"full",   "clock_back", "clock_ahead", "ahead",    "lease",
                                        "choose", "epoch_end",  "closed",      "failstop", "range"};
     for (int i = 0; i < 10; i++)
         CHECK_STR(vesta_why_name((enum vesta_why)(i + VESTA_FULL)), want[i]);
 }
 
-static void strangers_have_a_name_too(void) {
+static void unknown_codes_have_a_name(void) {
     static const int codes[] = {1, -15, 100, INT_MIN, INT_MAX};
     for (size_t i = 0; i < 5; i++)
         CHECK_STR(vesta_code_name(codes[i]), "unknown");
@@ -60,8 +60,8 @@ static void long_texts_are_cut(void) {
 
 static const struct check_case cases[] = {
     {"every code has its stable name", names_are_stable},
-    {"every pause has its stable name", whys_are_stable},
-    {"an unknown code or pause is called unknown", strangers_have_a_name_too},
+    {"every pause has its stable name", names_of_pauses_are_stable},
+    {"an unknown code or pause is called unknown", unknown_codes_have_a_name},
     {"vs_fail fills an error if there is one, and returns its code", failing_fills_and_returns},
     {"a text that is too long is cut", long_texts_are_cut},
 };

@@ -58,7 +58,7 @@ static void a_clock_that_steps_refills_once(void) {
 }
 
 /* A request may take more tokens than the bucket has. Later requests wait until the debt is paid. */
-static void a_large_request_is_paid_for_behind(void) {
+static void a_large_request_is_paid_later(void) {
     struct access_bucket bucket = {0};
     int64_t now = 50 * SECOND_NS;
     access_bucket_set(&bucket, 1000, now);
@@ -86,7 +86,7 @@ static void turns_are_in_order(void) {
     CHECK_EQ_I64(access_bucket_take(&bucket, 1, now + SECOND_NS, PATIENCE_NS), 6 * SECOND_NS / 10);
 }
 
-static void no_patience_is_no_free_turn(void) {
+static void a_late_request_is_charged(void) {
     struct access_bucket bucket = {0};
     int64_t now = SECOND_NS;
     access_bucket_set(&bucket, 10, now);
@@ -242,7 +242,7 @@ static double least_of(size_t layout) {
     return layouts[layout].unit_us < ACCESS_SHORT_US ? 0.6 : 0.85;
 }
 
-static void one_that_takes_all_leaves_others_theirs(void) {
+static void a_greedy_party_leaves_others_their_shares(void) {
     for (size_t l = 0; l < VS_COUNT(layouts); l++) {
         begin(layouts[l].unit_us, layouts[l].unit);
         int64_t rate = (int64_t)(layouts[l].unit * 1000000 / (uint64_t)layouts[l].unit_us);
@@ -263,7 +263,7 @@ static void one_that_takes_all_leaves_others_theirs(void) {
     }
 }
 
-static void all_that_take_all_have_equal_parts(void) {
+static void greedy_parties_have_equal_shares(void) {
     for (size_t l = 0; l < VS_COUNT(layouts); l++) {
         begin(layouts[l].unit_us, layouts[l].unit);
         for (int i = 0; i < 20; i++)
@@ -312,7 +312,7 @@ static void weights_are_kept(void) {
     CHECK(world.wanter[1].got > world.wanter[0].got * 27 / 10 && world.wanter[1].got < world.wanter[0].got * 33 / 10);
 }
 
-static void one_alone_has_all_but_what_is_kept(void) {
+static void a_single_party_gets_nearly_all(void) {
     begin(1000000, 1 << 20);
     want(0, 0, 10000);
     run(50000);
@@ -329,7 +329,7 @@ static void one_alone_has_all_but_what_is_kept(void) {
     CHECK(!access_pool_is_shared(&world.pool)); /* nothing is shared while there are enough ids for all */
 }
 
-static void a_rest_ends_it(void) {
+static void a_pause_ends_sharing(void) {
     begin(1000000, 1 << 20);
     want(0, 0, 10000);
     run(2000000);
@@ -339,7 +339,7 @@ static void a_rest_ends_it(void) {
     CHECK(!access_pool_is_shared(&world.pool));
 }
 
-static void a_clock_that_steps_fills_no_purse(void) {
+static void a_clock_that_steps_adds_no_share(void) {
     struct access_pool pool = {0};
     struct access_stake stake = {.weight = 1};
     struct access_claim claim = {0};
@@ -365,19 +365,19 @@ static const struct check_case cases[] = {
     {"rate 0 is unlimited, and the largest rate never delays a request", no_rate_is_no_limit},
     {"a clock that leaps forward fills a bucket once, and one that goes back or stops adds nothing",
      a_clock_that_steps_refills_once},
-    {"a request larger than the saved tokens is paid later, and can be returned", a_large_request_is_paid_for_behind},
+    {"a request larger than the saved tokens is paid later, and can be returned", a_large_request_is_paid_later},
     {"waiting requests are served in order", turns_are_in_order},
-    {"a request past its deadline is charged too", no_patience_is_no_free_turn},
+    {"a request past its deadline is charged too", a_late_request_is_charged},
     {"a changed rate applies at once, also to debts", another_rate_holds_at_once},
     {"threads that share a bucket take exactly its rate", threads_share_a_bucket},
     {"a greedy party leaves nineteen others their shares, and few ids are lost",
-     one_that_takes_all_leaves_others_theirs},
-    {"twenty greedy parties have equal shares, however many connections each has", all_that_take_all_have_equal_parts},
+     a_greedy_party_leaves_others_their_shares},
+    {"twenty greedy parties have equal shares, however many connections each has", greedy_parties_have_equal_shares},
     {"connections of a party share equally, and light ones do not wait", connections_of_a_party_have_equal_parts},
     {"a party of weight three has three times as much", weights_are_kept},
     {"a single party gets all but a small reserve, and nothing is shared while there is enough for all",
-     one_alone_has_all_but_what_is_kept},
-    {"sharing ends when no request has waited for a while", a_rest_ends_it},
-    {"a clock that steps adds nothing to a share", a_clock_that_steps_fills_no_purse},
+     a_single_party_gets_nearly_all},
+    {"sharing ends when no request has waited for a while", a_pause_ends_sharing},
+    {"a clock that steps adds nothing to a share", a_clock_that_steps_adds_no_share},
 };
 CHECK_MAIN(cases)

@@ -34,7 +34,7 @@ static uint64_t dated_for(const struct vs_form *form, uint64_t n) {
 
 /* ------------------------------------------------------------------ writing */
 
-static void numbers_as_people_want_them(void) {
+static void numbers_in_their_forms(void) {
     static const struct {
         const char *form;
         uint64_t n;
@@ -90,7 +90,7 @@ static void check_digits_are_the_standards(void) {
     }
 }
 
-static void what_does_not_fit_is_an_error(void) {
+static void a_number_that_does_not_fit_is_an_error(void) {
     struct vs_form daily = parse(DAILY), plain = parse("{number:3}"), any = parse("{number}");
     struct vs_form month = parse("{month:%y%m}-{number:2}"), year = parse("{year:%Y}-{number:2}");
     struct vesta_error err = {.text = ""};
@@ -244,7 +244,7 @@ static void mistyped_is_found(void) {
     }
 }
 
-static void texts_that_are_none(void) {
+static void invalid_texts(void) {
     static const struct {
         const char *form, *text, *part;
     } rows[] = {
@@ -282,7 +282,7 @@ static void texts_that_are_none(void) {
 
 /* ------------------------------------------------------------------ forms */
 
-static void forms_that_are_none(void) {
+static void invalid_forms(void) {
     static const struct {
         const char *form, *part;
     } rows[] = {
@@ -396,17 +396,18 @@ static void forms_of_any_words(void) {
 }
 
 static const struct check_case cases[] = {
-    {"numbers are written in their form, and read back", numbers_as_people_want_them},
+    {"numbers are written in their form, and read back", numbers_in_their_forms},
     {"check digits follow their standards", check_digits_are_the_standards},
-    {"a number that does not fit is an error: it is neither widened nor restarted", what_does_not_fit_is_an_error},
+    {"a number that does not fit is an error: it is neither widened nor restarted",
+     a_number_that_does_not_fit_is_an_error},
     {"a day, month and year begin at the zone's midnight", periods_begin_at_the_zones_midnight},
     {"midnight on three hosts 2 s apart: no number twice, and none of yesterday after the first of today",
      midnight_on_three_hosts},
     {"a day that has begun does not end when the zone's clocks go back", a_day_does_not_come_back},
     {"a written number is read back", read_back_is_the_same},
     {"a mistyped digit and two swapped digits are detected", mistyped_is_found},
-    {"texts of another form are rejected with the column", texts_that_are_none},
-    {"invalid forms are rejected with the column", forms_that_are_none},
+    {"texts of another form are rejected with the column", invalid_texts},
+    {"invalid forms are rejected with the column", invalid_forms},
     {"a form is rejected if it or its numbers are too long", forms_that_are_huge},
     {"numbers of any valid form are written and read back", forms_of_any_words},
 };

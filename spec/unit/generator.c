@@ -66,7 +66,7 @@ static void closing_a_fresh_slot_releases_nothing(void) {
 
 /* ------------------------------------------------------------------ rule 2 */
 
-static void a_taken_slot_gives_nothing_until_published(void) {
+static void a_taken_slot_issues_nothing_until_published(void) {
     struct world w;
     struct vesta_pause pause;
     world_open(&w, SMALL, VESTA_PACING_HISTORY, 0, NOON);
@@ -383,7 +383,7 @@ static void only_this_file_of_this_boot_is_trusted(void) {
 }
 
 /* Any process that shares a map may damage its words.  Damaged words must not lead outside an array. */
-static void a_spoiled_index_leads_nowhere(void) {
+static void a_damaged_index_finds_no_slot(void) {
     static const uint32_t spoiled[] = {VS_SLOTS_MAX + 1, 1u << 20, INT32_MAX, 1u << 31, UINT32_MAX};
     struct world w;
     struct vesta_pause pause;
@@ -404,7 +404,7 @@ static void a_spoiled_index_leads_nowhere(void) {
 }
 
 /* Callers count pauses in an array indexed by their cause. */
-static void a_spoiled_stop_is_a_failstop(void) {
+static void a_damaged_stop_is_a_failstop(void) {
     static const uint32_t spoiled[] = {VESTA_FULL, VESTA_FAILSTOP, VESTA_FAILSTOP + 1, 1u << 20, UINT32_MAX};
     struct world w;
     struct vesta_pause pause;
@@ -423,7 +423,7 @@ static const struct check_case cases[] = {
     {"rule 1: closing returns the exact cursor, once", closing_gives_the_cursor},
     {"rule 1: the cursor of a closed slot is capped at its limit", closing_caps_the_cursor_at_the_limit},
     {"rule 1: closing a slot that was never published releases nothing", closing_a_fresh_slot_releases_nothing},
-    {"rule 2: a taken slot issues nothing until it is published", a_taken_slot_gives_nothing_until_published},
+    {"rule 2: a taken slot issues nothing until it is published", a_taken_slot_issues_nothing_until_published},
     {"rule 2: an issuer with a closed slot continues in the newer one", an_issuer_goes_on_in_the_newer_slot},
     {"rule 2: a late publish does not set the cursor back", a_late_publish_does_not_set_the_cursor_back},
     {"rule 2: slots end, and are never used twice", slots_end_and_are_never_used_twice},
@@ -439,8 +439,8 @@ static const struct check_case cases[] = {
     {"rule 5: ticks of single ids and batches only rise", mixed_calls_only_grow},
     {"rule 7: a deadline stops ids only when the time field changes", deadline_stops_only_where_time_moves},
     {"rule 8: only the original file of this boot is trusted", only_this_file_of_this_boot_is_trusted},
-    {"a damaged word for the active slot leads to no slot", a_spoiled_index_leads_nowhere},
-    {"a damaged word for the cause of a stop is a failstop", a_spoiled_stop_is_a_failstop},
+    {"a damaged word for the active slot leads to no slot", a_damaged_index_finds_no_slot},
+    {"a damaged word for the cause of a stop is a failstop", a_damaged_stop_is_a_failstop},
 };
 
 CHECK_MAIN(cases)

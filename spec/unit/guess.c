@@ -173,7 +173,7 @@ static void no_future_and_no_other_constant(void) {
     }
 }
 
-static void a_day_of_doubt(void) {
+static void a_clock_may_be_a_day_fast(void) {
     struct vesta_layout l = parsed("js53");
     uint64_t id = 0;
     for (int64_t days = 0; days <= 2; days++) {
@@ -183,7 +183,7 @@ static void a_day_of_doubt(void) {
     }
 }
 
-static void only_what_fits_is_written(void) {
+static void only_fitting_candidates_are_written(void) {
     struct vesta_candidate two[3];
     memset(two, 0, sizeof two);
     CHECK_EQ_U64(vesta_guess(0, NOW_MS, two, 2), 2);
@@ -233,7 +233,7 @@ static void fits_have_their_text(void) {
     }
 }
 
-static void a_unit_that_is_asked_for(void) {
+static void a_requested_unit(void) {
     static const struct {
         double rate, years;
         int32_t unit_us;
@@ -259,7 +259,7 @@ static void a_unit_that_is_asked_for(void) {
     }
 }
 
-static void what_is_proposed_is_enough(void) {
+static void a_proposal_meets_the_need(void) {
     uint64_t dice = 8;
     int fitting = 0;
     for (int i = 0; i < 20000; i++) {
@@ -329,11 +329,11 @@ static const struct check_case cases[] = {
     {"snowflake and its twin leaf are in the order of the table, followed by twitter",
      twins_stand_in_the_order_of_the_table},
     {"no guess lies in the future or has another constant", no_future_and_no_other_constant},
-    {"a clock may have been a day fast, but not two", a_day_of_doubt},
-    {"no more candidates are written than fit", only_what_fits_is_written},
+    {"a clock may have been a day fast, but not two", a_clock_may_be_a_day_fast},
+    {"no more candidates are written than fit", only_fitting_candidates_are_written},
     {"known needs have known layouts", fits_have_their_text},
-    {"a requested unit is used, or rejected with the reason", a_unit_that_is_asked_for},
-    {"a proposal meets the need, and parses", what_is_proposed_is_enough},
+    {"a requested unit is used, or rejected with the reason", a_requested_unit},
+    {"a proposal meets the need, and parses", a_proposal_meets_the_need},
     {"an impossible need is rejected with the part that is too large", needs_that_cannot_be},
 };
 CHECK_MAIN(cases)

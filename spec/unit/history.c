@@ -64,7 +64,7 @@ static int count_of(const char *part) {
     return count;
 }
 
-static void tells_what_each_stretch_gave(void) {
+static void reports_each_interval(void) {
     begin();
     vs_add(&counts[0]->ns[0].ids[VS_RESP], 5);
     vs_add(&counts[1]->ns[0].ids[VS_HTTP], 6);
@@ -83,7 +83,7 @@ static void tells_what_each_stretch_gave(void) {
     end();
 }
 
-static void looks_within_a_stretch_change_nothing(void) {
+static void reads_within_an_interval_change_nothing(void) {
     begin();
     vs_add(&counts[0]->ns[0].ids[VS_RESP], 5);
     for (int i = 0; i < 9; i++)
@@ -120,7 +120,7 @@ static void an_hour_is_kept_and_no_more(void) {
     end();
 }
 
-static void who_knows_some_is_told_the_rest(void) {
+static void a_reader_gets_only_new_intervals(void) {
     int64_t since = 0;
     begin();
     vs_add(&counts[0]->ns[0].ids[VS_RESP], 5);
@@ -138,7 +138,7 @@ static void who_knows_some_is_told_the_rest(void) {
     end();
 }
 
-static void others_are_in_the_sum(void) {
+static void other_namespaces_are_in_the_sum(void) {
     begin_with(VS_NAMESPACES_TOLD + 2);
     vs_add(&counts[0]->ns[VS_NAMESPACES_TOLD + 1].ids[VS_RESP], 5);
     vs_add(&counts[0]->ns[0].ids[VS_RESP], 2);
@@ -149,12 +149,12 @@ static void others_are_in_the_sum(void) {
 }
 
 static const struct check_case cases[] = {
-    {"ids and rejections are reported by interval, by namespace and in total", tells_what_each_stretch_gave},
-    {"reading within an interval changes nothing", looks_within_a_stretch_change_nothing},
+    {"ids and rejections are reported by interval, by namespace and in total", reports_each_interval},
+    {"reading within an interval changes nothing", reads_within_an_interval_change_nothing},
     {"an interval that was not observed stays null", a_gap_stays_empty},
     {"exactly one hour is kept", an_hour_is_kept_and_no_more},
-    {"namespaces without a history of their own are part of the total", others_are_in_the_sum},
-    {"a reader that has part of the history gets only the rest", who_knows_some_is_told_the_rest},
+    {"namespaces without a history of their own are part of the total", other_namespaces_are_in_the_sum},
+    {"a reader that has part of the history gets only the rest", a_reader_gets_only_new_intervals},
 };
 
 CHECK_MAIN(cases)

@@ -227,7 +227,7 @@ static bool is_public(const char *host) {
     return http.is_public_name;
 }
 
-static void tells_names_from_addresses(void) {
+static void distinguishes_names_from_addresses(void) {
     static const char *const own[] = {"",          "127.0.0.1",   "127.0.0.1:8088", "10.1.2.3.",      "[::1]",
                                       "[::1]:80",  "localhost",   "LocalHost:8088", "localhost.",     "a.localhost:1",
                                       "vesta",     "vesta:8088",  "vesta_upstream", "0x7f000001",     "127.1",
@@ -250,7 +250,7 @@ static enum vs_site site(const char *headers) {
     return http.site;
 }
 
-static void reads_whose_page_asks(void) {
+static void reads_the_origin_of_a_request(void) {
     CHECK(site("") == VS_SITE_UNSAID && site("Sec-Fetch-Mode: cors\r\n") == VS_SITE_UNSAID);
     CHECK(site("Sec-Fetch-Site: same-origin\r\n") == VS_SITE_OWN && site("sec-fetch-site: None \r\n") == VS_SITE_OWN);
     static const char *const foreign[] = {"cross-site", "same-site", "", "same-origin2", "same-origin, cross-site",
@@ -286,9 +286,9 @@ static const struct check_case cases[] = {
     {"a NUL byte is rejected", refuses_nul},
     {"request line, head and number of headers have limits", bounds},
     {"a head from the cache is read like a parsed one", keeps_heads},
-    {"a public DNS name is distinguished from an address and from local names", tells_names_from_addresses},
+    {"a public DNS name is distinguished from an address and from local names", distinguishes_names_from_addresses},
     {"the origin of a browser's request is read, and the least trusted of several values counts",
-     reads_whose_page_asks},
+     reads_the_origin_of_a_request},
     {"heads up to a maximum length are cached", keeps_heads_of_a_length},
 };
 CHECK_MAIN(cases)

@@ -110,7 +110,7 @@ static void explain_refuses_another_layouts_id(void) {
 #define GIVEN(...)                                                                                                     \
     (const struct vesta_value[]){__VA_ARGS__}, sizeof((struct vesta_value[]){__VA_ARGS__}) / sizeof(struct vesta_value)
 
-static void make_fills_what_is_not_given(void) {
+static void make_fills_missing_fields(void) {
     struct vesta_layout milli = parsed("vesta-milli method:2=3"),
                         bare = parsed("time:30 seq:20 node:14 unit=1s epoch=0");
     uint64_t id, same;
@@ -125,7 +125,7 @@ static void make_fills_what_is_not_given(void) {
     CHECK_EQ_U64(id, UINT64_C(1) << 34 | 1 << 14);
 }
 
-static void make_names_what_is_wrong(void) {
+static void make_names_the_wrong_field(void) {
     struct vesta_layout l = parsed("vesta-milli");
     static const struct {
         struct vesta_value given[5];
@@ -272,8 +272,9 @@ static const struct check_case cases[] = {
     {"the latest instant of the longest layout does not overflow", the_largest_time_has_no_overflow},
     {"compose rejects a value with the field, the value and the maximum", compose_names_what_is_too_large},
     {"explain rejects an id with another constant and mentions guess", explain_refuses_another_layouts_id},
-    {"make fills in constants and zeros, and takes a constant or an alias that agrees", make_fills_what_is_not_given},
-    {"make names a field that is missing, unknown, repeated, too large or not the constant", make_names_what_is_wrong},
+    {"make fills in constants and zeros, and takes a constant or an alias that agrees", make_fills_missing_fields},
+    {"make names a field that is missing, unknown, repeated, too large or not the constant",
+     make_names_the_wrong_field},
     {"a handle's fields are read over the layout's constants", handle_fields_are_read},
     {"the field method is 2 unless layout, fields or option set it", methods_are_read},
     {"a handle's fields are rejected by name", handle_fields_are_refused},

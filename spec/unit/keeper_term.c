@@ -73,7 +73,7 @@ static void serve_beside(void (*other)(struct vs_shared *)) {
     CHECK(vs_term_serve(&term) == VS_TERM_LEFT);
 }
 
-static void alone_it_gets_a_lease(void) {
+static void a_single_keeper_gets_a_lease(void) {
     struct vesta_pause pause;
     serve_beside(NULL);
     CHECK(steps > STEPS_MAX);
@@ -101,11 +101,11 @@ static void leaves_without_a_lease(void (*other)(struct vs_shared *), enum vesta
     world_close(&w);
 }
 
-static void a_failstop_holds_for_all_keepers(void) {
+static void a_failstop_applies_to_all_keepers(void) {
     leaves_without_a_lease(stop_all, VESTA_FAILSTOP);
 }
 
-static void so_does_a_rest(void) {
+static void a_rest_applies_to_all_keepers(void) {
     leaves_without_a_lease(lay_down, VESTA_LEASE);
 }
 
@@ -119,9 +119,9 @@ static void a_failstop_comes_with_its_reason(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a single keeper gets a lease", alone_it_gets_a_lease},
-    {"a failstop by another keeper during the request: nothing is claimed", a_failstop_holds_for_all_keepers},
-    {"a rest begun by another keeper during the request: nothing is claimed", so_does_a_rest},
+    {"a single keeper gets a lease", a_single_keeper_gets_a_lease},
+    {"a failstop by another keeper during the request: nothing is claimed", a_failstop_applies_to_all_keepers},
+    {"a rest begun by another keeper during the request: nothing is claimed", a_rest_applies_to_all_keepers},
     {"the reason of a failstop is visible together with it", a_failstop_comes_with_its_reason},
 };
 

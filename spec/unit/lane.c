@@ -65,7 +65,7 @@ static void compare_twins(const char *text, uint64_t n) {
     world_close(&twin);
 }
 
-static void gives_what_a_batch_would(void) {
+static void issues_the_ids_of_a_batch(void) {
     static const char *const odd[] = {
         "seq:6 time:41 worker:17 unit=1ms epoch=2020-01-01T00:00:00Z", /* a unit's ids wrap around 2^64 once */
         "sign:1 time:41 seq:8 worker:13 seq:1 unit=1ms epoch=2020-01-01T00:00:00Z",
@@ -125,7 +125,7 @@ static void a_lane_that_cannot_be_is_refused_by_name(void) {
 
 /* ------------------------------------------------------------------ the rest of a run */
 
-static void what_is_left_is_given_back(void) {
+static void the_rest_of_a_run_is_returned(void) {
     struct world w;
     struct vesta_pause pause;
     open_plain(&w);
@@ -141,7 +141,7 @@ static void what_is_left_is_given_back(void) {
     world_close(&w);
 }
 
-static void not_where_the_cursor_has_moved_on(void) {
+static void not_if_the_cursor_has_moved_on(void) {
     struct world w;
     struct vesta_pause pause;
     open_plain(&w);
@@ -287,11 +287,11 @@ static void another_thread_is_refused(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a lane issues the ids of a batch, for every layout and length", gives_what_a_batch_would},
+    {"a lane issues the ids of a batch, for every layout and length", issues_the_ids_of_a_batch},
     {"ids of several lanes interleave, and those of each lane ascend", lanes_interleave},
     {"an invalid length and clock pacing are rejected by name", a_lane_that_cannot_be_is_refused_by_name},
-    {"the rest of a run is returned when its lane is closed", what_is_left_is_given_back},
-    {"not if the cursor has moved on: the rest becomes holes", not_where_the_cursor_has_moved_on},
+    {"the rest of a run is returned when its lane is closed", the_rest_of_a_run_is_returned},
+    {"not if the cursor has moved on: the rest becomes holes", not_if_the_cursor_has_moved_on},
     {"lanes that end one by one leave no hole", lanes_that_end_one_by_one_leave_no_hole},
     {"a run ends with its lease, and the lane continues in the next lease", a_run_ends_with_its_lease},
     {"a closed slot takes nothing back", a_closed_slot_takes_nothing_back},

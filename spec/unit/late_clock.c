@@ -58,7 +58,7 @@ static uint64_t next_with(struct world *w, bool looked) {
     return tick;
 }
 
-static void a_second_goes_on_by_the_late_clock(void) {
+static void a_second_continues_by_the_late_clock(void) {
     struct world w;
     open_late(&w);
     uint64_t t = now_tick(&w);
@@ -88,7 +88,7 @@ static void a_late_clock_opens_no_second(void) {
     world_close(&w);
 }
 
-static void a_step_back_is_met_by_the_late_clock(void) {
+static void the_late_clock_detects_a_step_back(void) {
     struct world w;
     struct vesta_pause pause;
     open_late(&w);
@@ -100,7 +100,7 @@ static void a_step_back_is_met_by_the_late_clock(void) {
     world_close(&w);
 }
 
-static void few_ids_of_a_unit_read_the_right_clock(void) {
+static void few_ids_of_a_unit_read_the_exact_clock(void) {
     struct world w;
     open_burst(&w, 0);
     pass_us(&w.time, 4000);
@@ -112,7 +112,7 @@ static void few_ids_of_a_unit_read_the_right_clock(void) {
     world_close(&w);
 }
 
-static void a_burst_goes_on_by_the_late_clock(void) {
+static void a_burst_continues_by_the_late_clock(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), run = VS_LATE_RUN;
     for (uint64_t i = VS_LATE_FROM + 1; i < VS_LATE_FROM + 4 * run; i++)
@@ -121,7 +121,7 @@ static void a_burst_goes_on_by_the_late_clock(void) {
 }
 
 /* This happens after a suspend, or if the kernel's ticks do not come. */
-static void a_clock_that_stands_is_believed_for_a_run(void) {
+static void a_stopped_clock_is_trusted_for_a_run(void) {
     struct world w;
     uint64_t t = open_burst(&w, 0), late = 0;
     pass_us(&w.time, 3600 * SECOND);
@@ -164,7 +164,7 @@ static void a_burst_ends_where_the_clock_is_set_back(void) {
 }
 
 /* A late clock cannot be distinguished from a cursor that is ahead, so the exact clock is read then. */
-static void ahead_of_the_clock_the_late_one_is_not_asked(void) {
+static void ahead_of_the_clock_the_late_one_is_not_read(void) {
     struct world w;
     uint64_t ids[1024], t = open_burst(&w, 1);
     struct vesta_pause pause;
@@ -190,7 +190,7 @@ static bool reads_late(const char *layout, enum vesta_pacing pacing) {
     return reads(layout, pacing, true);
 }
 
-static void where_the_late_clock_is_read(void) {
+static void when_the_late_clock_is_read(void) {
     CHECK(reads_late(SECONDS, VESTA_PACING_CLOCK));
     CHECK(reads_late("vesta-second", VESTA_PACING_CLOCK));
     CHECK(!reads_late("vesta-second", VESTA_PACING_HISTORY));
@@ -205,7 +205,7 @@ static void where_the_late_clock_is_read(void) {
     CHECK(!reads_late("time:35 seq:25 worker:4 unit=1s epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK));
 }
 
-static void the_late_clock_is_of_the_past(void) {
+static void the_late_clock_is_never_ahead(void) {
     const struct vesta_clock *machine = vs_clock_system();
     for (int i = 0; i < 100000; i++) {
         int64_t shown = vs_clock_late_s(NULL), shown_us = vs_clock_late_us(NULL);
@@ -224,7 +224,7 @@ static struct vesta_gen *opened(const char *layout, const struct vesta_clock *cl
     return gen;
 }
 
-static void a_clock_of_ones_own_is_the_only_one(void) {
+static void a_callers_clock_is_the_only_one(void) {
     struct fake_time time = {NOON, WORLD_BOOT_US};
     struct vesta_clock clock = {&time, count_unix_us, fake_boot_us, fake_sleep_us};
     struct vesta_gen *own = opened("vesta-second", &clock), *machines = opened("vesta-second", NULL);
@@ -244,19 +244,19 @@ static void a_clock_of_ones_own_is_the_only_one(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a second continues by the late clock", a_second_goes_on_by_the_late_clock},
+    {"a second continues by the late clock", a_second_continues_by_the_late_clock},
     {"a late clock begins no second, whatever it shows", a_late_clock_opens_no_second},
-    {"the late clock also detects a clock that goes back", a_step_back_is_met_by_the_late_clock},
-    {"when the late clock is read", where_the_late_clock_is_read},
-    {"the first ids of a unit read the exact clock", few_ids_of_a_unit_read_the_right_clock},
+    {"the late clock also detects a clock that goes back", the_late_clock_detects_a_step_back},
+    {"when the late clock is read", when_the_late_clock_is_read},
+    {"the first ids of a unit read the exact clock", few_ids_of_a_unit_read_the_exact_clock},
     {"a burst continues by the late clock, and one id of each run reads the exact one",
-     a_burst_goes_on_by_the_late_clock},
-    {"a clock that does not move is trusted for one run", a_clock_that_stands_is_believed_for_a_run},
+     a_burst_continues_by_the_late_clock},
+    {"a clock that does not move is trusted for one run", a_stopped_clock_is_trusted_for_a_run},
     {"a late clock ends a unit and begins none, whatever it shows", a_late_clock_ends_a_unit_and_opens_none},
     {"a burst ends when the clock is set back", a_burst_ends_where_the_clock_is_set_back},
-    {"ahead of the clock the late one is not read", ahead_of_the_clock_the_late_one_is_not_asked},
-    {"the machine's late clock is never ahead", the_late_clock_is_of_the_past},
-    {"a caller's own clock is the only one", a_clock_of_ones_own_is_the_only_one},
+    {"ahead of the clock the late one is not read", ahead_of_the_clock_the_late_one_is_not_read},
+    {"the machine's late clock is never ahead", the_late_clock_is_never_ahead},
+    {"a caller's own clock is the only one", a_callers_clock_is_the_only_one},
 };
 
 CHECK_MAIN(cases)

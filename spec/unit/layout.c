@@ -72,7 +72,7 @@ static void ends_are_right(void) {
 
 /* ------------------------------------------------------------------ the meaning of texts */
 
-static void the_fields_are_what_the_text_says(void) {
+static void the_fields_follow_the_text(void) {
     struct vesta_layout l =
         parsed("version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z");
     CHECK_EQ_I64(l.field_count, 6);
@@ -485,11 +485,10 @@ static const struct check_case cases[] = {
     {"every preset is its own canonical text and comes back from it unchanged", presets_are_canonical},
     {"layouts end at the times in their documents", ends_are_right},
     {"a layout has a reason if its ids can only be read", some_are_only_read},
-    {"fields, shifts, maxima, unit and epoch are those in the text", the_fields_are_what_the_text_says},
+    {"fields, shifts, maxima, unit and epoch are those in the text", the_fields_follow_the_text},
     {"texts with the same meaning have one canonical text", texts_that_mean_the_same},
     {"a layout may have no leased field", no_leased_field_is_a_layout_too},
-    {"worker and machine both find the leased field, and unknown names find nothing",
-     both_names_find_the_leased_field},
+    {"worker and machine both find the leased field, and unknown names find nothing", both_names_find_the_leased_field},
     {"an invalid text is rejected with the reason, and nothing is set", refused_with_a_reason},
     {"10 MiB of nonsense are rejected", huge_texts_are_refused_at_once},
     {"no byte after the end of a text is read, wherever it is cut", every_prefix_is_safe},

@@ -4,7 +4,7 @@
 
 /* ------------------------------------------------------------------ claims */
 
-static void a_number_nobody_had(void) {
+static void a_worker_id_without_a_record(void) {
     start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
     ns.ver = 0;
     wake();
@@ -62,7 +62,7 @@ static void claims_from(const char *identity, bool held, int64_t until_ms, uint6
     CHECK(did.record.until >= r.until && did.record.until > from);
 }
 
-static void a_free_number(void) {
+static void a_free_worker_id(void) {
     start_reading();
     uint64_t now = tick_now();
     claims_from("/other.gen", false, NOON_MS - 1000, now);
@@ -70,14 +70,14 @@ static void a_free_number(void) {
     claims_from("/other.gen", false, NOON_MS + 10000, now + TICKS(10000)); /* within the limit S, so still accepted */
 }
 
-static void an_expired_number(void) {
+static void an_expired_worker_id(void) {
     start_reading();
     claims_from("/other.gen", true, NOON_MS + 4000, tick_now() + TICKS(4000));
 }
 
 /* The same generator may claim its worker id again as soon as its own last bound has passed, even if the lease has not
  * expired. */
-static void a_number_of_ones_own(void) {
+static void our_own_worker_id(void) {
     start_reading();
     struct vs_record r = record_of("/var/lib/vesta/default.gen", true, NOON_MS + 700);
     r.written_ms = NOON_MS - 1;
@@ -91,7 +91,7 @@ static void a_number_of_ones_own(void) {
     CHECK_EQ_U64(did.from, r.until);
 }
 
-static void a_number_that_another_holds(void) {
+static void a_worker_id_that_another_holds(void) {
     start_reading();
     struct vs_record r = record_of("/other.gen", true, NOON_MS - 1000);
     r.written_ms = NOON_MS - 15000 + 400;
@@ -119,7 +119,7 @@ static void a_number_that_another_holds(void) {
     }
 }
 
-static void a_number_that_ends_far_ahead(void) {
+static void a_worker_id_that_ends_far_ahead(void) {
     start_reading();
     struct vs_record r = record_of("/other.gen", false, NOON_MS + 10300);
     reply(VS_STORE_OK, &r);
@@ -132,7 +132,7 @@ static void a_number_that_ends_far_ahead(void) {
     SLEEPS_MS(1000);
 }
 
-static void a_number_whose_time_is_over(void) {
+static void a_worker_id_without_ticks(void) {
     start_reading();
     struct vs_record r = record_of("/other.gen", false, NOON_MS);
     ev.unix_us = vs_tick_unix_us(&lease.shape, vs_tick_end(&lease.shape) - 1);
@@ -163,7 +163,7 @@ static void a_floor_beyond_all_time(void) {
     CHECK_HAS(lease.said, "the layout's time has ended");
 }
 
-static void a_lost_race_takes_a_fresh_slot_and_looks_again(void) {
+static void a_lost_race_takes_a_fresh_slot_and_reads_again(void) {
     start_reading();
     struct vs_record r = record_of("/other.gen", true, NOON_MS + 5000);
     r.written_ms = NOON_MS;
@@ -182,7 +182,7 @@ static void a_lost_race_takes_a_fresh_slot_and_looks_again(void) {
     CHECK_EQ_U64(did.record.owner[0], 1001);
 }
 
-static void races_lost_for_ever_make_a_rest(void) {
+static void many_lost_races_make_a_pause(void) {
     start_reading();
     struct vs_record r = record_of("/other.gen", false, NOON_MS);
     for (int i = 0; i < 1000 && did.kind == VS_DO_READ; i++) {
@@ -347,7 +347,7 @@ static void another_constant(void) {
 }
 
 /* None of these values overflows (the sanitizers check that) or leads to a claim. */
-static void numbers_that_nobody_wrote(void) {
+static void absurd_values(void) {
     static const int64_t odd[] = {0, 1, INT64_MAX / 2, INT64_MAX - 1, INT64_MAX};
     for (size_t i = 0; i < VS_COUNT(odd); i++)
         for (size_t k = 0; k < VS_COUNT(odd); k++) {
@@ -363,7 +363,7 @@ static void numbers_that_nobody_wrote(void) {
         }
 }
 
-static void a_doubtful_clock(void) {
+static void no_claim_by_an_untrusted_clock(void) {
     start_reading();
     ev.doubt_us = 41000000;
     reply(VS_STORE_OK, NULL);
@@ -388,18 +388,18 @@ static void a_used_up_file(void) {
 }
 
 static const struct check_case cases[] = {
-    {"claim: a worker id that was never held, in a namespace that does not exist", a_number_nobody_had},
-    {"claim: a free worker id starts at its until, or now", a_free_number},
-    {"claim: an expired worker id", an_expired_number},
-    {"claim: the generator's own worker id, as soon as its bound has passed", a_number_of_ones_own},
+    {"claim: a worker id that was never held, in a namespace that does not exist", a_worker_id_without_a_record},
+    {"claim: a free worker id starts at its until, or now", a_free_worker_id},
+    {"claim: an expired worker id", an_expired_worker_id},
+    {"claim: the generator's own worker id, as soon as its bound has passed", our_own_worker_id},
     {"claim: a worker id that another process holds is claimed exactly when its lease expires",
-     a_number_that_another_holds},
-    {"claim: a worker id that ends far ahead of the clock is not claimed", a_number_that_ends_far_ahead},
-    {"claim: a worker id whose ticks are all granted", a_number_whose_time_is_over},
+     a_worker_id_that_another_holds},
+    {"claim: a worker id that ends far ahead of the clock is not claimed", a_worker_id_that_ends_far_ahead},
+    {"claim: a worker id whose ticks are all granted", a_worker_id_without_ticks},
     {"claim: no lower than the namespace's floor", the_namespaces_floor},
     {"claim: a floor after the end of all time prevents claims", a_floor_beyond_all_time},
-    {"claim: a lost race takes a new slot and reads again", a_lost_race_takes_a_fresh_slot_and_looks_again},
-    {"claim: after many lost races the engine pauses", races_lost_for_ever_make_a_rest},
+    {"claim: a lost race takes a new slot and reads again", a_lost_race_takes_a_fresh_slot_and_reads_again},
+    {"claim: after many lost races the engine pauses", many_lost_races_make_a_pause},
     {"unknown claim: it arrived, and is written again before it is adopted", an_unknown_claim_that_arrived},
     {"unknown claim: it did not arrive, and is sent again under its token", an_unknown_claim_that_did_not},
     {"unknown claim: another won", an_unknown_claim_that_another_won},
@@ -408,8 +408,8 @@ static const struct check_case cases[] = {
     {"a rejected claim keeps its slot", a_refused_claim_keeps_its_slot},
     {"a namespace or a record of another layout is not used", another_layout},
     {"a namespace with another constant is not used, and one without that constant is", another_constant},
-    {"absurd values overflow nothing", numbers_that_nobody_wrote},
-    {"no claim while the clock is not trusted", a_doubtful_clock},
+    {"absurd values overflow nothing", absurd_values},
+    {"no claim while the clock is not trusted", no_claim_by_an_untrusted_clock},
     {"a used-up file ends the keeper", a_used_up_file},
 };
 

@@ -100,7 +100,7 @@ static void nothing_past_the_layouts_end(void) {
     }
 }
 
-static void no_renewal_on_a_doubtful_clock(void) {
+static void no_renewal_by_an_untrusted_clock(void) {
     start_held();
     pass_ms(600000);
     ev.cursor = tick_now();
@@ -113,7 +113,7 @@ static void no_renewal_on_a_doubtful_clock(void) {
     DID(VS_DO_SWAP);
 }
 
-static void a_late_write_of_ones_own(void) {
+static void a_late_write_of_our_own(void) {
     struct vs_record record = start_renewing();
     uint64_t asked = did.record.until;
     reply(VS_STORE_UNKNOWN, NULL);
@@ -243,7 +243,7 @@ static void put_right(int64_t floor_ms) {
     ns = (struct vs_ns_record){.ver = 2, .fingerprint = layout.fingerprint, .incarnation = 99, .floor_ms = floor_ms};
 }
 
-static void a_store_that_was_put_right(void) {
+static void a_repaired_store(void) {
     struct vs_record record = start_renewing();
     uint64_t granted = lease.granted;
     record.ver = 0;
@@ -270,7 +270,7 @@ static void a_store_that_was_put_right(void) {
     CHECK(did.from > granted);
 }
 
-static void a_store_that_was_put_right_meanwhile(void) {
+static void a_store_repaired_before_a_failstop(void) {
     start_renewing();
     put_right(NOON_MS + 60000);
     reply(VS_STORE_MOVED, NULL);
@@ -281,7 +281,7 @@ static void a_store_that_was_put_right_meanwhile(void) {
     DID(VS_DO_NS_READ);
 }
 
-static void a_successor_lifts_a_failstop_that_was_put_right(void) {
+static void a_successor_ends_a_failstop(void) {
     start_with((struct vs_lease_opts){
         .has_worker = true, .worker = 7, .slot = -1, .incarnation = 54, .granted = TICKS(6000), .failed_in = 54});
     wake();
@@ -331,7 +331,7 @@ static struct vs_record its_record(uint64_t until) {
                               .lease_ms = 15000};
 }
 
-static void an_open_lease_is_taken_up(void) {
+static void an_open_lease_is_resumed(void) {
     start_with(left(true));
     wake();
     reply(VS_STORE_OK, NULL);
@@ -391,7 +391,7 @@ static void a_claim_that_never_arrived_is_left(void) {
     CHECK_EQ_I64(did.slot, -1);
 }
 
-static void an_open_lease_that_is_gone(void) {
+static void an_open_lease_that_was_lost(void) {
     start_with(left(true));
     wake();
     reply(VS_STORE_OK, NULL);
@@ -474,22 +474,22 @@ static const struct check_case cases[] = {
     {"a renewal waits for its turn", renewing_waits_its_turn},
     {"a bound is never lowered, even by a clock that goes back", a_bound_is_never_lowered},
     {"nothing is leased past the layout's end", nothing_past_the_layouts_end},
-    {"no renewal while the clock is not trusted", no_renewal_on_a_doubtful_clock},
-    {"a late write of the same engine is no conflict", a_late_write_of_ones_own},
+    {"no renewal while the clock is not trusted", no_renewal_by_an_untrusted_clock},
+    {"a late write of the same engine is no conflict", a_late_write_of_our_own},
     {"our version with another owner means that the store went back", the_same_version_of_another},
     {"an unknown renewal adopts nothing", an_unknown_renewal_adopts_nothing},
     {"a lease that another process took is closed, then claimed again", a_lease_that_another_took},
     {"a slot that another keeper closed is replaced by a new one", a_slot_that_was_closed_under_us},
     {"a store that went back stops the generator", a_store_that_went_back},
     {"a store that was replaced or emptied stops the generator", a_store_that_was_replaced},
-    {"a store that was repaired with a floor above all leases is used again", a_store_that_was_put_right},
-    {"a lease moves on if the store was repaired in the meantime", a_store_that_was_put_right_meanwhile},
-    {"a successor ends a failstop after the store was repaired", a_successor_lifts_a_failstop_that_was_put_right},
-    {"a predecessor's open lease is resumed", an_open_lease_is_taken_up},
+    {"a store that was repaired with a floor above all leases is used again", a_repaired_store},
+    {"a lease moves on if the store was repaired in the meantime", a_store_repaired_before_a_failstop},
+    {"a successor ends a failstop after the store was repaired", a_successor_ends_a_failstop},
+    {"a predecessor's open lease is resumed", an_open_lease_is_resumed},
     {"a predecessor's claim from before the floor is not resumed", a_claim_from_before_the_floor_is_not_taken_up},
     {"a predecessor's claim that arrived is adopted by a write", a_claim_that_arrived_is_adopted_by_a_write},
     {"a predecessor's claim that never arrived is dropped", a_claim_that_never_arrived_is_left},
-    {"a predecessor's lease that was taken over, lost by the store, or released", an_open_lease_that_is_gone},
+    {"a predecessor's lease that was taken over, lost by the store, or released", an_open_lease_that_was_lost},
     {"releasing writes the exact cursor", giving_back},
     {"releasing with an unknown outcome", giving_back_with_an_unknown_outcome},
 };

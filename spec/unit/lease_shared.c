@@ -51,7 +51,7 @@ static void presets_have_names(void) {
     CHECK(!vs_lease_preset("") && !vs_lease_preset("Strict") && !vs_lease_preset("balanced "));
 }
 
-static void a_number_given_by_hand_has_a_small_window(void) {
+static void an_assigned_worker_id_has_a_small_window(void) {
     struct vs_lease_timing t = vs_lease_timing_for(vs_lease_preset("balanced"), true);
     CHECK_EQ_I64(t.window_ms, 5000);
     CHECK(t.renew_ms <= t.window_ms / 3);
@@ -62,7 +62,7 @@ static void a_number_given_by_hand_has_a_small_window(void) {
 
 /* ------------------------------------------------------------------ claiming */
 
-static void a_namespace_is_not_made_silently(void) {
+static void a_namespace_is_not_created_automatically(void) {
     start_shared("strict", false, false);
     ns.ver = 0;
     wake();
@@ -122,7 +122,7 @@ static void nothing_is_granted_past_the_store_and_two_margins(void) {
     CHECK_EQ_U64(did.record.until, vs_tick_at(&lease.shape, (NOON_MS + 2000 + 10000) * 1000) + TICKS(5000));
 }
 
-static void a_holder_ahead_of_the_store_says_so(void) {
+static void a_holder_ahead_of_the_store_reports_it(void) {
     start_shared("strict", false, false);
     publish();
     pass_ms(2000);
@@ -138,7 +138,7 @@ static void a_holder_ahead_of_the_store_says_so(void) {
     CHECK_HAS(lease.said, "3600.0 s ahead of the store's");
 }
 
-static void what_was_granted_is_never_asked_back(void) {
+static void a_bound_is_never_lowered_by_the_store(void) {
     start_shared("strict", false, false);
     publish();
     uint64_t until = lease.until;
@@ -181,7 +181,7 @@ static void an_idle_holder_writes_seldom(void) {
 
 /* ------------------------------------------------------------------ failures */
 
-static void a_store_that_is_away_is_left_alone_more_and_more(void) {
+static void an_unreachable_store_is_asked_less_often(void) {
     start_shared("balanced", false, false);
     publish();
     pass_ms(6000);
@@ -222,7 +222,7 @@ static void two_holders_come_back_at_different_times(void) {
 #define STANDS(want) CHECK_STR(vs_lease_state_name(vs_lease_state_of(&lease, &ev)), want)
 
 /* The state is read from a map, which another program may have damaged. */
-static void a_spoiled_state(void) {
+static void a_damaged_state(void) {
     CHECK_STR(vs_lease_state_name(VS_LEASE_FAILSTOP), "failstop");
     CHECK_STR(vs_lease_state_name((enum vs_lease_state)(VS_LEASE_FAILSTOP + 1)), "unknown");
     CHECK_STR(vs_lease_state_name((enum vs_lease_state)INT32_MAX), "unknown");
@@ -294,19 +294,19 @@ static void the_floor_lies_above_all_that_was_granted(void) {
 
 static const struct check_case cases[] = {
     {"presets have names and consistent values", presets_have_names},
-    {"a worker id set by hand has a small window", a_number_given_by_hand_has_a_small_window},
-    {"a namespace is not created automatically in a shared store", a_namespace_is_not_made_silently},
+    {"a worker id set by hand has a small window", an_assigned_worker_id_has_a_small_window},
+    {"a namespace is not created automatically in a shared store", a_namespace_is_not_created_automatically},
     {"no claim while the clock is ahead of the store", a_clock_ahead_of_the_store_claims_nothing},
     {"a store that is ahead of our clock moves no id ahead", a_store_ahead_of_us_puts_no_id_ahead},
     {"no bound exceeds the store's clock + S + W", nothing_is_granted_past_the_store_and_two_margins},
-    {"a holder whose clock is ahead of the store reports it", a_holder_ahead_of_the_store_says_so},
-    {"a bound is never lowered", what_was_granted_is_never_asked_back},
+    {"a holder whose clock is ahead of the store reports it", a_holder_ahead_of_the_store_reports_it},
+    {"a bound is never lowered", a_bound_is_never_lowered_by_the_store},
     {"history pacing counts its window in ids", history_counts_its_window_in_ids},
     {"an idle holder writes rarely", an_idle_holder_writes_seldom},
-    {"an unreachable store is asked less and less often", a_store_that_is_away_is_left_alone_more_and_more},
+    {"an unreachable store is asked less and less often", an_unreachable_store_is_asked_less_often},
     {"two holders retry at different times", two_holders_come_back_at_different_times},
     {"a holder without its store: suspect, drained, active again", a_holder_without_its_store},
-    {"a damaged state has no name", a_spoiled_state},
+    {"a damaged state has no name", a_damaged_state},
     {"a deadline drains a lease whatever its window", a_deadline_drains_whatever_the_window},
     {"fenced and failstop", fenced_and_failstop},
     {"the floor is above all leases", the_floor_lies_above_all_that_was_granted},

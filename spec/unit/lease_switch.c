@@ -110,7 +110,7 @@ static void leaves_at_the_exact_cursor_and_starts_with_the_clock(void) {
     CHECK_EQ_I64(did.slot, 1);
 }
 
-static void a_release_that_is_not_heard_of_is_tried_again_and_then_left(void) {
+static void a_release_without_a_reply_is_repeated(void) {
     leave();
     uint64_t cursor = did.record.until;
     for (int i = 0; i < 3; i++) {
@@ -127,7 +127,7 @@ static void a_release_that_is_not_heard_of_is_tried_again_and_then_left(void) {
     CHECK_EQ_U64(did.worker, 9);
 }
 
-static void a_slot_that_somebody_else_closed_is_not_given_back(void) {
+static void a_slot_that_another_closed_is_not_released(void) {
     start_behind();
     choose(true, 9);
     reply(VS_STORE_OK, NULL);
@@ -145,7 +145,7 @@ static void a_store_that_went_back_meanwhile_stops_everything(void) {
     CHECK_HAS(lease.said, "went back");
 }
 
-static void from_such_a_store_nothing_is_claimed_at_the_end(void) {
+static void nothing_is_claimed_from_it_at_the_end(void) {
     a_store_that_went_back_meanwhile_stops_everything();
     done();
     ev.stop = true;
@@ -156,7 +156,7 @@ static void from_such_a_store_nothing_is_claimed_at_the_end(void) {
     DID(VS_DO_END);
 }
 
-static void whom_it_wanted_may_be_gone_by_then(void) {
+static void the_wanted_worker_id_was_taken(void) {
     leave_and_give_back();
     struct vs_record other = record_of("elsewhere", true, NOON_MS + 5000);
     other.written_ms = ev.unix_us / 1000;
@@ -169,7 +169,7 @@ static void whom_it_wanted_may_be_gone_by_then(void) {
     CHECK(!lease.published && !lease.leaves);
 }
 
-static void a_stop_on_the_way_gives_back_what_is_held(void) {
+static void a_stop_releases_the_held_worker_id(void) {
     leave_and_give_back();
     ev.stop = true;
     reply(VS_STORE_OK, NULL);
@@ -189,7 +189,7 @@ static void a_stop_on_the_way_gives_back_what_is_held(void) {
 
 /* ------------------------------------------------------------------ staying */
 
-static void stays_where_nothing_would_be_gained(void) {
+static void stays_without_a_benefit(void) {
     struct vs_record r;
     start_behind();
     choose(false, 0);
@@ -220,7 +220,7 @@ static void stays_where_nothing_would_be_gained(void) {
     stays("would not begin");
 }
 
-static void stays_where_store_or_clock_are_not_to_be_trusted(void) {
+static void stays_without_a_trusted_store_and_clock(void) {
     static const enum vs_outcome outcomes[] = {VS_STORE_DOWN, VS_STORE_UNKNOWN, VS_STORE_REFUSED, VS_STORE_MOVED};
     for (size_t i = 0; i < VS_COUNT(outcomes); i++) {
         start_behind();
@@ -249,7 +249,7 @@ static void a_clock_that_has_caught_up_needs_no_other_number(void) {
     DID(VS_DO_STAY);
 }
 
-static void a_number_given_by_hand_is_kept(void) {
+static void an_assigned_worker_id_is_kept(void) {
     held = start_held();
     ev.unix_us -= BACK_MS * 1000;
     ev.leave = true;
@@ -279,7 +279,7 @@ static struct vs_listed listed_as(uint64_t worker, bool is_held, int64_t until_m
     return at;
 }
 
-static void the_other_is_unused_or_free_for_longest(void) {
+static void the_other_worker_id_is_unused_or_longest_free(void) {
     start_behind();
     struct vs_listed list[] = {listed_as(0, true, NOON_MS + 900), listed_as(1, false, NOON_MS - 100),
                                listed_as(2, false, NOON_MS - 900), listed_as(3, false, NOON_MS - 500)};
@@ -301,20 +301,20 @@ static void the_other_is_unused_or_free_for_longest(void) {
 static const struct check_case cases[] = {
     {"a worker id is left at its exact cursor, and the next one starts at the clock",
      leaves_at_the_exact_cursor_and_starts_with_the_clock},
-    {"a release without an answer is tried again, and then given up",
-     a_release_that_is_not_heard_of_is_tried_again_and_then_left},
-    {"a slot that another process closed is not released", a_slot_that_somebody_else_closed_is_not_given_back},
+    {"a release without an answer is tried again, and then given up", a_release_without_a_reply_is_repeated},
+    {"a slot that another process closed is not released", a_slot_that_another_closed_is_not_released},
     {"a store that went back in the meantime stops everything", a_store_that_went_back_meanwhile_stops_everything},
     {"at the program's end no worker id is claimed from a store that went back in the meantime",
-     from_such_a_store_nothing_is_claimed_at_the_end},
-    {"if the chosen worker id was taken, any other one is claimed", whom_it_wanted_may_be_gone_by_then},
-    {"a stop during the change releases the held worker id", a_stop_on_the_way_gives_back_what_is_held},
-    {"a worker id is kept if the change has no benefit", stays_where_nothing_would_be_gained},
-    {"a worker id is kept if store or clock cannot be trusted", stays_where_store_or_clock_are_not_to_be_trusted},
+     nothing_is_claimed_from_it_at_the_end},
+    {"if the chosen worker id was taken, any other one is claimed", the_wanted_worker_id_was_taken},
+    {"a stop during the change releases the held worker id", a_stop_releases_the_held_worker_id},
+    {"a worker id is kept if the change has no benefit", stays_without_a_benefit},
+    {"a worker id is kept if store or clock cannot be trusted", stays_without_a_trusted_store_and_clock},
     {"after the clock has caught up the worker id is kept", a_clock_that_has_caught_up_needs_no_other_number},
-    {"a worker id set by hand is kept", a_number_given_by_hand_is_kept},
+    {"a worker id set by hand is kept", an_assigned_worker_id_is_kept},
     {"a stop comes first", a_stop_comes_first},
-    {"the other worker id is one never used, else the one free for longest", the_other_is_unused_or_free_for_longest},
+    {"the other worker id is one never used, else the one free for longest",
+     the_other_worker_id_is_unused_or_longest_free},
 };
 
 CHECK_MAIN(cases)

@@ -78,7 +78,7 @@ static void a_unix_socket_has_no_limit_of_an_address(void) {
     ledger_free(ledger);
 }
 
-static void clients_over_tcp_leave_the_unix_sockets_their_places(void) {
+static void clients_over_tcp_leave_room_for_unix_sockets(void) {
     struct vs_limits l = limits_of(10, 10, 0);
     struct ledger_entry entry[10];
     l.tcp_max[VS_HTTP] = 8;
@@ -209,7 +209,7 @@ static void one_address_has_few_guesses(void) {
     ledger_free(ledger);
 }
 
-static void an_address_waits_for_no_other(void) {
+static void addresses_do_not_wait_for_each_other(void) {
     struct vs_limits l = limits_of(10, 10, 0);
     struct ledger_entry e;
     begin(&l);
@@ -260,7 +260,7 @@ static void all_owners_are_charged_or_none(void) {
 }
 
 /* A reload may reuse the memory of a removed client for a new one. */
-static void a_client_gets_nothing_back_that_another_one_was_charged(void) {
+static void a_client_is_not_credited_for_another(void) {
     struct vs_limits l = limits_of(10, 10, 0);
     struct ledger_entry e;
     enum ledger_owner who = LEDGER_OWNERS;
@@ -307,7 +307,7 @@ static void no_new_connection_forgives_a_debt(void) {
     ledger_free(ledger);
 }
 
-static void what_a_client_used_stays_with_its_name(void) {
+static void usage_stays_with_the_name(void) {
     struct vs_limits l = limits_of(100, 10, 0);
     struct ledger_entry e;
     struct ledger_client seen;
@@ -476,7 +476,7 @@ static void act(int c, int64_t now) {
     }
 }
 
-static void a_random_life_is_that_of_a_plain_count(void) {
+static void random_steps_match_a_model(void) {
     struct vs_limits l = limits_of(50, 5, 1000000);
     int64_t now = SECOND;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++)
@@ -556,7 +556,7 @@ static void threads_share_the_ledger(void) {
 static const struct check_case cases[] = {
     {"unfinished handshakes are counted by address and protocol", handshakes_are_counted_by_address_and_protocol},
     {"connections over unix sockets have no limit of an address", a_unix_socket_has_no_limit_of_an_address},
-    {"clients over TCP leave connections for unix sockets", clients_over_tcp_leave_the_unix_sockets_their_places},
+    {"clients over TCP leave connections for unix sockets", clients_over_tcp_leave_room_for_unix_sockets},
     {"a balancer's connection counts for no address until its client is known",
      a_balancers_connection_counts_for_no_address_before_it_is_named},
     {"a client may hold as much memory as it leaves free, and an address half of that",
@@ -565,16 +565,16 @@ static const struct check_case cases[] = {
      a_connection_has_a_little_memory_of_its_own},
     {"a connection's memory is counted for its current client", memory_moves_with_the_name},
     {"one address has at most 5 guesses a second, over any number of connections", one_address_has_few_guesses},
-    {"an address does not wait because of another address's wrong secrets", an_address_waits_for_no_other},
+    {"an address does not wait because of another address's wrong secrets", addresses_do_not_wait_for_each_other},
     {"a request is charged to all owners that have a rate, or to none", all_owners_are_charged_or_none},
-    {"a client is not credited for charges of another client", a_client_gets_nothing_back_that_another_one_was_charged},
+    {"a client is not credited for charges of another client", a_client_is_not_credited_for_another},
     {"neither a new connection nor a flood of addresses forgives a debt", no_new_connection_forgives_a_debt},
-    {"a client's usage stays with its name", what_a_client_used_stays_with_its_name},
+    {"a client's usage stays with its name", usage_stays_with_the_name},
     {"greedy parties have equal shares, however many connections each has",
      parties_have_equal_parts_however_many_connections_they_have},
     {"an address gains no larger share by new connections", new_connections_gain_no_larger_part},
     {"clients have shares by their weights", weights_are_those_of_the_clients_file},
-    {"after random steps connections, memory and charges match a simple model", a_random_life_is_that_of_a_plain_count},
+    {"after random steps connections, memory and charges match a simple model", random_steps_match_a_model},
     {"threads that share the ledger leave no connection and no memory counted", threads_share_the_ledger},
 };
 CHECK_MAIN(cases)

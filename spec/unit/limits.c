@@ -14,7 +14,7 @@ static struct vs_limits settled(struct vs_limits limits, int descriptors, int re
     return limits;
 }
 
-static void shares_are_equal_or_as_asked(void) {
+static void shares_are_equal_or_as_configured(void) {
     static const bool http_alone[VS_PROTOCOLS] = {[VS_HTTP] = true};
     struct vs_limits l = settled((struct vs_limits){.connections_max = 1000}, 2000, 100, everywhere);
     CHECK(l.proto_max[VS_HTTP] == 500 && l.proto_max[VS_RESP] == 500 && l.proto_max[VS_ADMIN] == 64);
@@ -26,7 +26,7 @@ static void shares_are_equal_or_as_asked(void) {
     CHECK_EQ_I64(l.of_address[VS_HTTP], 7);
 }
 
-static void what_does_not_fit_is_cut_and_the_reserve_never_is(void) {
+static void connections_are_cut_but_not_the_reserve(void) {
     struct vesta_error err;
     for (int descriptors = 100; descriptors < 1300; descriptors++) {
         struct vs_limits l = {.connections_max = 1000, .proto_max = {[VS_HTTP] = 990}};
@@ -44,7 +44,7 @@ static void what_does_not_fit_is_cut_and_the_reserve_never_is(void) {
     }
 }
 
-static void tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter(void) {
+static void tags_get_their_descriptors(void) {
     struct vesta_error err;
     for (int descriptors = 160; descriptors < 6000; descriptors++) {
         struct vs_limits l = {.connections_max = 1000, .tags = {.listed = 50, .found_max = 4096}};
@@ -61,10 +61,10 @@ static void tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarte
 }
 
 static const struct check_case cases[] = {
-    {"each protocol has its share", shares_are_equal_or_as_asked},
+    {"each protocol has its share", shares_are_equal_or_as_configured},
     {"connections that do not fit the descriptors are cut, and the reserve never is",
-     what_does_not_fit_is_cut_and_the_reserve_never_is},
+     connections_are_cut_but_not_the_reserve},
     {"tags get the descriptors that the config lists, else those that connections leave, or a quarter",
-     tags_have_what_is_listed_and_else_what_connections_leave_or_a_quarter},
+     tags_get_their_descriptors},
 };
 CHECK_MAIN(cases)

@@ -131,7 +131,7 @@ static void repeats_are_counted(void) {
     CHECK_EQ_U64(count_of("\n"), 5);
 }
 
-static void the_last_repeats_are_told(void) {
+static void the_last_repeats_are_written(void) {
     begin(VS_LOG_JSON);
     for (int i = 0; i < 8; i++)
         vs_log(VS_LOG_WARN, "again", NULL);
@@ -172,7 +172,7 @@ static void another_text_is_another_event(void) {
 
 /* Addresses of clients make each text different. A few of these lines are written, and the rest is counted in one
  * line. */
-static void what_differs_each_time_is_bounded(void) {
+static void differing_texts_are_bounded(void) {
     char who[16];
     begin(VS_LOG_LOGFMT);
     for (int i = 0; i < 1000; i++) {
@@ -187,7 +187,7 @@ static void what_differs_each_time_is_bounded(void) {
     CHECK_EQ_U64(count_of("\n"), 18);
 }
 
-static void every_repeat_is_told(void) {
+static void every_repeat_is_counted(void) {
     enum { EVENTS = 200, TIMES = 5 };
     begin(VS_LOG_LOGFMT);
     for (int i = 0; i < EVENTS; i++)
@@ -209,10 +209,10 @@ static const struct check_case cases[] = {
     {"levels and formats have names, and other names are rejected", words_of_options},
     {"an event that repeats within a second is counted, and the count is written with the next one",
      repeats_are_counted},
-    {"repeats are written even if no other event follows", the_last_repeats_are_told},
+    {"repeats are written even if no other event follows", the_last_repeats_are_written},
     {"another text is another event, from its first to its last character", another_text_is_another_event},
     {"events whose text differs each time are written a bounded number of times, and counted",
-     what_differs_each_time_is_bounded},
-    {"every repeat is counted, even of more events than there are places", every_repeat_is_told},
+     differing_texts_are_bounded},
+    {"every repeat is counted, even of more events than there are places", every_repeat_is_counted},
 };
 CHECK_MAIN_IN_FOLDER(cases)

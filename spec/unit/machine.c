@@ -4,7 +4,7 @@
 
 #include <arpa/inet.h>
 
-static void a_place_stands_behind_the_last_dash(void) {
+static void the_ordinal_follows_the_last_dash(void) {
     static const struct {
         const char *name;
         int64_t place;
@@ -36,7 +36,7 @@ static void a_place_stands_behind_the_last_dash(void) {
                        rows[i].place);
 }
 
-static void an_address_is_one_that_others_can_use(void) {
+static void an_address_is_usable_by_others(void) {
     char address[VS_ADDRESS_MAX] = "";
     unsigned char bytes[16];
     if (vs_host_address(address) != 0) return; /* a machine without a network has no address */
@@ -45,8 +45,8 @@ static void an_address_is_one_that_others_can_use(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a machine's number is the part of its host name after the last dash", a_place_stands_behind_the_last_dash},
-    {"a machine's address is one that other machines can reach", an_address_is_one_that_others_can_use},
+    {"a machine's number is the part of its host name after the last dash", the_ordinal_follows_the_last_dash},
+    {"a machine's address is one that other machines can reach", an_address_is_usable_by_others},
 };
 
 CHECK_MAIN(cases)

@@ -258,7 +258,7 @@ static void all_names_are_foreign(void) {
         CHECK(rmdir(name_behind(n)) == 0);
 }
 
-static void a_foreign_file_that_goes(void) {
+static void a_foreign_file_is_removed(void) {
     anchor = made(in_folder("made.gen"));
     CHECK(mkdir(name_of_map(), 0700) == 0);
     struct vs_mapping one = opened();
@@ -449,7 +449,7 @@ static size_t resident_pages(void) {
 }
 
 /* A server has thousands of maps, and `vesta gen` opens one for each id. */
-static void what_guards_a_map(void) {
+static void a_guard_of_maps(void) {
     anchor = made(in_folder("made.gen"));
     struct vs_mapping map = opened();
     CHECK(vs_guard_on() == 0);
@@ -476,8 +476,7 @@ static void what_guards_a_map(void) {
 
 static const struct check_case cases[] = {
     {"sixteen processes make one map, even if a stale one exists", sixteen_make_one_map},
-    {"a stale map is replaced by its successor without removing the name",
-     a_stale_maps_place_is_never_empty},
+    {"a stale map is replaced by its successor without removing the name", a_stale_maps_place_is_never_empty},
     {"a map of another boot is replaced", another_boot},
     {"a map on another inode, such as a restored one, is replaced", another_inode},
     {"a map with another time of creation is replaced", another_birth},
@@ -488,7 +487,7 @@ static const struct check_case cases[] = {
     {"a map that is used up is replaced", used_up},
     {"a foreign file at the name of a map is skipped", a_foreign_file_is_passed_over},
     {"if all names of a map are foreign, it is memory of one process", all_names_are_foreign},
-    {"a map is found after the foreign file at its first name was removed", a_foreign_file_that_goes},
+    {"a map is found after the foreign file at its first name was removed", a_foreign_file_is_removed},
     {"a map of another user is skipped", another_users},
     {"a map that must not be read is skipped", a_map_that_may_not_be_read},
     {"without shared memory each process has a map with its children", on_a_disk},
@@ -497,7 +496,7 @@ static const struct check_case cases[] = {
      used_up_by_another_member},
     {"a map that is removed while open gets a successor", removed_while_open},
     {"each time namespace has its own map", another_uptime},
-    {"the replacement of a truncated map needs one page in advance, and stops the map completely", what_guards_a_map},
+    {"the replacement of a truncated map needs one page in advance, and stops the map completely", a_guard_of_maps},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

@@ -104,7 +104,7 @@ static void adds_up_exactly(void) {
     close_server();
 }
 
-static void tells_durations(void) {
+static void reports_durations(void) {
     open_server(1);
     vs_count_durations(scratch.counts, VS_RESP, 50, 3);
     vs_count_durations(other.counts, VS_RESP, 51, 1);
@@ -247,7 +247,7 @@ static void is_ready(void) {
     CHECK_HAS(replies, "\r\n\r\n{\"status\":\"ready\",\"warnings\":[");
 }
 
-static void tells_why_not(void) {
+static void reports_why_not_ready(void) {
     bool stuck = false;
     int64_t was_us = unix_now_us;
     open_server(1);
@@ -271,7 +271,7 @@ static void tells_why_not(void) {
     session.draining = false;
 }
 
-static void tells_the_end(void) {
+static void reports_the_end(void) {
     open_server(1);
     int64_t left_us = vesta_layout_end_ms(server.names.at[0].layout) * 1000 - unix_now_us;
     is_ready();
@@ -286,10 +286,10 @@ static const struct check_case cases[] = {
     {"the counts of all loops are added up, to the last digit", adds_up_exactly},
     {"namespaces after the first 64 are added up, and listed by name", adds_up_the_others},
     {"at most 64 namespaces that are not ready are named", names_few_that_are_not_ready},
-    {"durations are reported in cumulative buckets, with sum and count", tells_durations},
+    {"durations are reported in cumulative buckets, with sum and count", reports_durations},
     {"64 namespaces with names of 64 bytes and counts of 19 digits fit a response", has_room},
-    {"/readyz reports which namespace is not ready and why, and all other reasons", tells_why_not},
-    {"/readyz reports the end of a layout's time", tells_the_end},
+    {"/readyz reports which namespace is not ready and why, and all other reasons", reports_why_not_ready},
+    {"/readyz reports the end of a layout's time", reports_the_end},
     {"the admin's status of 64 namespaces fits a response", has_room_for_status},
     {"over TCP the admin's routes need a token, even if none is configured", wants_a_token},
 };

@@ -12,7 +12,7 @@ static int told_of(struct vs_news *news, const char *const *sentence, int count,
     return told;
 }
 
-static void what_stands_is_told_once(void) {
+static void a_lasting_message_is_logged_once(void) {
     struct vs_news news = {.count = 0};
     CHECK(vs_news_take(&news, "the store does not answer", 5));
     for (int s = 1; s < 600; s++)
@@ -21,14 +21,14 @@ static void what_stands_is_told_once(void) {
     CHECK(!vs_news_take(&news, "the disk is full", 601 * SECOND));
 }
 
-static void two_in_turn_are_told_once_a_minute(void) {
+static void alternating_messages_are_logged_once_a_minute(void) {
     static const char *const turn[] = {"a", "b"};
     struct vs_news news = {.count = 0};
     CHECK_EQ_U64((uint64_t)told_of(&news, turn, 2, 0, 60), 2);
     CHECK_EQ_U64((uint64_t)told_of(&news, turn, 2, 60, 600), 2 * 9);
 }
 
-static void seconds_that_count_down_are_no_news(void) {
+static void counting_down_is_not_logged_again(void) {
     struct vs_news news = {.count = 0};
     char text[64];
     int told = 0;
@@ -49,7 +49,7 @@ static void any_number_in_turn_is_bounded(void) {
     CHECK((uint64_t)told_of(&news, turn, 11, 60, 600) <= VS_NEWS_MAX * 9);
 }
 
-static void what_was_held_back_and_stands_is_told_when_the_minute_is_over(void) {
+static void a_delayed_message_is_logged_after_the_minute(void) {
     struct vs_news news = {.count = 0};
     CHECK(vs_news_take(&news, "a", 0));
     CHECK(vs_news_take(&news, "b", SECOND));
@@ -59,7 +59,7 @@ static void what_was_held_back_and_stands_is_told_when_the_minute_is_over(void) 
     CHECK(!vs_news_take(&news, "a", 9 * MINUTE));
 }
 
-static void a_new_trouble_after_a_good_time_is_told_at_once(void) {
+static void a_new_failure_is_logged_at_once(void) {
     struct vs_news news = {.count = 0};
     CHECK(vs_news_take(&news, "a", 0));
     news = (struct vs_news){.count = 0};
@@ -67,14 +67,14 @@ static void a_new_trouble_after_a_good_time_is_told_at_once(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a message that stays the same is logged once, and so is the one after it", what_stands_is_told_once},
-    {"two messages that alternate are logged once a minute", two_in_turn_are_told_once_a_minute},
+    {"a message that stays the same is logged once, and so is the one after it", a_lasting_message_is_logged_once},
+    {"two messages that alternate are logged once a minute", alternating_messages_are_logged_once_a_minute},
     {"a message that differs only in its numbers is not logged again, one with other words is",
-     seconds_that_count_down_are_no_news},
+     counting_down_is_not_logged_again},
     {"any number of alternating messages is logged eight times a minute", any_number_in_turn_is_bounded},
     {"a message that was held back is logged when the minute is over, if it still applies",
-     what_was_held_back_and_stands_is_told_when_the_minute_is_over},
-    {"a new failure after a healthy time is logged at once", a_new_trouble_after_a_good_time_is_told_at_once},
+     a_delayed_message_is_logged_after_the_minute},
+    {"a new failure after a healthy time is logged at once", a_new_failure_is_logged_at_once},
 };
 
 CHECK_MAIN(cases)

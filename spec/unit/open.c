@@ -46,7 +46,7 @@ static void two_handles_share_one_cursor(void) {
     vesta_close(b);
 }
 
-static void no_number_has_a_default(void) {
+static void the_worker_id_has_no_default(void) {
     struct vesta_gen *gen;
     struct vesta_error err;
     CHECK(vesta_open(&(struct vesta_opts){.size = sizeof(struct vesta_opts), .namespace_ = "nobody"}, &gen, &err) ==
@@ -78,7 +78,7 @@ static void ahead_of_the_whole_layout(int64_t ahead_ms) {
     vesta_close(gen);
 }
 
-static void as_far_ahead_as_the_layout_goes(void) {
+static void as_far_ahead_as_the_layouts_end(void) {
     ahead_of_the_whole_layout(INT64_C(1) << 22);
     ahead_of_the_whole_layout(INT64_C(1) << 24);
     ahead_of_the_whole_layout((INT64_C(1) << 24) + 1);
@@ -88,8 +88,8 @@ static void as_far_ahead_as_the_layout_goes(void) {
 static const struct check_case cases[] = {
     {"the first id of a machine draws a worker id", first_id_of_a_machine},
     {"two handles on a file share one cursor", two_handles_share_one_cursor},
-    {"the worker id has no default", no_number_has_a_default},
-    {"ids run ahead up to the layout's end if ahead_ms_max is larger", as_far_ahead_as_the_layout_goes},
+    {"the worker id has no default", the_worker_id_has_no_default},
+    {"ids run ahead up to the layout's end if ahead_ms_max is larger", as_far_ahead_as_the_layouts_end},
 };
 
 int main(int argc, char **argv) {

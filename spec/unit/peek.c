@@ -10,7 +10,7 @@ static const char *peek(struct world *w) {
     return vesta_peek(&w->gen, &pause) == VESTA_OK ? "ok" : vesta_why_name(pause.why);
 }
 
-static void says_what_an_id_would_meet(void) {
+static void returns_the_pause_of_an_id(void) {
     struct world w;
     struct vesta_pause pause;
     uint64_t cursor;
@@ -37,7 +37,7 @@ static void says_what_an_id_would_meet(void) {
     }
 }
 
-static void knows_the_end(void) {
+static void reports_the_end(void) {
     struct world w;
     struct vesta_pause pause;
     world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
@@ -78,8 +78,8 @@ static void agrees_with_the_next_id_and_moves_nothing(void) {
 }
 
 static const struct check_case cases[] = {
-    {"peek returns the pause that an id would get", says_what_an_id_would_meet},
-    {"peek reports the end of the layout's time", knows_the_end},
+    {"peek returns the pause that an id would get", returns_the_pause_of_an_id},
+    {"peek reports the end of the layout's time", reports_the_end},
     {"peek agrees with the next id, and moves nothing", agrees_with_the_next_id_and_moves_nothing},
 };
 

@@ -42,7 +42,7 @@ static void one_address_has_one(void) {
     leave(b, 0);
 }
 
-static void each_is_had_by_one(void) {
+static void a_connection_has_one_user(void) {
     struct link first = {false, false}, second = {false, false};
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
     CHECK(take_at(pool, 0) == NULL);
@@ -57,7 +57,7 @@ static void each_is_had_by_one(void) {
     CHECK(!first.is_ended); /* the caller closes connections that it still has */
 }
 
-static void what_is_lost_is_told(void) {
+static void a_closed_connection_is_counted(void) {
     struct link links[3] = {{false, false}, {true, false}, {false, false}};
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
     for (int i = 0; i < 3; i++)
@@ -68,7 +68,7 @@ static void what_is_lost_is_told(void) {
     leave(pool, 0);
 }
 
-static void what_breaks_in_a_call_is_told(void) {
+static void a_broken_connection_is_counted(void) {
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2), *others = vs_pool_enter(&kind, "a", 2);
     unsigned before = vs_pool_losses(others, INT64_C(1000000));
     CHECK_EQ_I64(vs_pool_lose(pool), before + 1);
@@ -78,7 +78,7 @@ static void what_breaks_in_a_call_is_told(void) {
     leave(others, 0);
 }
 
-static void what_is_old_is_ended(void) {
+static void an_idle_connection_is_closed(void) {
     struct link old = {false, false}, young = {false, false};
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
     vs_pool_put(pool, &old, 0);
@@ -88,7 +88,7 @@ static void what_is_old_is_ended(void) {
     leave(pool, 0);
 }
 
-static void they_are_few(void) {
+static void few_connections_are_kept(void) {
     static struct link links[VS_POOL_MAX + 1];
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
     for (int i = 0; i <= VS_POOL_MAX; i++)
@@ -97,7 +97,7 @@ static void they_are_few(void) {
     leave(pool, VS_POOL_MAX);
 }
 
-static void a_child_has_none(void) {
+static void a_child_has_no_connections(void) {
     struct link link = {false, false};
     struct vs_pool *pool = vs_pool_enter(&kind, "a", 2);
     vs_pool_put(pool, &link, 0);
@@ -116,12 +116,13 @@ static void a_child_has_none(void) {
 
 static const struct check_case cases[] = {
     {"stores of one address have one pool", one_address_has_one},
-    {"a connection belongs to one caller at a time, and the last one returned is used first", each_is_had_by_one},
-    {"a connection that the server closed is closed and counted as lost", what_is_lost_is_told},
-    {"a connection that breaks in the middle of a call is counted as lost", what_breaks_in_a_call_is_told},
-    {"a connection that was idle for too long is closed", what_is_old_is_ended},
-    {"at most as many connections are kept as there are places", they_are_few},
-    {"a forked child uses none of its parent's connections", a_child_has_none},
+    {"a connection belongs to one caller at a time, and the last one returned is used first",
+     a_connection_has_one_user},
+    {"a connection that the server closed is closed and counted as lost", a_closed_connection_is_counted},
+    {"a connection that breaks in the middle of a call is counted as lost", a_broken_connection_is_counted},
+    {"a connection that was idle for too long is closed", an_idle_connection_is_closed},
+    {"at most as many connections are kept as there are places", few_connections_are_kept},
+    {"a forked child uses none of its parent's connections", a_child_has_no_connections},
 };
 
 CHECK_MAIN(cases)

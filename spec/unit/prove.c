@@ -73,7 +73,7 @@ static void random_span(uint64_t *dice, struct vesta_made *made) {
     made->until_ms = made->from_ms + (int64_t)roll_below(dice, 40);
 }
 
-static void every_id_is_looked_at(void) {
+static void the_proof_agrees_with_every_id(void) {
     uint64_t dice = 11;
     size_t met[3] = {0};
     for (int round = 0; round < 8000; round++) {
@@ -124,7 +124,7 @@ static void by_the_type_and_by_the_version(void) {
     CHECK_EQ_I64(proof.bit, 63);
 }
 
-static void what_may_change_proves_nothing(void) {
+static void a_field_that_may_change_proves_nothing(void) {
     CHECK_EQ_I64(proof_of("vesta-milli", "vesta-milli version:1=1").by, VESTA_COLLIDE);
     CHECK_EQ_I64(proof_of("vesta-milli", "vesta-milli").by, VESTA_COLLIDE);
     CHECK_EQ_I64(proof_of("snowflake", "butterfly").by, VESTA_COLLIDE);
@@ -174,9 +174,9 @@ static void constants(void) {
 
 static const struct check_case cases[] = {
     {"a layout must keep the constants of another, and may have more", constants},
-    {"for thousands of pairs of small layouts the proof agrees with trying each id", every_id_is_looked_at},
+    {"for thousands of pairs of small layouts the proof agrees with trying each id", the_proof_agrees_with_every_id},
     {"vesta's layouts differ by the type, and a layout from its copy by the version", by_the_type_and_by_the_version},
-    {"a field without a constant proves nothing, and a common id is returned", what_may_change_proves_nothing},
+    {"a field without a constant proves nothing, and a common id is returned", a_field_that_may_change_proves_nothing},
     {"disjoint times are a proof, to the millisecond", by_times},
 };
 CHECK_MAIN(cases)

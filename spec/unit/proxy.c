@@ -56,7 +56,7 @@ static void every_kind_and_length_is_a_header_or_is_none(void) {
     CHECK(taken > 0);
 }
 
-static void what_is_none_is_told_by_its_first_wrong_byte(void) {
+static void other_input_is_rejected_at_once(void) {
     enum net_proxy_result what;
     for (size_t i = 0; i < 12; i++) {
         unsigned char at[sizeof good];
@@ -96,7 +96,7 @@ static const struct check_case cases[] = {
     {"every prefix of a header needs more bytes until its size is known",
      each_beginning_wants_more_until_its_size_is_known},
     {"every command, family and length is accepted or rejected", every_kind_and_length_is_a_header_or_is_none},
-    {"input that is not a header is rejected at its first wrong byte", what_is_none_is_told_by_its_first_wrong_byte},
+    {"input that is not a header is rejected at its first wrong byte", other_input_is_rejected_at_once},
     {"a network matches its addresses and no others", networks_have_their_addresses},
 };
 CHECK_MAIN(cases)

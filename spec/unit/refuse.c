@@ -361,7 +361,7 @@ static void a_failstop_outlives_its_keeper(void) {
 
 /* The keeper was killed between two steps: it had recorded the failstop, and not yet closed the slot. With history
  * pacing the open lease would otherwise last for hours. */
-static void a_failstop_that_was_cut_short(void) {
+static void an_interrupted_failstop_is_completed(void) {
     struct vesta_pause pause;
     uint64_t id;
     empty_folder();
@@ -405,7 +405,7 @@ static const struct check_case cases[] = {
     {"options of another size: missing options have their defaults, unknown ones are rejected", other_sizes},
     {"opening warns within a year of the layout's end, and then fails", the_layouts_end},
     {"a failstop outlives its keeper", a_failstop_outlives_its_keeper},
-    {"the next keeper completes an interrupted failstop", a_failstop_that_was_cut_short},
+    {"the next keeper completes an interrupted failstop", an_interrupted_failstop_is_completed},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

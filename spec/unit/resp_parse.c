@@ -181,7 +181,7 @@ static void bounds_the_whole(void) {
 }
 
 /* The limits before authentication are those of Redis. */
-static void bounds_strangers(void) {
+static void bounds_before_authentication(void) {
     const struct vs_resp_limits *limits = &vs_resp_stranger_limits;
     char *text = malloc(ROOM);
     CHECK_EQ_I64(vs_resp_parse("*10\r\n", 5, limits, &args), 0);
@@ -212,6 +212,6 @@ static const struct check_case cases[] = {
     {"an inline command has at most 64 KiB and 1024 words", bounds_inline},
     {"an array has at most 1024 strings of 64 KiB", bounds_arrays},
     {"a request has at most 1 MiB", bounds_the_whole},
-    {"before authentication: 10 strings of 16 KiB, or a line of 4 KiB", bounds_strangers},
+    {"before authentication: 10 strings of 16 KiB, or a line of 4 KiB", bounds_before_authentication},
 };
 CHECK_MAIN(cases)

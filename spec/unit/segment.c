@@ -37,7 +37,7 @@ static void refuses(int rc) {
 
 /* ------------------------------------------------------------------ words */
 
-static void words_know_their_format(void) {
+static void a_segment_checks_its_format(void) {
     vs_segment_format(&seg);
     CHECK(vs_segment_reject(&seg, sizeof seg) == NULL);
     CHECK_HAS(vs_segment_reject(&seg, sizeof seg - 1), "too short");
@@ -74,7 +74,7 @@ static void numbers_follow_each_other(void) {
     refuses(VESTA_EPAUSE);
 }
 
-static void what_is_left_is_given(void) {
+static void the_rest_of_a_range_is_issued(void) {
     start(100, 110);
     takes(4, 100, 4);
     takes(1000, 104, 6);
@@ -162,7 +162,7 @@ static void thousands_of_ranges(void) {
 }
 
 /* However many takers fail, the cursor stays unchanged, so it cannot overflow. */
-static void refusals_push_nothing(void) {
+static void failed_takers_push_nothing(void) {
     start(100, 110);
     takes(10, 100, 10);
     refuses(VESTA_EPAUSE);
@@ -185,7 +185,7 @@ static void generations_end(void) {
 }
 
 /* A publisher that was killed while it wrote blocks its place for good. Six such places leave two. */
-static void places_of_the_dead_are_left_alone(void) {
+static void places_of_killed_publishers_stay_unused(void) {
     start(100, 110);
     takes(10, 100, 10);
     for (int i = 0; i < VS_RANGES; i++)
@@ -221,7 +221,7 @@ static void wanted_once_at_the_mark(void) {
     CHECK(taken.wanted);
 }
 
-static void wanted_by_who_jumps_over_the_mark(void) {
+static void wanted_by_a_taker_that_jumps_over_the_mark(void) {
     start(1000, 2000);
     takes(1000, 1000, 1000);
     CHECK(taken.wanted);
@@ -272,7 +272,7 @@ static void the_rest_is_given_back_once(void) {
     refuses(VESTA_ECLOSED);
 }
 
-static void nothing_is_left_of_what_was_used(void) {
+static void nothing_is_left_of_used_numbers(void) {
     start(100, 110);
     takes(10, 100, 10);
     refuses(VESTA_EPAUSE); /* a taker that finds nothing may push the cursor, although this one did not */
@@ -298,7 +298,7 @@ static void a_closer_that_was_killed(void) {
     CHECK(!vs_segment_close(&seg, unused, &count));
 }
 
-static void how_it_stands(void) {
+static void the_state_is_reported(void) {
     struct vs_segment_state state;
     start(100, 110);
     CHECK(publish(200, 220) == VS_NOT_NEEDED); /* no number of the first range was taken yet */
@@ -320,27 +320,27 @@ static void how_it_stands(void) {
 }
 
 static const struct check_case cases[] = {
-    {"a segment checks its own format", words_know_their_format},
+    {"a segment checks its own format", a_segment_checks_its_format},
     {"a new segment is empty, and requests a range once", a_new_one_is_empty},
     {"numbers are consecutive", numbers_follow_each_other},
     {"numbers can be taken one at a time", one_number_at_a_time},
-    {"a range with too few numbers left issues those", what_is_left_is_given},
+    {"a range with too few numbers left issues those", the_rest_of_a_range_is_issued},
     {"numbers of a remainder keep their stride", numbers_of_a_remainder},
     {"numbers go up to 2^63 - 2, and not further", up_to_the_last_number},
     {"ranges are used in the order of publication, higher or lower", ranges_follow_each_other},
     {"one next range is enough, and another one stays its publisher's", one_next_range_is_enough},
     {"thousands of ranges are used completely", thousands_of_ranges},
-    {"a taker that finds no numbers leaves the cursor alone", refusals_push_nothing},
+    {"a taker that finds no numbers leaves the cursor alone", failed_takers_push_nothing},
     {"generations end, and never wrap", generations_end},
-    {"places of killed publishers are not used again", places_of_the_dead_are_left_alone},
+    {"places of killed publishers are not used again", places_of_killed_publishers_stay_unused},
     {"the next range is requested once, at the mark", wanted_once_at_the_mark},
-    {"a taker that jumps over the mark requests the next range", wanted_by_who_jumps_over_the_mark},
+    {"a taker that jumps over the mark requests the next range", wanted_by_a_taker_that_jumps_over_the_mark},
     {"with a mark of 0 the first number requests the next range", wanted_with_the_first_number},
     {"one refiller works until it ends or stops renewing its claim", one_refills},
     {"closing returns the unused numbers to one caller, the newest range first", the_rest_is_given_back_once},
-    {"a used-up segment has nothing left, however far the cursor was pushed", nothing_is_left_of_what_was_used},
+    {"a used-up segment has nothing left, however far the cursor was pushed", nothing_is_left_of_used_numbers},
     {"a segment whose closing process was killed between the steps is closed", a_closer_that_was_killed},
-    {"the state of a segment is reported", how_it_stands},
+    {"the state of a segment is reported", the_state_is_reported},
 };
 
 CHECK_MAIN(cases)

@@ -86,7 +86,7 @@ static void numbers_are_all_of_the_remainder(void) {
                 }
 }
 
-static void what_is_no_range_is_refused(void) {
+static void an_invalid_range_is_rejected(void) {
     struct vs_range r = {.first = 77};
     CHECK_HAS(vs_range_of(5, 5, 1, 0, &r), "empty");
     CHECK_HAS(vs_range_of(6, 5, 1, 0, &r), "check that its step is positive");
@@ -121,7 +121,7 @@ static const struct check_case cases[] = {
     {"steps do not overflow", steps_do_not_overflow},
     {"numbers of delta and remainder equal tinyid's", numbers_are_tinyids},
     {"numbers of delta and remainder are complete, and no others are included", numbers_are_all_of_the_remainder},
-    {"invalid ranges are rejected, and so are those that reach 2^63", what_is_no_range_is_refused},
+    {"invalid ranges are rejected, and so are those that reach 2^63", an_invalid_range_is_rejected},
     {"the next range is requested at a tenth, or earlier as measured", wanted_at_a_tenth_or_earlier},
 };
 

@@ -175,7 +175,7 @@ static void a_store_that_is_down(void) {
 }
 
 /* The event holds a range that looks like ours. It must not be used, because it may be another process's. */
-static void an_unknown_commit_is_burnt(void) {
+static void an_unknown_commit_stays_unused(void) {
     start();
     ev.from = 1, ev.until = 2001;
     reply(VS_STORE_UNKNOWN);
@@ -199,7 +199,7 @@ static void a_conflict_is_asked_again(void) {
     CHECK_HAS(refill.said, "other processes changed the counter");
 }
 
-static void a_refusal_is_said(void) {
+static void a_rejection_is_reported(void) {
     start();
     snprintf(ev.text, sizeof ev.text, "there is no tag 'orders'");
     reply(VS_STORE_REFUSED);
@@ -220,7 +220,7 @@ static void a_refusal_that_ends_is_noticed_within_6_4_s(void) {
     }
 }
 
-static void what_is_no_range_is_not_used(void) {
+static void an_invalid_range_is_not_used(void) {
     static const struct {
         uint64_t from, until;
         const char *said;
@@ -238,7 +238,7 @@ static void what_is_no_range_is_not_used(void) {
 
 /* ------------------------------------------------------------------ a counter that went back */
 
-static void what_was_granted_is_not_granted_again(void) {
+static void a_counter_that_went_back_is_raised(void) {
     start();
     grants(1, 2001);
     published(VS_PUBLISHED);
@@ -275,7 +275,7 @@ static void what_was_granted_is_not_granted_again(void) {
 }
 
 /* The range was requested before the counter went back, or another process of this host raised the counter first. */
-static void what_comes_after_a_stop_is_not_used(void) {
+static void a_range_after_a_stop_is_not_used(void) {
     start();
     ev.granted = 2001;
     ev.answered = 4001; /* of another refiller, which may be returning its range */
@@ -335,7 +335,7 @@ static void a_closed_segment_goes_back(void) {
 }
 
 /* A rest that was returned after the request lowers the counter, so the reply may be below what was granted before. */
-static void a_rest_that_was_given_back_meanwhile_is_no_step_back(void) {
+static void a_returned_rest_is_no_step_back(void) {
     start();
     refill.granted = 2001;
     ev.granted = 1500;
@@ -387,7 +387,7 @@ static void the_rest_is_given_back(void) {
     CHECK_STR(refill.said, "");
 }
 
-static void each_once_whatever_is_said(void) {
+static void each_rest_is_returned_once(void) {
     for (int outcome = VS_STORE_CONFLICT; outcome <= VS_STORE_UNKNOWN; outcome++) {
         stop_with_two_left();
         step(VS_REFILL_CLAIMED);
@@ -407,7 +407,7 @@ static void each_once_whatever_is_said(void) {
     }
 }
 
-static void what_the_words_cannot_keep_stays_unused(void) {
+static void a_rest_that_cannot_be_kept_stays_unused(void) {
     stop_with_two_left();
     step(VS_REFILL_CLAIMED);
     reply(VS_STORE_DOWN);
@@ -418,7 +418,7 @@ static void what_the_words_cannot_keep_stays_unused(void) {
     CHECK_HAS(refill.said, "stays unused");
 }
 
-static void below_what_was_granted_since_the_store_is_not_asked(void) {
+static void a_rest_below_later_grants_is_kept(void) {
     stop_with_two_left();
     ev.unused[1].is_last = false;
     step(VS_REFILL_CLAIMED);
@@ -429,7 +429,7 @@ static void below_what_was_granted_since_the_store_is_not_asked(void) {
 }
 
 /* The counter may have reached the rest's end again with numbers that it granted to other processes. */
-static void nothing_to_a_counter_that_went_back(void) {
+static void nothing_is_returned_to_a_counter_that_went_back(void) {
     stop_with_two_left();
     ev.stopped = true;
     step(VS_REFILL_CLAIMED);
@@ -467,24 +467,23 @@ static const struct check_case cases[] = {
     {"if the store is slow, the next range is requested earlier", asks_earlier_where_the_store_is_slow},
     {"with one database of three, its numbers are used", numbers_of_one_database_of_three},
     {"an unreachable store is asked less and less often", a_store_that_is_down},
-    {"a range whose commit is unknown stays unused", an_unknown_commit_is_burnt},
+    {"a range whose commit is unknown stays unused", an_unknown_commit_stays_unused},
     {"a conflict is retried at once, three times", a_conflict_is_asked_again},
-    {"a rejection is reported with the store's text", a_refusal_is_said},
+    {"a rejection is reported with the store's text", a_rejection_is_reported},
     {"the end of a rejection is noticed within 6.4 s, however long it lasted",
      a_refusal_that_ends_is_noticed_within_6_4_s},
-    {"an invalid range is not used, and the reason is reported", what_is_no_range_is_not_used},
-    {"a counter that went back is raised, and stays stopped until a person acts",
-     what_was_granted_is_not_granted_again},
-    {"a range that arrives after a stop is neither used nor returned", what_comes_after_a_stop_is_not_used},
+    {"an invalid range is not used, and the reason is reported", an_invalid_range_is_not_used},
+    {"a counter that went back is raised, and stays stopped until a person acts", a_counter_that_went_back_is_raised},
+    {"a range that arrives after a stop is neither used nor returned", a_range_after_a_stop_is_not_used},
     {"a range that begins at the end of the last one is no step back", its_own_end_is_no_step_back},
     {"a late reply is no step back", a_late_answer_is_no_step_back},
     {"a closed segment's counter may go back", a_closed_segment_goes_back},
-    {"a rest that is returned during a request is no step back", a_rest_that_was_given_back_meanwhile_is_no_step_back},
+    {"a rest that is returned during a request is no step back", a_returned_rest_is_no_step_back},
     {"a stop returns the rest, the newest first", the_rest_is_given_back},
-    {"each rest is returned once, whatever the store replies, and kept if that failed", each_once_whatever_is_said},
-    {"a rest that the segment cannot keep stays unused, and that is reported", what_the_words_cannot_keep_stays_unused},
-    {"a rest below later grants is kept without asking the store", below_what_was_granted_since_the_store_is_not_asked},
-    {"nothing is returned to a counter that went back", nothing_to_a_counter_that_went_back},
+    {"each rest is returned once, whatever the store replies, and kept if that failed", each_rest_is_returned_once},
+    {"a rest that the segment cannot keep stays unused, and that is reported", a_rest_that_cannot_be_kept_stays_unused},
+    {"a rest below later grants is kept without asking the store", a_rest_below_later_grants_is_kept},
+    {"nothing is returned to a counter that went back", nothing_is_returned_to_a_counter_that_went_back},
     {"a used-up segment ends the refiller", words_that_are_used_up},
     {"a refiller ends while the store is unreachable", stopped_while_the_store_is_down},
 };

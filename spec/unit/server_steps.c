@@ -17,7 +17,7 @@ static void waits_for_the_clock(void) {
     close_server();
 }
 
-static void keeps_what_it_has(void) {
+static void keeps_its_ids(void) {
     static const char mget[] =
         "MGET default default default default default default default default default default\r\n";
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
@@ -147,7 +147,7 @@ static struct vs_served_tag *rangeless_tag(enum vesta_order order, struct vs_des
     return tag;
 }
 
-static void hears_that_its_tag_is_gone(void) {
+static void is_rejected_without_its_tag(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     struct vs_served_tag *tag = rangeless_tag(VESTA_TREND, NULL);
     struct vs_tag_set *set = vs_tag_set_new(&tag, 1);
@@ -165,7 +165,7 @@ static void hears_that_its_tag_is_gone(void) {
     close_server();
 }
 
-static void hears_that_its_strict_tag_is_gone(void) {
+static void is_rejected_without_its_strict_tag(void) {
     static struct vs_desk desk = {.take = take_job};
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     struct vs_served_tag *tag = rangeless_tag(VESTA_STRICT, &desk);
@@ -189,7 +189,7 @@ static void hears_that_its_strict_tag_is_gone(void) {
     close_server();
 }
 
-static void hears_that_its_tag_is_gone_before_its_turn(void) {
+static void is_rejected_without_its_tag_before_its_turn(void) {
     static struct vs_desk desk = {.take = take_job};
     struct vs_peer tcp = {.family = 4, .at = {127, 0, 0, 1}};
     enum ledger_owner who;
@@ -302,7 +302,7 @@ static void gives_up(void) {
     close_server();
 }
 
-static void does_not_wait_in_vain(void) {
+static void does_not_begin_a_useless_wait(void) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
     step("GET /genid HTTP/1.1\r\nHost: a\r\n\r\n");
     unix_now_us -= 2500000;
@@ -414,7 +414,7 @@ static void is_refused_at_once(void) {
     }
 }
 
-static void goes_on_with_what_was_borrowed(void) {
+static void issues_borrowed_ids(void) {
     open_judged(VS_TRY_AGAIN);
     policy.borrow_ms = 2;
     for (int i = 0; i < 11; i++) { /* 3 units of 4 ids, minus one that was issued before */
@@ -426,7 +426,7 @@ static void goes_on_with_what_was_borrowed(void) {
     close_server();
 }
 
-static void waits_as_long_as_the_policy_says(void) {
+static void waits_as_long_as_the_policy_decides(void) {
     open_judged(VS_WAIT);
     policy.until_us = boot_now_us + 500000;
     CHECK_EQ_I64(waited_us(), 500000);
@@ -439,7 +439,7 @@ static void waits_as_long_as_the_policy_says(void) {
     close_server();
 }
 
-static void waits_once_however_often_it_is_told_to(void) {
+static void waits_once_in_total(void) {
     open_judged(VS_WAIT);
     int64_t from_us = boot_now_us;
     policy.until_us = from_us + 300000;
@@ -452,7 +452,7 @@ static void waits_once_however_often_it_is_told_to(void) {
     close_server();
 }
 
-static void does_not_wait_for_ever_by_silence(void) {
+static void waits_briefly_for_a_silent_policy(void) {
     open_judged(VS_PENDING);
     CHECK_EQ_I64(waited_us(), 300000);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
@@ -460,7 +460,7 @@ static void does_not_wait_for_ever_by_silence(void) {
     close_server();
 }
 
-static void takes_the_word_when_it_comes(void) {
+static void applies_a_late_verdict(void) {
     open_judged(VS_PENDING);
     CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
     CHECK(vs_session_is_due(&session, boot_now_us));
@@ -476,7 +476,7 @@ static void takes_the_word_when_it_comes(void) {
     close_server();
 }
 
-static void does_not_wait_where_nobody_can_be(void) {
+static void does_not_wait_at_the_limit_or_at_the_end(void) {
     open_judged(VS_WAIT);
     atomic_store(&server.waiting_by_policy, VS_BY_POLICY_MAX);
     CHECK(step(GET_HTTP) > 0);
@@ -510,7 +510,7 @@ static void asks_only_when_the_fixed_rules_give_up(void) {
     close_server();
 }
 
-static void queues_in_its_own_line(void) {
+static void each_namespace_has_its_own_queue(void) {
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     add_namespace("orders", FOUR_A_MS, 100, VESTA_UNSAFE_PRIVATE);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 1;
@@ -556,7 +556,7 @@ static void has_whole_rows(void) {
     CHECK(!vs_call_at(-1));
 }
 
-static void has_a_word_for_every_pause(void) {
+static void has_a_reply_for_every_pause(void) {
     open_server(FOUR_A_MS, VS_HTTP, 0, VESTA_UNSAFE_PRIVATE);
     for (int why = VESTA_FULL; why <= VESTA_FAILSTOP; why++) {
         struct vs_request r = {.session = &session, .out = &out, .protocol = VS_RESP};
@@ -571,29 +571,30 @@ static void has_a_word_for_every_pause(void) {
 static const struct check_case cases[] = {
     {"a waiting request is complete and is not parsed again", is_whole_while_it_waits},
     {"the handler of a request runs once, however often the request waits", runs_a_handler_once},
-    {"a request that waits for a number is rejected when its tag is removed", hears_that_its_tag_is_gone},
-    {"a request that waits for the desk is rejected when its tag is removed", hears_that_its_strict_tag_is_gone},
+    {"a request that waits for a number is rejected when its tag is removed", is_rejected_without_its_tag},
+    {"a request that waits for the desk is rejected when its tag is removed", is_rejected_without_its_strict_tag},
     {"a request that waits for its share is rejected when its tag is removed",
-     hears_that_its_tag_is_gone_before_its_turn},
+     is_rejected_without_its_tag_before_its_turn},
     {"a request that comes too early waits, and gets an id when the clock has moved", waits_for_the_clock},
-    {"ids issued before a pause are kept for the next try, and none is lost", keeps_what_it_has},
+    {"ids issued before a pause are kept for the next try, and none is lost", keeps_its_ids},
     {"a request waits behind earlier ones, unless it needs no ids", queues_behind},
-    {"each namespace has its own queue", queues_in_its_own_line},
+    {"each namespace has its own queue", each_namespace_has_its_own_queue},
     {"a policy is asked only when the fixed rules give up", asks_only_when_the_fixed_rules_give_up},
     {"a request is rejected at once if the policy rejects it, has no verdict or retries in vain", is_refused_at_once},
-    {"ids that a policy borrowed are issued, and no more", goes_on_with_what_was_borrowed},
-    {"a request waits as long as the policy decides, or as its namespace allows", waits_as_long_as_the_policy_says},
-    {"a request that a policy delays repeatedly waits only once", waits_once_however_often_it_is_told_to},
-    {"a request waits briefly for a policy that does not answer", does_not_wait_for_ever_by_silence},
-    {"a policy's verdict is applied when it comes", takes_the_word_when_it_comes},
-    {"no request waits for a policy if too many do already, or if the server stops", does_not_wait_where_nobody_can_be},
+    {"ids that a policy borrowed are issued, and no more", issues_borrowed_ids},
+    {"a request waits as long as the policy decides, or as its namespace allows", waits_as_long_as_the_policy_decides},
+    {"a request that a policy delays repeatedly waits only once", waits_once_in_total},
+    {"a request waits briefly for a policy that does not answer", waits_briefly_for_a_silent_policy},
+    {"a policy's verdict is applied when it comes", applies_a_late_verdict},
+    {"no request waits for a policy if too many do already, or if the server stops",
+     does_not_wait_at_the_limit_or_at_the_end},
     {"a JSON body begins with its own first byte, whatever was in the buffer", begins_with_its_own_first_byte},
     {"a request past its deadline gets 503 with Retry-After, and nothing is kept", gives_up},
-    {"a request does not begin a wait longer than its deadline", does_not_wait_in_vain},
+    {"a request does not begin a wait longer than its deadline", does_not_begin_a_useless_wait},
     {"the end of the layout's time is 500 and -ERR", ends},
     {"without a lease a request retries often, then gets LOADING or 503", has_no_lease},
     {"every row of the table is complete, and is found by its name and its route", has_whole_rows},
-    {"every cause of a pause has a reply", has_a_word_for_every_pause},
+    {"every cause of a pause has a reply", has_a_reply_for_every_pause},
 };
 
 CHECK_MAIN_OF_STEPS(cases)

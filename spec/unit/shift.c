@@ -127,7 +127,7 @@ static void threads_are_few(void) {
     AWAIT(threads() == before);
 }
 
-static void full_ones_get_another(void) {
+static void full_threads_get_another(void) {
     enum { MANY = VS_SHIFTS_OF_A_STORE * VS_SHIFT_TASKS + 1 };
     struct work *many = calloc(MANY, sizeof *many);
     int before = threads_before();
@@ -142,7 +142,7 @@ static void full_ones_get_another(void) {
     free(many);
 }
 
-static void others_go_on(void) {
+static void other_stores_continue(void) {
     struct work away = {.held = true}, here = {.turns = 0};
     enter(&away, "mysql://away/db");
     AWAIT(atomic_load(&away.inside) == 1);
@@ -174,7 +174,7 @@ static void a_kick_is_not_lost(void) {
     kicked_in_its_turn(false);
 }
 
-static void nor_a_word(void) {
+static void a_changed_word_is_not_lost(void) {
     kicked_in_its_turn(true);
 }
 
@@ -218,7 +218,7 @@ static void a_close_waits_for_no_other(void) {
         if (&crowd[i] != other) leave(&crowd[i]);
 }
 
-static void all_come_in_turn(void) {
+static void a_busy_task_leaves_others_their_turns(void) {
     struct work *busy, *other;
     enter_crowd();
     other = mate_of(&busy);
@@ -283,7 +283,7 @@ static void holders_go_first(void) {
     leave_queue();
 }
 
-static void nobody_is_starved(void) {
+static void no_task_is_starved(void) {
     struct work *mates[MATES];
     int had[MATES];
     NEED(enter_queue(mates, MATES - 2) == MATES);
@@ -301,7 +301,7 @@ static void nobody_is_starved(void) {
 }
 
 #ifndef __SANITIZE_THREAD__ /* ThreadSanitizer takes a child's threads for its parent's if they use the same memory */
-static void a_child_has_its_own(void) {
+static void a_child_starts_its_own_threads(void) {
     struct work w = {.held = true};
     enter(&w, "file:/one");
     AWAIT(atomic_load(&w.inside) == 1);
@@ -334,7 +334,7 @@ static bool have_none(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-static void an_old_kernel_will_do(void) {
+static void an_old_kernel_is_supported(void) {
     pid_t child = fork();
     if (child == 0) {
         if (!have_none()) _exit(2);
@@ -355,19 +355,19 @@ static void an_old_kernel_will_do(void) {
 
 static const struct check_case cases[] = {
     {"two hundred tasks of one store share eight threads, which end with them", threads_are_few},
-    {"if all of a store's threads are full, another one starts", full_ones_get_another},
-    {"a store that hangs delays no other store's tasks", others_go_on},
+    {"if all of a store's threads are full, another one starts", full_threads_get_another},
+    {"a store that hangs delays no other store's tasks", other_stores_continue},
     {"a kick during a turn causes another turn", a_kick_is_not_lost},
-    {"a word that changes during a turn causes another turn", nor_a_word},
+    {"a word that changes during a turn causes another turn", a_changed_word_is_not_lost},
     {"removing a task waits for its turn, so that two turns never overlap", a_close_waits_for_its_turn},
     {"removing a task does not wait for the turn of another task of its thread", a_close_waits_for_no_other},
-    {"a task that is always due leaves the others their turns", all_come_in_turn},
+    {"a task that is always due leaves the others their turns", a_busy_task_leaves_others_their_turns},
     {"if two tasks are due, the one that holds a lease goes first", holders_go_first},
-    {"if the tasks with leases are always due, each of the others still has turns", nobody_is_starved},
+    {"if the tasks with leases are always due, each of the others still has turns", no_task_is_starved},
 #ifndef __SANITIZE_THREAD__
-    {"a forked child's tasks have their own threads, whatever its parent's do", a_child_has_its_own},
+    {"a forked child's tasks have their own threads, whatever its parent's do", a_child_starts_its_own_threads},
 #endif
-    {"tasks also run on a kernel without futex_waitv", an_old_kernel_will_do},
+    {"tasks also run on a kernel without futex_waitv", an_old_kernel_is_supported},
 };
 
 CHECK_MAIN(cases)

@@ -137,7 +137,7 @@ static void a_file_that_never_had_a_lease_may_be_copied(void) {
 }
 
 /* Otherwise a keeper that had just suspended its lease would claim at once, and the call would fail. */
-static void a_call_is_no_wish_for_an_id(void) {
+static void the_call_requests_no_id(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1});
     next_of(gen);
     _Atomic uint32_t *wishes = &atomic_load(&gen->map)->shared.want;
@@ -181,7 +181,7 @@ static void private_generators_are_refused(void) {
 
 /* ------------------------------------------------------------------ a file that another process keeps */
 
-static void who_does_not_keep_a_lease_does_not_end_it(void) {
+static void only_the_keeper_ends_a_lease(void) {
     struct vesta_gen *gen = open_as("a.gen", (struct vesta_opts){.any_worker = 1, .flags = VESTA_NO_KEEPER});
     struct vesta_pause pause;
     struct vesta_error err;
@@ -284,10 +284,10 @@ IN_NEW_STATE(after_a_drop_another_lease_is_claimed)
 IN_NEW_STATE(nothing_is_claimed_until_ids_are_asked_for)
 IN_NEW_STATE(no_slot_is_left_open)
 IN_NEW_STATE(a_file_that_never_had_a_lease_may_be_copied)
-IN_NEW_STATE(a_call_is_no_wish_for_an_id)
+IN_NEW_STATE(the_call_requests_no_id)
 IN_NEW_STATE(the_keeper_of_another_process_rests_too)
 IN_NEW_STATE(private_generators_are_refused)
-IN_NEW_STATE(who_does_not_keep_a_lease_does_not_end_it)
+IN_NEW_STATE(only_the_keeper_ends_a_lease)
 IN_NEW_STATE(copies_share_no_id)
 IN_NEW_STATE(copies_with_one_number_share_no_id)
 IN_NEW_STATE(copies_with_history_pacing_share_no_id)
@@ -301,11 +301,11 @@ static const struct check_case cases[] = {
      nothing_is_claimed_until_ids_are_asked_for_},
     {"of two open slots none stays open", no_slot_is_left_open_},
     {"a file that never had a lease may be copied", a_file_that_never_had_a_lease_may_be_copied_},
-    {"a call of vesta_prepare_snapshot does not count as a request for an id", a_call_is_no_wish_for_an_id_},
+    {"a call of vesta_prepare_snapshot does not count as a request for an id", the_call_requests_no_id_},
     {"the keeper of another process suspends its lease too", the_keeper_of_another_process_rests_too_},
     {"private generators are rejected", private_generators_are_refused_},
     {"a process that does not keep a lease does not end it, and reports which process must keep it",
-     who_does_not_keep_a_lease_does_not_end_it_},
+     only_the_keeper_ends_a_lease_},
     {"prepared copies of a map issue no duplicates", copies_share_no_id_},
     {"prepared copies of a map with a fixed worker id issue no duplicates", copies_with_one_number_share_no_id_},
     {"prepared copies of a map with history pacing issue no duplicates", copies_with_history_pacing_share_no_id_},

@@ -50,7 +50,7 @@ static void the_place_is_left_out_first(void) {
     CHECK_EQ_U64(reply.words, 0);
 }
 
-static void our_words_go_first(void) {
+static void our_text_is_omitted_first(void) {
     char said[20];
     vs_put_said(said, sizeof said, "ours", "theirs");
     CHECK_STR(said, "ours: theirs");
@@ -66,6 +66,6 @@ static const struct check_case cases[] = {
     {"if there is no room for both, the remedy is omitted and the store's text stays",
      words_are_not_cut_for_the_remedy},
     {"the store's address is omitted first", the_place_is_left_out_first},
-    {"if a text must be cut, our part is omitted first", our_words_go_first},
+    {"if a text must be cut, our part is omitted first", our_text_is_omitted_first},
 };
 CHECK_MAIN(cases)

@@ -70,7 +70,7 @@ static void the_same_version_of_another(void) {
     store->backend->close(store);
 }
 
-static void the_namespace_too(void) {
+static void a_namespace_record_needs_its_version_too(void) {
     empty_folder();
     struct vs_store *store = store_at(folder);
     struct vs_ns_record ns = {.ver = 1, .fingerprint = 5, .incarnation = 6};
@@ -205,7 +205,7 @@ static void lock_as_an_older_one(uint64_t unused) {
     pause();
 }
 
-static void an_older_one_is_kept_out_and_named(void) {
+static void an_older_vesta_is_awaited_and_named(void) {
     char who[64];
     empty_folder();
     struct vs_store *store = store_with_namespace(folder);
@@ -354,7 +354,7 @@ static void a_full_disk(void) {
 
 /* A process that was killed while writing leaves a temporary file, perhaps of another user. It must block no other
  * process. */
-static void what_a_killed_writer_left(void) {
+static void files_of_a_killed_writer(void) {
     empty_folder();
     struct vs_store *store = store_with_namespace(folder);
     put("ns/7.new", "half a rec", 10);
@@ -399,17 +399,17 @@ static void uris(void) {
 static const struct check_case cases[] = {
     {"a swap needs the current version", a_swap_needs_the_version},
     {"the same version by another owner is rejected", the_same_version_of_another},
-    {"a swap of the namespace's record needs its version too", the_namespace_too},
+    {"a swap of the namespace's record needs its version too", a_namespace_record_needs_its_version_too},
     {"a list is sorted and has only records", a_list_is_in_order_and_has_only_records},
     {"eight processes count up: no update is lost", no_update_is_lost},
     {"a copy in place of the folder has another lock: no update is lost", a_copy_in_its_place_has_another_lock},
     {"a folder that is missing for a while is not treated as empty", a_folder_that_is_gone_for_a_while},
-    {"an older vesta that writes is waited for, and named", an_older_one_is_kept_out_and_named},
+    {"an older vesta that writes is waited for, and named", an_older_vesta_is_awaited_and_named},
     {"200 writers are killed: the record is intact, and no bound is lower than acknowledged", killed_while_writing},
     {"damaged records are rejected, and never overwritten", damaged_records},
     {"a folder without permission to write is an error", a_folder_that_cannot_be_written},
     {"a full disk keeps the old record", a_full_disk},
-    {"temporary files of a killed writer block no other process", what_a_killed_writer_left},
+    {"temporary files of a killed writer block no other process", files_of_a_killed_writer},
     {"network file systems are rejected", a_file_system_of_the_network},
     {"invalid store URIs are rejected", uris},
 };

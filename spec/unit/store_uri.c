@@ -161,7 +161,7 @@ static void one_uri_of_a_path(void) {
 }
 
 /* In generator files of earlier versions the text after the scheme was the plain path. */
-static void what_was_kept_is_the_place_that_it_was(void) {
+static void a_stored_location_stays_the_same(void) {
     static const struct {
         const char *kept, *uri;
     } rows[] = {{"file:/var/lib/vesta", "file:/var/lib/vesta"},
@@ -187,7 +187,7 @@ static void what_was_kept_is_the_place_that_it_was(void) {
     }
 }
 
-static void what_is_refused(void) {
+static void invalid_uris(void) {
     REFUSED("mysql:", "no '//'");
     REFUSED("mysql:/x", "no '//'");
     REFUSED("mysql://", "has no host");
@@ -215,7 +215,7 @@ static void what_is_refused(void) {
     REFUSED("mysql://u:s3/cret@h/db", "write a '/' in a password as %2F");
 }
 
-static void no_password_is_told(void) {
+static void no_password_is_shown(void) {
     static const char *const bad[] = {"mysql://u:s3cret@/db",   "mysql://u:s3/cret@h/db",  "mysql://u:s3?cret@h/db",
                                       "mysql://u:s3cret%@h/db", "mysql://u:s3cret@h o/db", "mysql://u:s3cret@h/db?x=1"};
     for (size_t i = 0; i < VS_COUNT(bad); i++) {
@@ -297,7 +297,7 @@ static void secrets(void) {
     CHECK(vs_uri_secret(&folder, buf, sizeof buf, &err) == VESTA_EIO);
 }
 
-static void what_may_be_shown(void) {
+static void a_uri_is_shown_without_its_password(void) {
     char buf[VS_URI_MAX], longest[VS_URI_MAX + 10];
     CHECK_STR(vs_store_public("file:/var/lib/a:b@c", buf), "file:/var/lib/a:b@c");
     CHECK_STR(vs_store_public("mysql://u:pw@h:3306/db?tls=off", buf), "mysql://u:***@h:3306/db?tls=off");
@@ -317,7 +317,7 @@ static void what_may_be_shown(void) {
 }
 
 /* The URI in a generator file is useless without its secret. */
-static void what_is_kept_needs_its_secret(void) {
+static void a_stored_uri_needs_its_secret(void) {
     char kept[VS_URI_MAX] = "mysql://u:hunter2@h/db";
     struct vs_store_opts opts = {.namespace_ = "a", .group = -1, .clock = vs_clock_system()};
     struct vs_store *store;
@@ -368,18 +368,18 @@ static void lines_of_secrets(void) {
 
 static const struct check_case cases[] = {
     {"user, password, hosts, path and options are read", whole},
-    {"invalid URIs are rejected with the reason", what_is_refused},
+    {"invalid URIs are rejected with the reason", invalid_uris},
     {"a file's secret may end in CRLF and begin with a byte order mark", lines_of_secrets},
     {"the path of a store on this machine is read, in each spelling", paths},
     {"a store on this machine has no keys, no fragment, no user, no port and no other host", paths_that_are_refused},
     {"a path has a maximum length", path_bounds},
     {"a path has one URI, which is read back as that path", one_uri_of_a_path},
-    {"a location from a generator file of an earlier version stays the same", what_was_kept_is_the_place_that_it_was},
-    {"no message reveals a password, wherever it is", no_password_is_told},
+    {"a location from a generator file of an earlier version stays the same", a_stored_location_stays_the_same},
+    {"no message reveals a password, wherever it is", no_password_is_shown},
     {"each part has a maximum length", bounds},
     {"hosts and ports are read", hosts},
-    {"a URI is shown without its password", what_may_be_shown},
-    {"a URI with a password in a generator file is useless without the secret", what_is_kept_needs_its_secret},
+    {"a URI is shown without its password", a_uri_is_shown_without_its_password},
+    {"a URI with a password in a generator file is useless without the secret", a_stored_uri_needs_its_secret},
     {"a secret comes from the caller, else a file's first line, else the URI", secrets},
 };
 

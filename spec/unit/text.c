@@ -34,7 +34,7 @@ static void edges_come_back(void) {
             check_both_ways((UINT64_C(1) << i) + (uint64_t)d);
 }
 
-static void decimal_is_what_printf_says(void) {
+static void decimal_equals_printf(void) {
     char want[32], got[VESTA_FORMAT_MAX];
     uint64_t dice = 2, power = 1;
     for (int i = 0; i < 20; i++, power *= 10)
@@ -237,7 +237,7 @@ static void every_byte_is_a_digit_or_not(void) {
         }
 }
 
-static void nothing_is_read_behind_the_length(void) {
+static void nothing_is_read_after_the_length(void) {
     static const char text[] = "18446744073709551615";
     for (size_t length = 0; length < sizeof text; length++) {
         uint64_t id;
@@ -271,7 +271,7 @@ static void rows_of_ids(void) {
 static const struct check_case cases[] = {
     {"200,000 random ids are written in four bases and read back", random_ids_come_back},
     {"powers of ten and two and their neighbours are written in four bases and read back", edges_come_back},
-    {"decimal digits equal printf's", decimal_is_what_printf_says},
+    {"decimal digits equal printf's", decimal_equals_printf},
     {"every group of four digits at every place equals printf's, and is read back", every_four_digits_at_every_place},
     {"ids written in a row have the same digits as alone", rows_of_ids},
     {"200,000 texts of 1 to 21 digits are read like strtoull", decimal_is_read_as_strtoull_does},
@@ -282,6 +282,6 @@ static const struct check_case cases[] = {
     {"10^400 is rejected, and 401 zeros are 0", huge_numbers},
     {"case and Crockford's look-alikes are read", spellings},
     {"each of 256 bytes is a digit of its base or is rejected", every_byte_is_a_digit_or_not},
-    {"no byte after the length is read", nothing_is_read_behind_the_length},
+    {"no byte after the length is read", nothing_is_read_after_the_length},
 };
 CHECK_MAIN(cases)

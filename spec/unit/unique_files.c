@@ -91,7 +91,7 @@ static void used_up_under_processes(void) {
 }
 
 /* The file of a map was removed, and its path belongs to another generator now.  A handle continues with its own. */
-static void a_stranger_in_the_place_of_a_removed_file(void) {
+static void another_generator_in_place_of_a_removed_file(void) {
     struct vesta_info info;
     empty_folder();
     tally_clear();
@@ -118,7 +118,7 @@ static void a_stranger_in_the_place_of_a_removed_file(void) {
 static const struct check_case cases[] = {
     {"files are used up by threads: no duplicate", used_up_under_threads},
     {"files are used up by processes: no duplicate", used_up_under_processes},
-    {"another generator's file in place of a removed one is not used", a_stranger_in_the_place_of_a_removed_file},
+    {"another generator's file in place of a removed one is not used", another_generator_in_place_of_a_removed_file},
 };
 
 CHECK_MAIN_IN_FOLDER(cases)

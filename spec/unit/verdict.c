@@ -208,7 +208,7 @@ static void a_loan_is_cut_to_the_lease_to_its_maximum_and_to_the_layout(void) {
     world_close(&w);
 }
 
-static void nobody_borrows_from_a_leap_that_is_not_confirmed(void) {
+static void no_borrowing_from_an_unconfirmed_leap(void) {
     struct world w;
     struct vesta_pause pause;
     world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
@@ -260,7 +260,7 @@ static void a_stop_reaches_every_issuer(void) {
     world_close(&w);
 }
 
-static void a_lease_pause_says_when_the_keeper_tries_again(void) {
+static void a_lease_pause_has_the_time_of_the_next_try(void) {
     struct world w;
     struct vesta_pause pause;
     world_open(&w, SMALL, VESTA_PACING_CLOCK, 0, NOON);
@@ -306,10 +306,10 @@ static const struct check_case cases[] = {
     {"a full unit borrows the next one and no more", a_full_unit_borrows_the_next_one_and_no_more},
     {"a loan is cut to the lease, to its maximum and to the layout's end",
      a_loan_is_cut_to_the_lease_to_its_maximum_and_to_the_layout},
-    {"no ids are borrowed from a leap that is not confirmed", nobody_borrows_from_a_leap_that_is_not_confirmed},
+    {"no ids are borrowed from a leap that is not confirmed", no_borrowing_from_an_unconfirmed_leap},
     {"a loan to another slot is ignored", a_loan_to_another_slot_is_ignored},
     {"a stop reaches every issuer", a_stop_reaches_every_issuer},
-    {"a lease pause reports when the keeper tries again", a_lease_pause_says_when_the_keeper_tries_again},
+    {"a lease pause reports when the keeper tries again", a_lease_pause_has_the_time_of_the_next_try},
     {"constant fields are in every id", constant_fields_stand_in_every_id},
 };
 

@@ -154,7 +154,7 @@ static void names_that_need_no_file(void) {
     CHECK_EQ_I64(vs_zone_ahead_s(&berlin, 1784000000), 7200);
 }
 
-static void names_that_are_none(void) {
+static void invalid_names(void) {
     static const struct {
         const char *name, *part;
     } rows[] = {
@@ -251,7 +251,7 @@ static int read_rule(const char *rule, struct vs_zone *zone, struct vesta_error 
     return vs_zone_read(file, used, zone, err);
 }
 
-static void rules_that_are_none(void) {
+static void invalid_rules(void) {
     static const char *const rules[] = {"C-1",
                                         "CET",
                                         "CET-",
@@ -305,10 +305,10 @@ static const struct check_case cases[] = {
     {"a day begins at the zone's midnight: summer time, a skipped day, a repeated hour over midnight", midnights},
     {"the process's TZ does not matter", tz_plays_no_part},
     {"names of Java count to the east, rules of POSIX to the west, and neither needs a file", names_that_need_no_file},
-    {"names of no zone are rejected, and no file outside the folder is read", names_that_are_none},
+    {"names of no zone are rejected, and no file outside the folder is read", invalid_names},
     {"a file that is cut anywhere is rejected", prefixes_are_refused},
     {"a file with any bit changed is rejected or read, and its offsets are within 26 hours", bytes_may_be_anything},
-    {"an invalid rule is rejected", rules_that_are_none},
+    {"an invalid rule is rejected", invalid_rules},
     {"all forms of rules are read", rules_of_every_kind},
 };
 
