@@ -1,4 +1,4 @@
-/* accounts.c -- lines of a file become accounts; names and patterns.  Computes no hash and writes no file. */
+/* accounts.c -- parses lines of the file of clients; names and patterns.  Computes no hash and writes no file. */
 #include "access/accounts.h"
 #include "base/error.h"
 #include "os/files.h"
@@ -66,7 +66,7 @@ bool vs_account_is_as(const struct vs_account *account, const struct vs_account 
            strcmp(account->names, other->names) == 0;
 }
 
-/* ------------------------------------------------------------------ a line */
+/* ------------------------------------------------------------------ one line */
 
 static int access_read_names(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
     struct vs_slice rest = text;
@@ -81,11 +81,11 @@ static int access_read_names(struct vs_slice text, struct vs_account *out, struc
         for (size_t i = 0; i < one.length && n < sizeof plain; i++)
             if (one.at[i] != '*') plain[n++] = one.at[i];
         if (n == sizeof plain)
-            return vs_fail(err, VESTA_EOPTION, "names has a pattern of %zu bytes; no name has more than %d", one.length,
-                           VESTA_NAMESPACE_MAX - 1);
+            return vs_fail(err, VESTA_EOPTION, "names has a pattern of %zu bytes, but a name has at most %d",
+                           one.length, VESTA_NAMESPACE_MAX - 1);
         bool is_good = one.length > 0 && (n == 0 || vs_slice_is_name((struct vs_slice){plain, n}, sizeof plain - 1));
         if (!is_good || (more && after.length == 0))
-            return vs_fail(err, VESTA_EOPTION, "names has '%s', which is no pattern: A-Z a-z 0-9 _ . : - and *",
+            return vs_fail(err, VESTA_EOPTION, "names has '%s', which must be a pattern of A-Z a-z 0-9 _ . : - and *",
                            VS_QUOTE(one.at, one.length));
         if (!more) break;
         rest = after;
@@ -112,7 +112,7 @@ static int access_read_calls(struct vs_slice text, unsigned *calls, struct vesta
 
 static int access_read_n(struct vs_slice text, uint64_t *n, struct vesta_error *err) {
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && *n > 0) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "n is '%s', which must be a whole number from 1 on",
+    return vs_fail(err, VESTA_EOPTION, "n is '%s', which must be a whole number of at least 1",
                    VS_QUOTE(text.at, text.length));
 }
 
@@ -136,7 +136,8 @@ static int access_read_secret(struct vs_slice text, struct vs_account *out, stru
     if (out->secret_count == VS_ACCOUNT_SECRETS_MAX)
         return vs_fail(err, VESTA_EOPTION, "has more than %d secrets", VS_ACCOUNT_SECRETS_MAX);
     if (vs_secret_read(text, &out->secret[out->secret_count], &why) != VESTA_OK)
-        return vs_fail(err, VESTA_EOPTION, "secret %s", why.text); /* its text is not shown */
+        /* the secret's text must not appear in the message */
+        return vs_fail(err, VESTA_EOPTION, "secret %s", why.text);
     out->secret_count++;
     return VESTA_OK;
 }
@@ -152,11 +153,11 @@ static int access_read_word(struct vs_slice word, struct vs_account *out, struct
     if (vs_slice_is(key, "requests")) return access_read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->requests, err);
     if (vs_slice_is(key, "weight")) return access_read_weight(key, value, &out->weight, err);
     if (vs_slice_is(key, "secret")) return access_read_secret(value, out, err);
-    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: names, calls, n, rate, requests, weight and secret are",
+    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: use names, calls, n, rate, requests, weight or secret",
                    VS_QUOTE(key.at, key.length));
 }
 
-/* The next word up to white space. */
+/* Cuts the next word off, up to white space. */
 static bool access_next_word(struct vs_slice *line, struct vs_slice *word) {
     while (line->length > 0 && strchr(" \t\r", *line->at))
         line->at++, line->length--;
@@ -196,10 +197,11 @@ int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_
     struct vs_account account = {.n_max = UINT64_MAX, .weight = 1};
     struct vs_slice word;
     if (!access_next_word(&line, &word) || !vs_slice_is_name(word, VS_ACCOUNT_NAME_MAX - 1))
-        return vs_fail(err, VESTA_EOPTION, "'%s' is not a client's name: 1 to %d of A-Z a-z 0-9 _ . -",
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not a client name: use 1 to %d characters of A-Z a-z 0-9 _ . -",
                        VS_QUOTE(word.at, word.length), VS_ACCOUNT_NAME_MAX - 1);
     if (memchr(word.at, ':', word.length))
-        return vs_fail(err, VESTA_EOPTION, "'%s' has a colon, which ends the name where HTTP says both",
+        return vs_fail(err, VESTA_EOPTION,
+                       "the name '%s' has a colon, which separates name and secret in HTTP: remove it",
                        VS_QUOTE(word.at, word.length));
     memcpy(account.name, word.at, word.length);
     while (access_next_word(&line, &word)) {
@@ -246,7 +248,7 @@ const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOU
     return buf;
 }
 
-/* ------------------------------------------------------------------ all lines */
+/* ------------------------------------------------------------------ the file */
 
 const struct vs_account *vs_account_named(const struct vs_accounts *accounts, struct vs_slice name) {
     for (int i = 0; i < accounts->count; i++)
@@ -254,12 +256,12 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
     return NULL;
 }
 
-/* A token alone identifies its client, so no two clients may have the same one. */
+/* A token alone identifies its client, so no two clients may have the same. */
 static int access_check_other_lines(const struct vs_accounts *accounts, const struct vs_account *a, struct vesta_error *err) {
     for (int i = 0; i < accounts->count; i++) {
         const struct vs_account *other = &accounts->at[i];
         if (strcmp(other->name, a->name) == 0)
-            return vs_fail(err, VESTA_EOPTION, "client '%s' has a line already", a->name);
+            return vs_fail(err, VESTA_EOPTION, "client '%s' already has a line", a->name);
         for (int k = 0; k < a->secret_count; k++)
             if (access_has_digest(other, 0, &a->secret[k]))
                 return vs_fail(err, VESTA_EOPTION,
@@ -309,7 +311,7 @@ int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out,
 
 static int access_read_open(int fd, char *text, size_t *length, const char **others, struct vesta_error *err) {
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "it is not a file");
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return vs_fail(err, VESTA_EIO, "it is not a regular file");
     if (st.st_size > VS_ACCOUNTS_BYTES_MAX)
         return vs_fail(err, VESTA_EOPTION, "it has more than %d bytes", VS_ACCOUNTS_BYTES_MAX);
     *others = vs_open_to_others(&st);
@@ -339,7 +341,7 @@ int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char 
     return rc;
 }
 
-/* The first is named in full; of the others as many as fit, and how many more there are. */
+/* Names the first such client in full, then as many others as fit, and the number of the rest. */
 static int access_reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
     const struct vs_account *first = NULL;
     char others[160] = "";

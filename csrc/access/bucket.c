@@ -1,20 +1,21 @@
-/* bucket.c -- a token bucket as one instant; see bucket.h.  Pure.  All is relaxed: an instant, which orders nothing. */
+/* bucket.c -- a token bucket as one instant (see bucket.h).  Pure.  All atomics are relaxed, because the instant orders
+ * nothing else. */
 #include "access/bucket.h"
 
 #define SECOND_NS 1000000000
 
-/* What n cost.  The cost is bounded, so that it can always be added to an instant. */
+/* Returns the cost of n, limited so that it can always be added to an instant. */
 static int64_t access_cost_ns(uint64_t n, uint64_t rate) {
     uint64_t most = INT64_MAX / 4 / SECOND_NS;
     return (int64_t)((n < most ? n : most) * SECOND_NS / rate);
 }
 
-/* One second's worth can be saved up; the first of them is due at once. */
+/* Returns how much time can be saved: one second's worth, of which the first is due at once. */
 static int64_t access_saved_ns(uint64_t rate) {
     return SECOND_NS - access_cost_ns(1, rate);
 }
 
-/* A debt at another rate. */
+/* Converts a debt to another rate. */
 static int64_t access_convert_debt(int64_t owed_ns, uint64_t was, uint64_t rate) {
     double then = (double)owed_ns * (double)was / (double)rate;
     return then < (double)(INT64_MAX / 4) ? (int64_t)then : INT64_MAX / 4;

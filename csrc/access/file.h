@@ -1,15 +1,16 @@
-/* file.h -- changes the file of clients: a line at a time, and all others stay as they were written. */
+/* file.h -- changes one line of the file of clients and keeps all others as they are. */
 #ifndef VS_ACCESS_FILE_H
 #define VS_ACCESS_FILE_H
 
 #include "access/accounts.h"
 
-/* Writes the new line of an account, without its end, into `line`; "" removes the account.  `was` is what the file has,
- * or NULL.  An error of its own: nothing is written, and vs_accounts_change returns it. */
+/* Writes the account's new line into `line`, without line end; "" removes the account.  `was` is the current account,
+ * or NULL.  If it returns an error, nothing is written, and vs_accounts_change returns that error. */
 typedef int vs_account_change(void *self, const struct vs_account *was, char line[VS_ACCOUNT_LINE_MAX],
                               struct vesta_error *err);
-/* Calls `change`, and puts the line where that of the name stood, or behind the last, in the form of vs_account_write.
- * The file is replaced by a whole one: 0600 and its folder's owner's, or as the one before.  One writer at a time. */
+/* Calls `change` and writes the line in the form of vs_account_write, in place of the old one or at the end.  The whole
+ * file is replaced.  A new file has mode 0600 and the folder's owner; otherwise owner and mode are kept.  A lock admits
+ * one writer at a time. */
 int vs_accounts_change(const char *path, const char *name, vs_account_change *change, void *self,
                        struct vesta_error *err);
 

@@ -1,4 +1,4 @@
-/* gate.c -- proves secrets; see gate.h.  Knows no request. */
+/* gate.c -- checks secrets (see gate.h).  Knows no request. */
 #include "access/gate.h"
 
 #include <pthread.h>
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 struct vs_gate {
-    struct vs_gate_now now; /* it may be read without the lock */
+    struct vs_gate_now now; /* readable without the lock */
     _Atomic uint64_t proofs[VS_PROOF_PUT_OFF + 1];
-    pthread_mutex_t lock; /* over what follows, and changes of `now` */
+    pthread_mutex_t lock; /* guards the following members, and changes of `now` */
     int counted;
     char name[VS_COUNTED_MAX][VS_ACCOUNT_NAME_MAX];
 };
@@ -60,13 +60,13 @@ const char *vs_gate_counted(struct vs_gate *gate, int count) {
     pthread_mutex_lock(&gate->lock);
     bool is_there = count < gate->counted;
     pthread_mutex_unlock(&gate->lock);
-    return is_there ? gate->name[count] : NULL; /* a name that is there never changes */
+    return is_there ? gate->name[count] : NULL; /* an existing name never changes */
 }
 
-/* ------------------------------------------------------------------ proving */
+/* ------------------------------------------------------------------ checking secrets */
 
 static enum vs_proof access_count_proof(struct vs_gate *gate, enum vs_proof proof) {
-    atomic_fetch_add_explicit(&gate->proofs[proof], 1, memory_order_relaxed); /* a count, orders nothing */
+    atomic_fetch_add_explicit(&gate->proofs[proof], 1, memory_order_relaxed); /* relaxed: a count, orders nothing */
     return proof;
 }
 
@@ -81,12 +81,12 @@ static bool access_has_token(const struct vs_account *a, const unsigned char dig
     return found;
 }
 
-/* The token is compared with those of all clients before the name is.  So a name that no client has takes as long. */
+/* Compares the token with those of all clients before it compares the name, so an unknown name takes the same time. */
 enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *accounts, struct vs_slice name,
                             struct vs_slice secret, const struct vs_account **account, const struct vs_secret **which) {
     unsigned char digest[VS_SHA256_BYTES];
     const struct vs_account *found = NULL;
-    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* no token is as long, so it is not hashed */
+    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* tokens are shorter, so a longer text is not hashed */
     vs_secret_digest(secret, digest);
     for (int i = 0; i < accounts->count; i++)
         if (access_has_token(&accounts->at[i], digest, which)) found = &accounts->at[i];

@@ -1,4 +1,4 @@
-/* grant.c -- accounts of connections, and the credentials that they send; see grant.h. */
+/* grant.c -- accounts of connections, and parsing of credentials (see grant.h). */
 #include "access/grant.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static struct vs_slice access_slice(const char *text) {
     return (struct vs_slice){text, strlen(text)};
 }
 
-_Static_assert(VS_COUNTED_MAX <= UINT8_MAX && ACCESS_SAID_MAX <= UINT8_MAX, "a byte has room");
+_Static_assert(VS_COUNTED_MAX <= UINT8_MAX && ACCESS_SAID_MAX <= UINT8_MAX, "both fit a byte");
 
 /* ------------------------------------------------------------------ accounts */
 
@@ -33,7 +33,7 @@ void access_grant_reset(struct access_grant *g, struct vs_gate *gate, const stru
     access_grant_set(g, gate, g->accounts ? access_default(g->accounts, origin) : NULL, NULL);
 }
 
-/* The account that has the same secret under the same name.  NULL: there is none. */
+/* Finds the account with the same name and the same secret, or NULL. */
 static const struct vs_account *access_find_again(const struct access_grant *was, const struct vs_accounts *now,
                                                   const struct vs_secret **secret) {
     const struct vs_account *a = vs_account_named(now, access_slice(was->account->name));
@@ -63,8 +63,8 @@ void access_grant_end(struct access_grant *g) {
     explicit_bzero(g, sizeof *g);
 }
 
-/* Patterns are matched once for each namespace that it asks in turn.  The memory for it does not grow with the server.
- */
+/* Matches the patterns once per namespace, as long as a connection uses few namespaces.  The cache has a fixed size,
+ * whatever the number of namespaces. */
 bool access_grant_has(struct access_grant *g, size_t index, struct vs_slice name) {
     uint16_t *known = &g->known[index % ACCESS_KNOWN];
     if (!g->account) return false;
@@ -84,8 +84,8 @@ bool access_grant_may(const struct access_grant *g, unsigned calls) {
 
 /* ------------------------------------------------------------------ credentials */
 
-/* A token of a parameter is kept behind a '=', which stands at the front of no header that was right.  Longer
- * credentials are compared by their hash each time. */
+/* Keeps credentials.  A token from a parameter is stored after '=', which never begins an accepted header.  Longer
+ * credentials are hashed for each request. */
 void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_token) {
     if (said.length + is_token > sizeof g->said) return;
     g->said[0] = '=';
@@ -104,7 +104,7 @@ static int access_base64_value(char c) {
     return at ? (int)(at - letters) : -1;
 }
 
-/* Returns the length; -1: it is no base64. */
+/* Returns the length; -1: not base64. */
 static int access_base64_decode(struct vs_slice text, char out[ACCESS_CREDENTIAL_MAX]) {
     unsigned bits = 0;
     int length = 0, have = 0;

@@ -1,4 +1,4 @@
-/* ledger.c -- one table of parties, by name and by address; see ledger.h. */
+/* ledger.c -- the table of parties by name and address (see ledger.h). */
 #include "access/ledger.h"
 #include "base/table.h"
 #include "os/random.h"
@@ -9,61 +9,61 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define RESTING_MAX 8192  /* parties without connections that are remembered for what they owe */
-#define LOOKS 8           /* at resting parties, to forget the one that owes least */
-#define ADDRESS_DIVISOR 2 /* of memory, an address may hold less than a client with a name */
+#define RESTING_MAX 8192  /* parties without connections that are kept because of their debts */
+#define LOOKS 8           /* resting parties compared to find the one with the least debt */
+#define ADDRESS_DIVISOR 2 /* an address may hold less memory than a named client */
 #define LOG_US 60000000
 #define SEAT_SETS 1024
 #define SEAT_WAYS 8
-#define SEAT_RESTS_US 2000000 /* a seat that was used since then is not given to another party */
+#define SEAT_RESTS_US 2000000 /* a seat used more recently is not reassigned */
 
 struct ledger_party {
-    char name[VS_ACCOUNT_NAME_MAX]; /* of a client; "": an address */
-    struct vs_peer peer;            /* of an address, as vs_peer_key */
-    uint64_t hash;                  /* of either, by the ledger's seed */
-    uint64_t made;                  /* the number of this party among all that the ledger has made */
-    /* of all threads */
+    char name[VS_ACCOUNT_NAME_MAX]; /* of a client ("": the party is an address) */
+    struct vs_peer peer;            /* of an address, in the form of vs_peer_key */
+    uint64_t hash;                  /* of name or address, with the ledger's seed */
+    uint64_t made;                  /* serial number among all parties ever made */
+    /* used by all threads without the lock */
     struct ledger_rates rates;
     struct ledger_memory memory;
     _Atomic uint32_t weight;
     _Atomic int shaking[VS_PROTOCOLS];
     _Atomic uint64_t held, refused;
     _Atomic int64_t logged_us;
-    /* under the lock */
+    /* guarded by the lock */
     int holders, count[VS_PROTOCOLS]; /* entries; connections that count against the address's limit */
     unsigned wrong;
-    int64_t wrong_us, judged_us; /* the last wrong secret; when the next may be compared */
-    bool is_listed, is_resting;  /* is_listed: of a client that the accounts have */
+    int64_t wrong_us, judged_us; /* last wrong secret; when the next secret may be checked */
+    bool is_listed, is_resting;  /* is_listed: a client in the accounts */
     TAILQ_ENTRY(ledger_party) next;
 };
 TAILQ_HEAD(ledger_parties, ledger_party);
 
 /* A party's share in a namespace. */
 struct ledger_seat {
-    _Atomic uint64_t key; /* party and namespace; 0: free */
+    _Atomic uint64_t key; /* hash of party and namespace (0: free) */
     struct access_stake stake;
 };
 
 struct ledger {
     struct vs_limits limits;
     _Atomic int64_t memory;
-    pthread_mutex_t lock; /* over what follows; held for a moment, around no call that waits */
-    uint64_t seed;        /* so that clients cannot choose keys of one hash */
+    pthread_mutex_t lock; /* guards the following members; never held during a call that blocks */
+    uint64_t seed;        /* so that clients cannot choose keys with equal hashes */
     int open[VS_PROTOCOLS], over_tcp[VS_PROTOCOLS];
     struct vs_table table;
-    struct ledger_party *party;          /* all that there can be */
-    uint32_t used;                       /* of them, free ones among them */
-    uint64_t made;                       /* parties so far */
-    struct ledger_parties free, resting; /* resting: the longest first */
+    struct ledger_party *party;          /* all parties that can exist */
+    uint32_t used;                       /* parties that were ever used, including free ones */
+    uint64_t made;                       /* parties made so far */
+    struct ledger_parties free, resting; /* resting: longest first */
     int resting_count;
     struct ledger_seat seat[SEAT_SETS][SEAT_WAYS];
 };
 
 /* ------------------------------------------------------------------ the table */
 
-static const struct vs_peer ledger_no_peer; /* of a client by its name */
+static const struct vs_peer ledger_no_peer; /* key of a named client */
 
-/* Each connection holds two parties at most.  So a free one is left whatever clients do. */
+/* Each connection holds at most two parties, so a free one always exists. */
 static size_t ledger_parties_max(const struct vs_limits *limits) {
     return VS_ACCOUNTS_MAX + RESTING_MAX + 2 * ((size_t)limits->connections_max + (size_t)limits->proto_max[VS_ADMIN]) +
            1;
@@ -101,7 +101,7 @@ static uint64_t ledger_hash(const struct ledger *l, const char *name, const stru
     return vs_table_hash(peer->at, sizeof peer->at, l->seed ^ (uint64_t)(peer->family + 1) << 56);
 }
 
-/* `peer` is a key, or ledger_no_peer.  NULL: there is no such party. */
+/* Returns the party, or NULL.  `peer` is a key, or ledger_no_peer. */
 static struct ledger_party *ledger_find(struct ledger *l, const char *name, const struct vs_peer *peer) {
     uint64_t hash = ledger_hash(l, name, peer);
     size_t at = vs_table_begin(&l->table, hash);
@@ -119,7 +119,8 @@ static void ledger_forget(struct ledger *l, struct ledger_party *p) {
     TAILQ_INSERT_HEAD(&l->free, p, next);
 }
 
-/* Until when a party without connections is remembered: while it owes, must wait to log in, or was just logged. */
+/* Returns until when a party without connections must be kept: while it has debts, must wait to log in, or was recently
+ * logged. */
 static int64_t ledger_matters_until_us(const struct ledger_party *p) {
     int64_t until_us = p->wrong_us ? p->wrong_us + LEDGER_LOGIN_FORGETS_US : 0;
     int64_t logged_us = atomic_load_explicit(&p->logged_us, memory_order_relaxed);
@@ -131,8 +132,8 @@ static int64_t ledger_matters_until_us(const struct ledger_party *p) {
     return until_us;
 }
 
-/* Forgets the one that matters least of some that rest longest, and the others queue up again.  So new addresses do not
- * push out those that owe most. */
+/* Drops one of the parties that rest longest: the one with the earliest deadline of a few.  The others go to the end of
+ * the queue.  So a flood of new addresses does not drop the parties with the largest debts. */
 static void ledger_make_room(struct ledger *l, int64_t now_us) {
     if (l->resting_count < RESTING_MAX) return;
     struct ledger_party *least = TAILQ_FIRST(&l->resting);
@@ -172,7 +173,7 @@ static struct ledger_party *ledger_make(struct ledger *l, const char *name, cons
     return p;
 }
 
-/* An entry holds a party from here on. */
+/* Records that an entry holds the party. */
 static struct ledger_party *ledger_take(struct ledger *l, struct ledger_party *p) {
     if (p->is_resting) {
         TAILQ_REMOVE(&l->resting, p, next);
@@ -199,7 +200,7 @@ static void ledger_rest(struct ledger *l, struct ledger_party *p, int64_t now_us
     l->resting_count++;
 }
 
-/* NULL: none was held. */
+/* Releases a party; NULL is allowed. */
 static void ledger_let(struct ledger *l, struct ledger_party *p, int64_t now_us) {
     if (!p) return;
     assert(p->holders > 0);
@@ -218,7 +219,7 @@ void ledger_set(struct ledger *l, const struct vs_accounts *accounts, int64_t no
         const struct vs_account *a = &accounts->at[i];
         struct ledger_party *p = ledger_find(l, a->name, &ledger_no_peer);
         if (!p) p = ledger_make(l, a->name, &ledger_no_peer);
-        ledger_take(l, p)->holders--; /* no entry holds it, but it rests no more */
+        ledger_take(l, p)->holders--; /* no entry holds it, but it does not rest */
         p->is_listed = true;
         atomic_store_explicit(&p->weight, a->weight, memory_order_relaxed);
         access_bucket_set(&p->rates.of[LEDGER_IDS], a->rate, now_us * 1000);
@@ -229,7 +230,7 @@ void ledger_set(struct ledger *l, const struct vs_accounts *accounts, int64_t no
 
 /* ------------------------------------------------------------------ places */
 
-/* false: the address has too many connections. */
+/* Counts a connection.  false: the address has too many. */
 static bool ledger_count(struct ledger *l, struct ledger_party *address, enum vs_protocol protocol) {
     if (address->peer.family != 0 && address->count[protocol] >= l->limits.of_address[protocol]) return false;
     address->count[protocol]++;
@@ -243,7 +244,8 @@ static enum vs_turned ledger_admit(struct ledger *l, struct ledger_entry *e, con
     if (protocol != VS_ADMIN && l->open[VS_RESP] + l->open[VS_HTTP] >= l->limits.connections_max)
         return VS_TURNED_TOTAL;
     struct ledger_party *address = ledger_address(l, key);
-    if (e->is_counted && !ledger_count(l, address, protocol)) return VS_TURNED_ADDRESS; /* so other entries hold it */
+    /* so other entries hold the address, and it need not rest */
+    if (e->is_counted && !ledger_count(l, address, protocol)) return VS_TURNED_ADDRESS;
     e->address = ledger_take(l, address);
     l->open[protocol]++;
     l->over_tcp[protocol] += e->is_tcp;
@@ -262,10 +264,10 @@ enum vs_turned ledger_enter(struct ledger *l, struct ledger_entry *entry, enum v
     return turned;
 }
 
-/* Memory that an entry holds is its party's. */
+/* Moves memory of an entry to a party. */
 static void ledger_add_bytes(struct ledger_party *p, int64_t bytes) {
     if (p && bytes)
-        atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* a sum, orders nothing */
+        atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* relaxed: a sum, orders nothing */
 }
 
 bool ledger_name(struct ledger *l, struct ledger_entry *e, const struct vs_peer *peer, int64_t now_us) {
@@ -320,11 +322,11 @@ int ledger_open(struct ledger *l, enum vs_protocol protocol) {
 
 int ledger_shake(const struct ledger_entry *e, int change) {
     if (e->address->peer.family == 0) return 0;
-    /* relaxed: a count */
+    /* relaxed: a count, orders nothing */
     return atomic_fetch_add_explicit(&e->address->shaking[e->protocol], change, memory_order_relaxed) + change;
 }
 
-/* ------------------------------------------------------------------ memory: sums, which order nothing */
+/* ------------------------------------------------------------------ memory: relaxed sums, which order nothing */
 
 static int64_t ledger_bytes(const struct ledger_memory *holder) {
     return atomic_load_explicit(&holder->bytes, memory_order_relaxed);
@@ -335,8 +337,8 @@ static int64_t ledger_memory_left(struct ledger *l) {
     return left > 0 ? left : 0;
 }
 
-/* Takes first and checks then, so that two threads cannot both take the last bytes.  `own`: what may be held whatever
- * the holder has. */
+/* Takes first and checks afterwards, so that two threads cannot both take the last bytes.  `is_own`: the memory is the
+ * connection's own part, so the holder's limit is not checked. */
 static bool ledger_grab(struct ledger *l, struct ledger_memory *holder, size_t bytes, bool is_own) {
     int64_t all = atomic_fetch_add_explicit(&l->memory, (int64_t)bytes, memory_order_relaxed) + (int64_t)bytes;
     if (holder) atomic_fetch_add_explicit(&holder->bytes, (int64_t)bytes, memory_order_relaxed);
@@ -386,7 +388,7 @@ bool ledger_is_short(struct ledger *l, const struct ledger_entry *e) {
 
 /* ------------------------------------------------------------------ rates */
 
-/* The buckets of one kind that an entry is charged to, by enum ledger_owner; NULL: that owner has no rate. */
+/* Sets the buckets of one kind that an entry is charged to, by enum ledger_owner; NULL: that owner has no rate. */
 static void ledger_buckets(const struct ledger_entry *e, const struct ledger_rates *of_namespace, enum ledger_kind kind,
                            struct access_bucket *bucket[LEDGER_OWNERS]) {
     const struct ledger_rates *rates[LEDGER_OWNERS] = {e && e->client ? &e->client->rates : NULL,
@@ -449,7 +451,7 @@ static bool ledger_seat_rests(const struct ledger_seat *seat, int64_t now_us) {
     return atomic_load_explicit(&seat->key, memory_order_relaxed) == 0 || now_us - seen_us > SEAT_RESTS_US;
 }
 
-/* If all of a set are in use, two parties divide one stake. */
+/* If all seats of a set are in use, two parties share the first. */
 static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint32_t weight, int64_t now_us) {
     struct ledger_seat *set = l->seat[key / 2 % SEAT_SETS], *seat = NULL;
     for (int i = 0; i < SEAT_WAYS; i++)
@@ -458,14 +460,15 @@ static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint3
         if (!ledger_seat_rests(&set[i], now_us)) continue;
         seat = &set[i];
         atomic_store_explicit(&seat->key, key, memory_order_relaxed);
-        atomic_store_explicit(&seat->stake.level.computed_us, 0, memory_order_relaxed); /* it begins anew */
+        atomic_store_explicit(&seat->stake.level.computed_us, 0, memory_order_relaxed); /* restarts the level */
     }
     if (!seat) seat = &set[0];
     atomic_store_explicit(&seat->stake.weight, weight, memory_order_relaxed);
     return seat;
 }
 
-/* The entry's stake in a pool.  The entry keeps it, so the lock is taken only when it changes. */
+/* Returns the entry's stake in a pool.  The entry keeps it, so the lock is only taken when the pool or party
+ * changes. */
 static struct access_stake *ledger_stake(struct ledger *l, struct ledger_entry *e, uint32_t number, int64_t now_us) {
     const struct ledger_party *party = ledger_party_of(e);
     uint64_t key = vs_table_hash(&number, sizeof number, party->hash) | 1;
@@ -504,7 +507,7 @@ static int64_t ledger_login_step_us(unsigned wrong) {
     return step_us;
 }
 
-/* One step under the lock, so that several threads gain no more tries. */
+/* One step under the lock, so that parallel tries gain nothing. */
 int64_t ledger_login(struct ledger *l, struct ledger_entry *e, bool is_right, int64_t now_us) {
     struct ledger_party *p = e->address;
     if (!p) return 0;
@@ -519,7 +522,7 @@ int64_t ledger_login(struct ledger *l, struct ledger_entry *e, bool is_right, in
     return wait_us;
 }
 
-/* ------------------------------------------------------------------ what is reported */
+/* ------------------------------------------------------------------ reports */
 
 struct ledger_party *ledger_party_of(const struct ledger_entry *e) {
     return e->client && e->is_proven ? e->client : e->address;
@@ -542,17 +545,17 @@ uint64_t ledger_rate(const struct ledger_party *party, enum ledger_kind kind) {
 }
 
 uint32_t ledger_weight(const struct ledger_party *party) {
-    return atomic_load_explicit(&party->weight, memory_order_relaxed); /* a number */
+    return atomic_load_explicit(&party->weight, memory_order_relaxed); /* relaxed: a single value */
 }
 
-static struct ledger_counts ledger_read_counts(const struct ledger_party *p) { /* relaxed: numbers, each alone */
+static struct ledger_counts ledger_read_counts(const struct ledger_party *p) { /* relaxed: independent values */
     return (struct ledger_counts){atomic_load_explicit(&p->held, memory_order_relaxed),
                                   atomic_load_explicit(&p->refused, memory_order_relaxed)};
 }
 
 bool ledger_note(struct ledger_party *p, bool is_refused, int64_t now_us, struct ledger_counts *counts) {
     int64_t logged_us = atomic_load_explicit(&p->logged_us, memory_order_relaxed);
-    atomic_fetch_add_explicit(is_refused ? &p->refused : &p->held, 1, memory_order_relaxed); /* a count */
+    atomic_fetch_add_explicit(is_refused ? &p->refused : &p->held, 1, memory_order_relaxed); /* relaxed: a count */
     *counts = ledger_read_counts(p);
     if (logged_us != 0 && now_us - logged_us < LOG_US) return false;
     return atomic_compare_exchange_strong_explicit(&p->logged_us, &logged_us, now_us, memory_order_relaxed,

@@ -1,21 +1,20 @@
-/* limits.c -- what clients may have, by what the process may have; see limits.h. */
+/* limits.c -- computes the limits of clients from the limits of the process (see limits.h). */
 #include "access/limits.h"
 #include "base/error.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define RESERVE_SPARE 16    /* the log, a config or policy that is read, a host name that is looked up, /proc */
-#define RESERVE_THREAD 8    /* a loop's own */
+#define RESERVE_SPARE 16    /* the log, a config or policy being read, a host name being resolved, /proc */
+#define RESERVE_THREAD 8    /* of a loop */
 #define RESERVE_NAMESPACE 1 /* its map */
-#define RESERVE_KEEPER                                                                                                 \
-    11                     /* its store: folder, lock, record, connection, database and journal; a file that is opened \
-                            */
-#define RESERVE_DATABASE 4 /* of a connection: socket and what wakes it, or database, journal and lock */
-#define NAMESPACES_FEW 64  /* an error about descriptors does not mention as few */
-#define SERVE_MIN 16       /* connections; a server with fewer is of no use */
+#define RESERVE_KEEPER 11   /* its store (folder, lock, record, connection, database, journal) and a file being opened \
+                             */
+#define RESERVE_DATABASE 4 /* per connection: socket and wake-up, or database, journal and lock */
+#define NAMESPACES_FEW 64  /* an error about descriptors only mentions more than this */
+#define SERVE_MIN 16       /* connections; serving fewer makes no sense */
 #define ADMIN_MIN 4
-#define KEPT_PART 8 /* of the connections of a protocol, kept for its unix sockets */
+#define KEPT_PART 8 /* fraction of a protocol's connections that is reserved for its unix sockets */
 
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
     [VS_LET_IN] = "none", [VS_TURNED_TOTAL] = "total", [VS_TURNED_PROTO] = "proto", [VS_TURNED_ADDRESS] = "address"};
@@ -29,14 +28,14 @@ static void access_share_limits(struct vs_limits *l, const bool listens[VS_PROTO
         left -= l->proto_max[protocol];
         sharers += l->proto_max[protocol] == 0;
     }
-    if (left < SERVE_MIN) left = SERVE_MIN; /* ledger_enter checks the total, too */
+    if (left < SERVE_MIN) left = SERVE_MIN; /* ledger_enter also checks the total */
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
         if (listens[protocol] && l->proto_max[protocol] == 0) l->proto_max[protocol] = left / sharers;
     if (l->proto_max[VS_ADMIN] == 0) l->proto_max[VS_ADMIN] = VS_ADMIN_CONNECTIONS_DEFAULT;
     if (!listens[VS_ADMIN]) l->proto_max[VS_ADMIN] = 0;
 }
 
-/* Lowers all limits in proportion. */
+/* Reduces all limits in proportion. */
 static void access_cut_limits(struct vs_limits *l, int room) {
     int admin = l->proto_max[VS_ADMIN], admin_max = room / 8 > ADMIN_MIN ? room / 8 : ADMIN_MIN;
     if (admin > admin_max) l->proto_max[VS_ADMIN] = admin = admin_max;
@@ -57,7 +56,7 @@ static const char *access_reserved_text(const struct vs_limits *l, char buf[FOR_
     return buf;
 }
 
-/* Tags that only tables have take what connections leave, or a quarter of all. */
+/* Returns how many tags of tables fit: the room that connections leave, or at least a quarter of all. */
 static int access_room_for_tags(const struct vs_limits *l, int room) {
     int left = room - l->connections_max - l->proto_max[VS_ADMIN];
     if (left < room / 4) left = room / 4;
@@ -78,7 +77,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
         return vs_fail(
             err, VESTA_EIO,
             "%d file descriptors are too few: %d are reserved for stores, keepers and the log%s, and clients "
-            "need at least %d; " VS_RAISE_DESCRIPTORS,
+            "need at least %d: " VS_RAISE_DESCRIPTORS,
             descriptors, reserved, access_reserved_text(l, (char[FOR_NAMES_MAX]){0}), SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) access_cut_limits(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
@@ -91,7 +90,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
     return VESTA_OK;
 }
 
-/* Asks for so many descriptors, since the usual soft limit is 1024, and returns how many there are. */
+/* Raises the soft limit of descriptors, which is usually 1024, and returns the result. */
 static int access_raise_descriptors(int want) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return want;
@@ -102,8 +101,8 @@ static int access_raise_descriptors(int want) {
     return getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT32_MAX ? INT32_MAX : (int)limit.rlim_cur;
 }
 
-/* If a protocol listens on unix sockets and over TCP, clients over TCP cannot use up its connections.  So clients on
- * this machine always find one. */
+/* Reserves connections for unix sockets if a protocol also listens on TCP, so that clients over TCP cannot exclude
+ * clients on this machine. */
 static void access_keep_for_unix(struct vs_limits *l, const struct vs_limits_plan *plan) {
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
         int local = plan->unix_listeners[protocol], max = l->proto_max[protocol];

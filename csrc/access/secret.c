@@ -1,4 +1,4 @@
-/* secret.c -- tokens: drawn, read from the file's text, written and compared.  Knows no client. */
+/* secret.c -- tokens: drawing, parsing, writing and comparing.  Knows no client. */
 #include "access/secret.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #define KIND "random"
-#define OLD_KIND "chosen" /* as earlier versions wrote secrets that a person chose */
+#define OLD_KIND "chosen" /* as earlier versions wrote secrets chosen by a person */
 
-/* ------------------------------------------------------------------ as text */
+/* ------------------------------------------------------------------ text form */
 
 static int access_hex_value(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -28,7 +28,7 @@ static bool access_read_digest(struct vs_slice text, unsigned char digest[VS_SHA
     return true;
 }
 
-/* Splits in front of the hash: the time contains colons, too. */
+/* Splits before the hash, at the last colon, because the time contains colons. */
 static bool access_split_last(struct vs_slice text, struct vs_slice *before, struct vs_slice *after) {
     const char *at = memrchr(text.at, ':', text.length);
     if (!at) return false;
@@ -42,9 +42,9 @@ int vs_secret_read(struct vs_slice text, struct vs_secret *out, struct vesta_err
     struct vs_secret secret;
     struct vesta_error why;
     if (!vs_slice_split(text, ':', &kind, &rest) || !access_split_last(rest, &made, &hash))
-        return vs_fail(err, VESTA_EOPTION, "is not " KIND ":TIME:HASH");
+        return vs_fail(err, VESTA_EOPTION, "must be " KIND ":TIME:HASH");
     if (!vs_slice_is(kind, KIND))
-        return vs_fail(err, VESTA_EOPTION, "is of the kind '%s', which must be " KIND, VS_QUOTE(kind.at, kind.length));
+        return vs_fail(err, VESTA_EOPTION, "has the kind '%s', which must be " KIND, VS_QUOTE(kind.at, kind.length));
     if (vs_time_read(made, &secret.made_ms, &why) != VESTA_OK)
         return vs_fail(err, VESTA_EOPTION, "has a time that cannot be read: %.200s", why.text);
     if (!access_read_digest(hash, secret.digest))
@@ -67,16 +67,16 @@ const char *vs_secret_write(const struct vs_secret *secret, char buf[VS_SECRET_T
     return buf;
 }
 
-/* ------------------------------------------------------------------ new ones */
+/* ------------------------------------------------------------------ new tokens */
 
-/* Five bits a letter, without letters that people mistake for each other. */
+/* Uses five random bits per letter, and no letters that are easily confused. */
 int vs_secret_draw(char text[VS_SECRET_NEW_MAX], int64_t now_ms, struct vs_secret *out, struct vesta_error *err) {
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
     unsigned char bytes[32];
     _Static_assert(sizeof letters - 1 == 32 && sizeof bytes < VS_SECRET_NEW_MAX, "five bits of each byte are used");
     _Static_assert(5 * sizeof bytes >= 128, "a token cannot be guessed");
     if (vs_random(bytes, sizeof bytes) != 0)
-        return vs_fail(err, VESTA_EIO, "the system has no random bytes: %s", strerror(errno));
+        return vs_fail(err, VESTA_EIO, "the system returned no random bytes: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
         text[i] = letters[bytes[i] & 31];
     text[sizeof bytes] = '\0';
@@ -95,8 +95,8 @@ void vs_secret_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES
     vs_sha256_end(&hash, digest);
 }
 
-/* Compares eight bytes at a time, because a server compares with the digests of all its clients.  The barrier keeps the
- * compiler from stopping at the first difference. */
+/* Compares eight bytes at a time, because a server compares with the digests of all its clients.  The barrier prevents
+ * the compiler from stopping at the first difference. */
 bool vs_secret_same(const void *a, const void *b, size_t length) {
     const unsigned char *x = a, *y = b;
     uint64_t differ = 0, p, q;

@@ -1,7 +1,7 @@
-/* secret.h -- a client's secret is a random token.  The file of clients stores its SHA-256, and when it was made.
+/* secret.h -- a client's secret is a random token.  The file of clients contains its SHA-256 and when it was made.
  *
- * A token has at least 128 random bits, so guessing it is hopeless and one fast hash protects it.  Secrets that a person
- * chose ("chosen:TIME:$y$...") are no longer accepted: see vs_secret_is_chosen. */
+ * A token has at least 128 random bits, so it cannot be guessed, and one fast hash protects it.  Secrets chosen by a
+ * person ("chosen:TIME:$y$...") are no longer accepted: see vs_secret_is_chosen. */
 #ifndef VS_SECRET_H
 #define VS_SECRET_H
 
@@ -22,7 +22,7 @@ struct vs_secret {
 /* Reads "random:2026-11-23T15:30:00Z:HEX".  Errors: VESTA_EOPTION; its text continues a sentence: "is ...". */
 int vs_secret_read(struct vs_slice text, struct vs_secret *out, struct vesta_error *err);
 const char *vs_secret_write(const struct vs_secret *secret, char buf[VS_SECRET_TEXT_MAX]);
-/* Whether an entry holds the slow hash of a secret that a person chose, as earlier versions wrote it. */
+/* Returns whether an entry contains the slow hash of a secret chosen by a person, as earlier versions wrote it. */
 bool vs_secret_is_chosen(struct vs_slice text);
 
 /* Draws a token of 160 bits in letters and digits, and its entry for the file.  Errors: VESTA_EIO. */
@@ -31,7 +31,7 @@ int vs_secret_draw(char text[VS_SECRET_NEW_MAX], int64_t now_ms, struct vs_secre
 void vs_secret_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES]);
 /* Compares in a time that does not depend on the bytes. */
 bool vs_secret_same(const void *a, const void *b, size_t length);
-/* Whether both are the same entry of a file. */
+/* Whether both are the same entry of the file. */
 bool vs_secret_is(const struct vs_secret *a, const struct vs_secret *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* sha256.c -- SHA-256 as FIPS 180-4 has it.  Ours, because no library that every program here loads has it, and one
- * that is loaded for it would cost each start more than all hashes together. */
+/* sha256.c -- SHA-256 (FIPS 180-4).  Implemented here, because loading a library for it would cost each start of a
+ * program more than all its hashes. */
 #include "access/sha256.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void access_sha256_spread(const unsigned char *block, uint32_t w[64]) {
     }
 }
 
-/* One round.  The caller rotates the names of the eight words instead of their values. */
+/* One round.  The caller rotates the names of the eight words instead of moving values. */
 static inline void access_sha256_round(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
                                        uint32_t g, uint32_t *h, uint32_t add) {
     uint32_t of_e = access_sha256_rotated(e, 6) ^ access_sha256_rotated(e, 11) ^ access_sha256_rotated(e, 25);

@@ -1,4 +1,4 @@
-/* sha256.h -- SHA-256 (FIPS 180-4), for texts that are short: secrets that are random, which need no more than that. */
+/* sha256.h -- SHA-256 (FIPS 180-4) of short texts.  Secrets are random, so they need no slower hash. */
 #ifndef VS_SHA256_H
 #define VS_SHA256_H
 

@@ -1,14 +1,16 @@
-/* clean.c -- foreign text for a terminal: what would move its cursor, or turn its writing around, becomes '?'. */
+/* clean.c -- untrusted text for a terminal: characters that move the cursor or change the direction of writing become
+ * '?'. */
 #include "command/command.h"
 
 #include <string.h>
 
-/* How many bytes of UTF-8 a letter has that begins so; 0: none begins so. */
+/* Returns the length of a UTF-8 character that begins with this byte; 0: none does. */
 static size_t clean_length_of(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* Controls, those of 0x80 too, which a terminal obeys as it does Escape; marks that have no width or turn a line. */
+/* Excludes control characters, also those from 0x80 on, which terminals obey like Escape, and characters without width
+ * or that change the direction of writing. */
 static bool clean_shows(uint32_t letter) {
     return letter >= ' ' && (letter < 0x7f || letter > 0x9f) && (letter < 0x200b || letter > 0x200f) &&
            (letter < 0x2028 || letter > 0x202e) && (letter < 0x2060 || letter > 0x206f) && letter != 0xfeff &&

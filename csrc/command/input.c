@@ -1,4 +1,4 @@
-/* input.c -- ids, values and layouts from operands and from stdin, with messages that name what is wrong. */
+/* input.c -- reads ids, numbers and layouts from operands and from stdin, and reports errors in them. */
 #include "command/options.h"
 #include "os/secret.h"
 
@@ -47,9 +47,9 @@ static int input_worse(int a, int b) {
     return a > b ? a : b;
 }
 
-#define LONE_DIGITS_MIN 15 /* of a decimal id somewhere in a line; shorter numbers there are mostly something else */
+#define LONE_DIGITS_MIN 15 /* shorter numbers in a line are mostly not ids */
 
-/* A text that is an id, or in any notation a line of something that has some. */
+/* Takes a text that is an id, or, if any notation is allowed, all ids in a line of text. */
 static bool input_take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
     struct vs_found_id found;
     struct vs_finder finder;
@@ -83,7 +83,7 @@ static bool input_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* One id a line; blank lines are nothing, spaces around an id are not its business. */
+/* Reads one id per line, and ignores blank lines and surrounding spaces. */
 static int input_each_line(const struct vs_id_input *input, FILE *in) {
     char *line = NULL;
     size_t size = 0;

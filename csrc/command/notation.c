@@ -1,11 +1,11 @@
-/* notation.c -- an id as people have it in hand: in any base, quoted, or somewhere in a line.  Pure. */
+/* notation.c -- reads ids as people find them: in any base, quoted, or within a line.  Pure. */
 #include "command/notation.h"
 
 #include "base/array.h"
 
 #include <string.h>
 
-#define COLOUR_MAX 24 /* bytes between the [ and the m of a colour */
+#define COLOUR_MAX 24 /* longest colour code, between [ and m */
 
 static const char *const names[] = {
     [VESTA_DECIMAL] = "decimal", [VESTA_HEX] = "hex", [VESTA_BASE32] = "base32", [VESTA_BASE62] = "base62"};
@@ -24,8 +24,8 @@ static bool notation_take(enum vesta_base base, const char *text, size_t length,
     return true;
 }
 
-/* Removes what C, Java and JavaScript write behind an integer: n, L, LL, U, UL, ULL.  A number with leading zeros has
- * no suffix: 0000000004N is base62. */
+/* Removes the suffixes of integers in C, Java and JavaScript: n, L, LL, U, UL, ULL.  A text with leading zeros has no
+ * suffix: 0000000004N is base62. */
 static size_t notation_without_suffix(const char *text, size_t length) {
     size_t end = length;
     while (end > 0 && length - end < 3 && text[end - 1] && strchr("nNlLuU", text[end - 1]))
@@ -33,7 +33,7 @@ static size_t notation_without_suffix(const char *text, size_t length) {
     return end > 0 && *text != '0' && notation_is_digit(text[end - 1]) ? end : length;
 }
 
-/* A language without unsigned numbers shows the upper half as negative ones.  U+2212 is the minus of typeset text. */
+/* Languages without unsigned integers print ids from 2^63 on as negative.  U+2212 is the typographic minus. */
 static bool notation_take_negative(const char *text, size_t length, struct vs_found_id *out) {
     static const char *const minuses[] = {"-", "\xe2\x88\x92"};
     uint64_t n;
@@ -57,7 +57,7 @@ static bool notation_take_hex(const char *text, size_t length, struct vs_found_i
     return notation_take(VESTA_HEX, text + prefix, length - prefix, out);
 }
 
-/* The fixed lengths of the bases tell them apart; digits alone are decimal. */
+/* Recognizes bases by their fixed lengths; a text of digits only is decimal. */
 static bool notation_take_any(const char *text, size_t length, struct vs_found_id *out) {
     static const struct {
         enum vesta_base base;
@@ -70,12 +70,12 @@ static bool notation_take_any(const char *text, size_t length, struct vs_found_i
     return false;
 }
 
-/* Quotes, brackets and commas around an id, as it stands in JSON, SQL or a shell. */
+/* Quotes, brackets and commas around an id in JSON, SQL or a shell. */
 static bool notation_is_wrapping(char c) {
     return strchr(" \t\r\n\"'`()[]{}<>,;:=", c) && c;
 }
 
-/* Spreadsheets and editors put a byte order mark before a file's first id. */
+/* Removes the byte order mark that spreadsheets and editors write before a file's first id, and wrapping characters. */
 static struct vs_slice notation_unwrap(struct vs_slice text) {
     if (text.length >= 3 && memcmp(text.at, "\xef\xbb\xbf", 3) == 0) text.at += 3, text.length -= 3;
     while (text.length > 0 && notation_is_wrapping(*text.at))
@@ -96,7 +96,7 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
     return is_id;
 }
 
-/* Whether each character is a digit of the base, as the parser has it. */
+/* Whether every character is a digit of the base, according to vesta_parse. */
 static bool notation_is_of(enum vesta_base base, struct vs_slice text) {
     uint64_t digit;
     for (size_t i = 0; i < text.length; i++)
@@ -109,7 +109,7 @@ bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text) {
     struct vs_found_id found;
     if (vs_id_read(notation, text, &found)) return false;
     text = notation_unwrap(text);
-    if (notation == VS_ANY_NOTATION) { /* a word of letters alone is a word of a language */
+    if (notation == VS_ANY_NOTATION) { /* letters only: a word of a language */
         enum vesta_base base = text.length == digits[VESTA_BASE32] ? VESTA_BASE32 : VESTA_BASE62;
         bool has_digit = false;
         for (size_t i = 0; i < text.length; i++)
@@ -130,12 +130,13 @@ bool vs_id_is_rounded(struct vs_slice text) {
     bool has_exponent = false;
     for (size_t i = digits; i < text.length; i++) {
         if (!notation_is_digit(text.at[i]) && !memchr(".eE+", text.at[i], 4)) return false;
-        has_exponent |= text.length - i > 2 && (text.at[i] | 32) == 'e'; /* of two digits: a large number */
+        /* with two digits, which means a large number */
+        has_exponent |= text.length - i > 2 && (text.at[i] | 32) == 'e';
     }
     return has_exponent && notation_is_digit(text.at[text.length - 1]);
 }
 
-/* ------------------------------------------------------------------ in running text */
+/* ------------------------------------------------------------------ ids within text */
 
 void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t length_min) {
     static const size_t lengths[] = {[VESTA_DECIMAL] = 20, [VESTA_HEX] = 16, [VESTA_BASE32] = 13, [VESTA_BASE62] = 11};
@@ -148,7 +149,7 @@ void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t leng
     }
 }
 
-/* Whether the letter at `at` ends what colours a terminal's text: ESC [ 1 ; 3 1 m. */
+/* Whether the letter at `at` ends a terminal's colour code: ESC [ 1 ; 3 1 m. */
 static bool notation_ends_colour(const char *text, size_t at) {
     size_t low = at > COLOUR_MAX ? at - COLOUR_MAX : 0;
     if (text[at] != 'm') return false;
@@ -157,7 +158,7 @@ static bool notation_ends_colour(const char *text, size_t at) {
     return at > 1 && text[at - 1] == '[' && text[at - 2] == '\033';
 }
 
-/* Whether the digits between `begin` and `end` are a word, and not a piece of one, nor of a number with a fraction. */
+/* Whether the digits from `begin` to `end` are a whole word, not part of one or of a decimal fraction. */
 static bool notation_is_word(const struct vs_finder *finder, struct vs_slice text, size_t begin, size_t end) {
     const char *at = text.at;
     if (end - begin < finder->length_min || end - begin > finder->length_max) return false;
@@ -168,14 +169,15 @@ static bool notation_is_word(const struct vs_finder *finder, struct vs_slice tex
     if (end + 1 < text.length && at[end] == '.' && notation_is_digit(at[end + 1])) return false;
     for (size_t i = begin; i < end; i++)
         if (notation_is_digit(at[i])) return true;
-    return false; /* a word of letters alone is a word of a language */
+    return false; /* letters only: a word of a language */
 }
 
 static bool notation_is_digit_of(const struct vs_finder *finder, const char *text, size_t at) {
     return finder->digit[(unsigned char)text[at]];
 }
 
-/* Of every word that is long enough, one of the bytes that are looked at is a digit: so most are not looked at. */
+/* Finds the next word.  Every word of the minimum length contains one of the bytes at these distances, so most bytes
+ * are skipped. */
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word) {
     size_t low = *from;
     for (size_t at = low + finder->length_min - 1; at < text.length; at += finder->length_min) {

@@ -1,5 +1,5 @@
-/* options.c -- reads a command's options by its table.  Own walker, since getopt_long can neither say what was
- * probably meant nor which values are possible. */
+/* options.c -- parses a command's options by its table.  getopt_long is not used, because it can neither suggest a
+ * similar option nor list the possible values. */
 #include "command/options.h"
 
 #include "base/nearest.h"
@@ -34,12 +34,13 @@ static int options_unknown_option(const struct vs_option *table, const char *tex
     char word[32];
     size_t n = 1;
     for (; table->name; table++) {
-        assert(n + 1 < VS_OPTIONS_MAX); /* the last place ends the list */
+        assert(n + 1 < VS_OPTIONS_MAX); /* the last element ends the list */
         names[n++] = table->name;
     }
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
     const char *near = text[1] == '-' ? vs_nearest(word, names) : NULL;
-    if (near == names[0] && !(*word == 'h' && strchr(word, 'e'))) near = NULL; /* --http and --resp resemble it, too */
+    /* --http and --resp are also similar to it */
+    if (near == names[0] && !(*word == 'h' && strchr(word, 'e'))) near = NULL;
     if (near) return vs_usage("unknown option %s; did you mean --%s?", vs_shown_text(text), near);
     return vs_usage("unknown option %s", vs_shown_text(text));
 }
@@ -95,7 +96,7 @@ static bool options_is_operand(const char *text) {
     return text[0] != '-' || text[1] == '\0' || (text[1] >= '0' && text[1] <= '9');
 }
 
-/* Reads argv[*i] as an option, and the next word where that is its value. */
+/* Reads argv[*i] as an option, and the next word as its value if it needs one. */
 static int options_read_option(const struct vs_option *table, int argc, char **argv, int *i) {
     char *text = argv[*i], *value = NULL;
     const struct vs_option *o;
@@ -109,7 +110,7 @@ static int options_read_option(const struct vs_option *table, int argc, char **a
     }
     if (!o) return options_unknown_option(table, text);
     if (o->kind == VS_OPT_SWITCH)
-        return value ? vs_usage("--%s takes no value, but %s gives one", o->name, vs_shown_text(text))
+        return value ? vs_usage("--%s takes no value, but %s has one", o->name, vs_shown_text(text))
                      : options_store(o, "");
     if (!value && (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0))
         return vs_usage("--%s needs a value: %s", o->name, o->value);

@@ -1,4 +1,4 @@
-/* options.h -- one option parser for every command: a table in, values and operands out. */
+/* options.h -- parses the options of every command: a table in, values and operands out. */
 #ifndef VS_COMMAND_OPTIONS_H
 #define VS_COMMAND_OPTIONS_H
 
@@ -9,19 +9,19 @@ enum vs_option_kind {
     VS_OPT_TEXT,   /* const char * */
     VS_OPT_TEXTS,  /* struct vs_texts: may be repeated */
     VS_OPT_COUNT,  /* uint64_t, digits only, from min to max */
-    VS_OPT_AHEAD,  /* int64_t milliseconds to max, where 0 is stored as -1: vesta_opts' word for "not at all" */
+    VS_OPT_AHEAD,  /* int64_t milliseconds up to max; 0 is stored as -1, which means "not at all" in vesta_opts */
     VS_OPT_CHOICE  /* int: min + the index of the word in `value`, "a|b|c" */
 };
 
 struct vs_option {
-    const char *name; /* without the dashes */
+    const char *name; /* without dashes */
     char letter;      /* 'n' for -n, or 0 */
     enum vs_option_kind kind;
     void *into;
-    const char *value; /* what help calls the value; the words of a VS_OPT_CHOICE */
+    const char *value; /* the value's name in help; for VS_OPT_CHOICE its words */
     const char *help;
     uint64_t min, max;
-    int *given; /* set to 1 when the option was given; may be NULL */
+    int *given; /* set to 1 if the option was given; may be NULL */
 };
 
 #define VS_TEXTS_MAX 16
@@ -38,15 +38,15 @@ struct vs_texts {
 #define VS_CHOICE(name, into, words, help)                                                                             \
     { name, 0, VS_OPT_CHOICE, into, words, help, 0, 0, NULL }
 #define VS_FORMAT(into, help) VS_CHOICE("format", into, "dec|hex|base32|base62", help " (default: dec)")
-/* Ids that are read: into an int, an enum vs_notation. */
+/* The notation of ids to read, stored as enum vs_notation in an int. */
 #define VS_NOTATION(into)                                                                                              \
     VS_CHOICE("format", into, "any|dec|hex|base32|base62", "how the ids are written (default: any)")
-/* Into an enum whose first value is 1. */
+/* For an enum with 1 as its first value. */
 #define VS_ENUM(name, into, words, help)                                                                               \
     { name, 0, VS_OPT_CHOICE, into, words, help, 1, 0, NULL }
 
-/* The options of a command that opens a generator: the rows of vesta_options.h, into a local struct vesta_opts *opts.
- */
+/* The options of a command that opens a generator: the rows of vesta_options.h, into a local struct vesta_opts
+ * *opts. */
 #define VS_FLAG(type, member, kind, limit, flag, values, about, without)                                               \
     VS_FLAG_##kind(flag, member, limit, values, about " (default: " without ")"),
 #define VS_FLAG_TEXT(flag, member, limit, values, about) VS_TEXT(flag, &opts->member, values, about)
@@ -66,22 +66,22 @@ struct vs_texts {
     VESTA_NAMESPACE_OPTIONS(VS_FLAG)                                                                                   \
     VS_TEXT("namespace", &opts->namespace_, "NAME", "ids are unique within a namespace (default: default)")
 
-#define VS_GO (-1) /* go on */
+#define VS_GO (-1) /* continue */
 
-/* Reads the options of a command; `table` ends with a row without a name.  Options and operands may stand in any
- * order, "--" ends the options, and "-" or "-5" is an operand.  Operands are left at argv[0..*argc).
- * Returns VS_GO, or the exit code to end with: help was printed (0), or a message (2). */
+/* Parses the options of a command.  `table` ends with a row without a name.  Options and operands may be mixed; "--"
+ * ends the options, and "-" or "-5" is an operand.  Operands remain in argv[0..*argc).  Returns VS_GO, or the exit code
+ * to end with: 0 after help, 2 after a message. */
 int vs_options(const struct vs_option *table, int *argc, char **argv);
 
-#define VS_OPTIONS_MAX 64 /* of a command, --help among them */
+#define VS_OPTIONS_MAX 64 /* per command, including --help */
 
-/* Whether the words ask for help before "--". */
+/* Whether the words before "--" request help. */
 bool vs_help_wanted(int argc, char **argv);
-/* Sets what vs_options calls to print help with a command's table; it returns an exit code. */
+/* Sets the function that vs_options calls to print help with a command's table.  It returns an exit code. */
 void vs_help_by(int (*by)(const struct vs_option *table));
 
-/* A password: the one line of a file.  An argument would show it to every user of the machine.
- * VS_GO or an exit code after a message; *out lives until the next call. */
+/* Reads a password, the only line of a file.  As an argument, every user of the machine could see it.  Returns VS_GO,
+ * or an exit code after a message.  *out is valid until the next call. */
 #define VS_PASSWORD_MAX 1024 /* with its NUL */
 int vs_read_secret(const char *flag, const char *path, const char **out);
 

@@ -1,9 +1,9 @@
-/* out.c -- stdout in writes of whole lines, so that a killed writer leaves no half line.
+/* out.c -- writes whole lines to stdout, so that a killed writer leaves no partial line.
  *
- * In a pipe the kernel neither splits a write of PIPE_BUF bytes nor mixes it with another writer's: eight programs may
- * share one.  In a file a killed writer is stopped between two pages, where it may have slept for the disk; so a write
- * stays within a page, and the line that lies across two goes alone, when it has nothing to sleep for.  (Not quite
- * never: the kill may still fall between the two halves of that line.) */
+ * In a pipe, the kernel neither splits a write of PIPE_BUF bytes nor mixes it with another writer's, so eight programs
+ * may share one.  In a file, a writer can be killed between two pages, where it may wait for the disk.  So a write
+ * stays within a page, and a line that crosses a page boundary is written alone, when there is nothing to wait for.  (A
+ * kill may still fall between the two parts of that line.) */
 #include "command/command.h"
 #include "os/host.h"
 
@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 #define OUT_ROOM 65536
-#define OUT_LINE_MAX 8192 /* the longest text one vs_outf may add */
+#define OUT_LINE_MAX 8192 /* longest text of one vs_outf */
 #define OUT_PAGE 4096
 
 static char buffer[OUT_ROOM + OUT_LINE_MAX];
 static size_t used;
-static int broken;           /* errno of the write that failed, or 0 */
-static int64_t file_at = -1; /* where the next write goes in a regular file; -1 for everything else */
+static int broken;           /* errno of a failed write, or 0 */
+static int64_t file_at = -1; /* position of the next write in a regular file (-1: not a regular file) */
 
-/* Where others write to the same file this is a guess, which costs nothing but the kindness to a killed writer. */
+/* Determines the position once.  It is only a hint if other processes write to the same file. */
 static void out_find_place(void) {
     static bool known;
     struct stat st;
@@ -49,12 +49,12 @@ static void out_write_all(const char *at, size_t length) {
     }
 }
 
-/* The length of the whole lines, of `length` bytes, that go into one write; 0 if there is no whole line. */
+/* Returns how many of `length` bytes, in whole lines, go into one write; 0: there is no whole line. */
 static size_t out_whole_lines(const char *at, size_t length) {
     size_t most = length < PIPE_BUF ? length : PIPE_BUF, page_left = OUT_PAGE - (size_t)(file_at % OUT_PAGE);
     bool fits = file_at < 0 || most <= page_left;
     const char *newline = memrchr(at, '\n', fits ? most : page_left);
-    if (!newline && !fits) newline = memchr(at, '\n', most); /* the line that lies across */
+    if (!newline && !fits) newline = memchr(at, '\n', most); /* the line that crosses the page boundary */
     return newline ? (size_t)(newline - at) + 1 : 0;
 }
 
@@ -65,7 +65,7 @@ static void out_drain(bool all) {
         out_write_all(buffer + done, piece);
         done += piece;
     }
-    /* a line longer than a write, or the end of a text without a newline */
+    /* a line longer than a write, or a text that does not end in a newline */
     if (all || used - done > OUT_ROOM) {
         out_write_all(buffer + done, used - done);
         done = used;

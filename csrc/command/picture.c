@@ -1,5 +1,5 @@
-/* picture.c -- draws layouts and ids for people.  Knows no command; the pictures are UTF-8 whatever the locale says,
- * so that the same command prints the same bytes everywhere. */
+/* picture.c -- draws layouts and ids.  Knows no command.  The drawings are UTF-8 in every locale, so that a command
+ * always prints the same bytes. */
 #include "command/command.h"
 #include "id/id.h"
 #include "os/clock.h"
@@ -73,7 +73,7 @@ const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf) {
  *   │ │  └─ next ...
  */
 
-/* Writes the cells of a row; a part takes its width and a gap. */
+/* Writes the bits of a row, with a gap between parts. */
 static void picture_bits(const struct vesta_layout *layout, bool filled, uint64_t id) {
     struct vs_part parts[VS_PARTS_MAX];
     char row[ROW_MAX];
@@ -87,7 +87,7 @@ static void picture_bits(const struct vesta_layout *layout, bool filled, uint64_
     vs_outf(" %.*s\n", (int)used, row);
 }
 
-/* The strokes in front of part i's text: one for each higher part, and the corner of its own. */
+/* Writes the strokes before part i's text: one for each higher part, and a corner for its own. */
 static void picture_strokes(const struct vs_part *parts, int i) {
     vs_outf("  ");
     for (int above = 0; above < i; above++)
@@ -144,7 +144,7 @@ static void picture_time(const struct vesta_parts *parts, int64_t now_ms) {
 static void picture_value(const struct vesta_layout *layout, int i, const struct vesta_parts *parts, int64_t now_ms) {
     vs_outf("%s %" PRIu64, layout->field[i].name, parts->values[i]);
     if (i == layout->time) picture_time(parts, now_ms);
-    bool has_room = vs_out_columns() == 0 || vs_out_columns() >= 96; /* for 64 bits, gaps, and this behind them */
+    bool has_room = vs_out_columns() == 0 || vs_out_columns() >= 96; /* for 64 bits, gaps, and the text after them */
     if (has_room && i == layout->worker && strcmp(layout->field[i].name, "worker") != 0) vs_outf("  the worker");
     vs_outf("\n");
 }

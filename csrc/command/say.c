@@ -1,4 +1,4 @@
-/* say.c -- messages for people, on stderr.  Foreign text is quoted so that it can forge no line of its own. */
+/* say.c -- messages on stderr.  Untrusted text is quoted, so that it cannot fake a line. */
 #include "command/command.h"
 
 #include "os/clock.h"
@@ -17,10 +17,10 @@ void vs_say_as(const char *command) {
 
 /* ------------------------------------------------------------------ progress */
 
-#define QUIET_US 2000000 /* what is over by then needs no word */
+#define QUIET_US 2000000 /* shorter work shows no progress */
 #define AGAIN_US 500000
 
-static bool progress_stands; /* a line without its end is the terminal's last */
+static bool progress_stands; /* the terminal's last line is a progress line */
 
 static void say_take_progress_away(void) {
     if (progress_stands) fputs("\r\033[K", stderr);
@@ -86,7 +86,7 @@ static void say_line(const char *format, va_list args) {
         say_by(text);
         return;
     }
-    vs_out_flush(); /* what was said before on stdout stands before on a terminal too */
+    vs_out_flush(); /* so that earlier output appears first on a terminal */
     flockfile(stderr);
     say_take_progress_away();
     fprintf(stderr, speaker ? "vesta %s: " : "vesta: ", speaker);
@@ -126,7 +126,7 @@ int vs_report(const struct vesta_error *err) {
     return VS_FAILED;
 }
 
-#define QUOTE_BYTES 80 /* of the foreign text; each may become four */
+#define QUOTE_BYTES 80 /* of the untrusted text; each may become four */
 
 const char *vs_shown(const char *text, size_t length) {
     static char ring[4][QUOTE_BYTES * 4 + 8];

@@ -1,4 +1,4 @@
-/* times.c -- times as people say them to a command. */
+/* times.c -- parses times in the operands of commands. */
 #include "command/times.h"
 
 #include "base/array.h"
@@ -9,10 +9,10 @@
 #include <string.h>
 
 #define DAY_MS INT64_C(86400000)
-#define SPAN_MAX (100000 * DAY_MS) /* from now: no id is so far away */
+#define SPAN_MAX (100000 * DAY_MS) /* from now: ids are never so far away */
 #define SECONDS_MAX INT64_C(10000000000) /* Unix seconds of today, read as milliseconds, are below this */
 
-/* "90m": a count and its unit. */
+/* Reads "90m": a count and its unit. */
 static bool times_read_span(const char *text, int64_t *ms) {
     static const struct {
         const char *name;
@@ -29,7 +29,7 @@ static bool times_read_span(const char *text, int64_t *ms) {
     return false;
 }
 
-/* "2026-01-31", and a letter behind it that must not be there. */
+/* Reads "2026-01-31", without further characters. */
 static bool times_read_day(const char *text, int64_t *unix_ms) {
     int year, month, day, length = -1;
     int64_t unix_day;
@@ -40,7 +40,7 @@ static bool times_read_day(const char *text, int64_t *unix_ms) {
     return true;
 }
 
-/* Without the warning, a time in seconds is silently a time in January 1970. */
+/* Without this warning, a time in seconds would silently be read as a time in January 1970. */
 static void times_warn_of_seconds(const char *text, int64_t unix_ms) {
     char read[VESTA_ISO_MAX], meant[VESTA_ISO_MAX];
     if (strspn(text, "0123456789") != strlen(text) || unix_ms == 0 || unix_ms >= SECONDS_MAX) return;

@@ -1,14 +1,14 @@
-/* times.h -- times as people say them to a command. */
+/* times.h -- times in the operands of commands. */
 #ifndef VS_CLI_TIMES_H
 #define VS_CLI_TIMES_H
 
 #include <stdint.h>
 
-/* "now", "today", "-90m" and "+2d" (ms, s, m, h, d, w from now), "2026-01-31" (when that day begins in UTC), RFC 3339
- * or Unix milliseconds.  VS_GO, or an exit code after a message. */
+/* Reads "now", "today", "-90m" and "+2d" (ms, s, m, h, d, w from now), "2026-01-31" (when that day begins in UTC), RFC
+ * 3339, or Unix milliseconds.  Returns VS_GO, or an exit code after a message. */
 int vs_time_operand(const char *text, int64_t now_ms, int64_t *unix_ms);
 
-/* How long a time is that was named: a day for "2026-01-31" and "today", else 0, an instant. */
+/* Returns the length of a time: a day for "2026-01-31" and "today", else 0 for an instant. */
 int64_t vs_time_length(const char *text);
 
 #endif

@@ -1,11 +1,11 @@
-/* wrap.c -- texts for people in lines of 80 columns.  Knows no command. */
+/* wrap.c -- wraps texts at 80 columns.  Knows no command. */
 #include "command/command.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Of UTF-8: bytes that go on with a letter take no place. */
+/* Returns the width of UTF-8 text: continuation bytes have no width. */
 static size_t wrap_width_of(const char *text, size_t length) {
     size_t width = 0;
     for (size_t i = 0; i < length; i++)
@@ -18,7 +18,7 @@ static size_t wrap_put_space(size_t count) {
     return count;
 }
 
-/* Two spaces behind a sentence, as the source has them inside a line. */
+/* Returns the gap after a word: two spaces after a sentence, if the text has them. */
 static size_t wrap_gap_behind(const char *from, const char *end) {
     return end - from > 0 && strchr(".:", end[-1]) && end[0] == '\n' ? 2 : strspn(end, " ") > 1 ? 2 : 1;
 }

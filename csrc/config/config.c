@@ -1,5 +1,5 @@
-/* config.c -- reads the config: runs the file under limits, then lua/config on what it returned, in one Lua state.  Owns
- * the config's memory.  Knows no key. */
+/* config.c -- reads the config: runs the file under limits, then lua/config on its result, in one Lua state.  Owns the
+ * config's memory.  Knows no key. */
 #include "config/inside.h"
 #include "access/accounts.h"
 #include "base/error.h"
@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_MS_MAX 5000                              /* of the file: a busy machine is no reason to reject one */
-#define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* of lua/config, with what the file returned */
-#define HIDDEN_BYTES_MIN 4                           /* of what file() read; less says nothing */
-#define PATH_TAIL_MAX 120                            /* of a long path the end is shown */
+/* of the file; generous, so that a busy machine does not reject a config */
+#define RUN_MS_MAX 5000
+#define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* of lua/config and the file's result */
+#define HIDDEN_BYTES_MIN 4                           /* of texts that file() read; shorter ones reveal nothing */
+#define PATH_TAIL_MAX 120                            /* of a long path, only the end is shown */
 
 #define GIVEN "what the file returned"
 #define COUNT "how many values it returned"
@@ -52,7 +53,7 @@ void vs_config_free(struct vs_config *config) {
 
 /* ------------------------------------------------------------------ errors */
 
-static const char conf_reading_key; /* its address is the registry's key */
+static const char conf_reading_key; /* its address is the key in the registry */
 
 struct conf_reading *conf_reading_of(lua_State *L) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &conf_reading_key);
@@ -76,7 +77,7 @@ const char *vs_conf_shown(const char *path, char *buf) {
     return buf;
 }
 
-/* "/etc/vesta/vesta.lua:7: " in front. */
+/* Prefixes the message with the file and the line: "/etc/vesta/vesta.lua:7: ". */
 static int conf_blame_line(const struct conf_reading *reading, int line) {
     char number[16] = "", text[sizeof reading->err->text];
     snprintf(text, sizeof text, "%s", reading->err->text);
@@ -91,8 +92,8 @@ static size_t conf_same_start(const char *at, const char *read) {
     return length;
 }
 
-/* A message shows the value that is wrong; what file() read may be a password in the wrong place, and goes into no log.
- */
+/* Removes texts that file() read from a message.  Messages quote wrong values, and such a text may be a password in the
+ * wrong place. */
 static void conf_hide_reads(const struct conf_reading *reading, struct vesta_error *err) {
     static const char hidden[] = "(what file() read)";
     for (int i = 0; i < reading->read_count; i++)
@@ -124,9 +125,10 @@ static int conf_read_file(struct conf_reading *reading) {
     if (length > VS_SOURCE_BYTES_MAX)
         rc = vs_fail(err, VESTA_EOPTION, "is longer than %zu bytes", VS_SOURCE_BYTES_MAX);
     else if (text[0] == LUA_SIGNATURE[0])
-        rc = vs_fail(err, VESTA_EOPTION, "is compiled Lua; a config is text");
+        rc = vs_fail(err, VESTA_EOPTION, "is compiled Lua, but a config must be text");
     else if (strlen(text) != length)
-        rc = vs_fail(err, VESTA_EOPTION, "has a NUL byte at byte %zu; a config is text in UTF-8", strlen(text) + 1);
+        rc = vs_fail(err, VESTA_EOPTION, "has a NUL byte at byte %zu, but a config must be text in UTF-8",
+                     strlen(text) + 1);
     if (rc != VESTA_OK) return conf_blame_line(reading, 0);
     reading->text = text;
     reading->length = length;
@@ -142,11 +144,11 @@ static int conf_run_file(lua_State *L) {
     lua_setfield(L, LUA_REGISTRYINDEX, CONF_OPEN_FILES);
     conf_push_world(L, reading->opts->path);
     lua_pushvalue(L, 1);
-    vs_lua_compile(L, reading->text, reading->length, "="); /* no name, so that a message begins with ":LINE:" */
+    vs_lua_compile(L, reading->text, reading->length, "="); /* without a name, messages begin with ":LINE:" */
     reading->is_compiled = true;
     lua_call(L, 0, LUA_MULTRET);
     lua_pushnil(L);
-    lua_setmetatable(L, 1); /* the file may have returned _ENV, which lua/config reads as data */
+    lua_setmetatable(L, 1); /* the file may return _ENV, which lua/config then reads as data */
     lua_remove(L, 1);
     lua_pushinteger(L, lua_gettop(L));
     lua_setfield(L, LUA_REGISTRYINDEX, COUNT);
@@ -157,7 +159,7 @@ static int conf_run_file(lua_State *L) {
 
 /* ------------------------------------------------------------------ lua/config */
 
-/* require(module): lua/config alone, and the two modules of C. */
+/* require(module): only finds modules of lua/config, and the two modules in C. */
 static int conf_require(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     char chunk[64];
@@ -173,7 +175,7 @@ static int conf_require(lua_State *L) {
     return 1;
 }
 
-/* Makes lua/config available, in a state in which no foreign code runs from here on. */
+/* Makes lua/config available.  From here on no code of the file runs in the state. */
 static void conf_open_layer(lua_State *L, struct conf_reading *reading) {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
                                          {LUA_STRLIBNAME, luaopen_string},
@@ -195,7 +197,7 @@ static void conf_open_layer(lua_State *L, struct conf_reading *reading) {
     lua_setglobal(L, "require");
 }
 
-/* Pushes a module, or a function of it. */
+/* Pushes a module, or one of its functions. */
 static void conf_push_module(lua_State *L, const char *module, const char *function) {
     lua_getglobal(L, "require");
     lua_pushstring(L, module);
@@ -203,7 +205,7 @@ static void conf_push_module(lua_State *L, const char *module, const char *funct
     if (function) lua_getfield(L, -1, function);
 }
 
-/* Ends a run of lua/config that did not end by ask.fail. */
+/* Reports a run of lua/config that failed without ask.fail. */
 static int conf_blame_layer(enum vs_call_result result, const struct vesta_error *why, struct vesta_error *err) {
     if (why->code == VESTA_ENOMEM) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
     if (result == VS_CALL_MEMORY) return vs_fail(err, VESTA_EOPTION, "the config needs more than %zu MiB of memory", LAYER_BYTES_MAX >> 20);
@@ -250,7 +252,7 @@ static void conf_push_flags(lua_State *L, const struct vs_conf_opts *opts) {
     lua_setfield(L, -2, "flags");
 }
 
-/* The table that lua/config/read.lua takes. */
+/* Pushes the table that lua/config/read.lua expects. */
 static void conf_push_reading(lua_State *L, const struct conf_reading *reading) {
     const struct vs_conf_opts *opts = reading->opts;
     lua_newtable(L);
@@ -268,7 +270,7 @@ static void conf_push_reading(lua_State *L, const struct conf_reading *reading) 
 static int conf_run_layer(lua_State *L) {
     struct conf_reading *reading = lua_touserdata(L, 1);
     struct vs_config *config = reading->config;
-    lua_gc(L, LUA_GCSTOP); /* little of it is garbage, and at the limit Lua collects all the same */
+    lua_gc(L, LUA_GCSTOP); /* little of it is garbage, and at the memory limit Lua collects anyway */
     conf_open_layer(L, reading);
     conf_push_module(L, "config.read", NULL);
     conf_push_reading(L, reading);
@@ -281,7 +283,7 @@ static int conf_run_layer(lua_State *L) {
     return 0;
 }
 
-/* A run of the file that failed: the line that its message begins with is shown as for any other mistake. */
+/* Reports a failed run of the file.  A line number at the start of the message is shown as for other errors. */
 static int conf_blame_run(struct vs_lua *lua, const struct conf_reading *reading, enum vs_call_result result,
                           const struct vesta_error *why);
 
@@ -320,7 +322,7 @@ int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, s
     return vs_fail(err, rc, "%s", why.text);
 }
 
-/* ------------------------------------------------------------------ what a file that is no Lua seems to be */
+/* ------------------------------------------------------------------ files that are not Lua */
 
 struct conf_hint {
     struct conf_reading *reading;
@@ -346,8 +348,10 @@ static int conf_blame_run(struct vs_lua *lua, const struct conf_reading *reading
     struct conf_hint hint = {.reading = (struct conf_reading *)reading, .line = line};
     if (line > 0) text = strchr(text + 1, ':') + 1;
     text += strspn(text, " ");
-    if (result == VS_CALL_TIME || result == VS_CALL_INSTRUCTIONS) text = "this runs for too long; a config is data";
-    if (result == VS_CALL_MEMORY && why->code != VESTA_ENOMEM) text = "this needs too much memory; a config is data";
+    if (result == VS_CALL_TIME || result == VS_CALL_INSTRUCTIONS)
+        text = "this runs too long: a config should only return data";
+    if (result == VS_CALL_MEMORY && why->code != VESTA_ENOMEM)
+        text = "this needs too much memory: a config should only return data";
     if (!reading->is_compiled && why->code != VESTA_ENOMEM) {
         vs_lua_trust(lua, LAYER_BYTES_MAX);
         vs_lua_run(lua, conf_find_hint, &hint, NULL);
@@ -388,7 +392,7 @@ static int conf_visit(lua_State *L) {
     struct vs_conf_list list = {0, text};
     bool is_list = lua_istable(L, 4);
     while (is_list && list.count < VS_CONF_HOSTS_MAX && lua_rawgeti(L, 4, list.count + 1) == LUA_TSTRING)
-        text[list.count++] = lua_tostring(L, -1); /* the list holds it */
+        text[list.count++] = lua_tostring(L, -1); /* the list keeps it alive */
     each->visit(each->self, &(struct vs_conf_value){.path = luaL_checkstring(L, 1),
                                                     .text = lua_tostring(L, 2),
                                                     .absent = lua_tostring(L, 3),

@@ -1,14 +1,8 @@
-/* config.h -- the config: a Lua file that returns data, the environment and flags, read into one struct.
+/* config.h -- the config: a Lua file that returns data, the environment and flags, read into one struct.  README lists
+ * the files.
  *
- *   lua/config   everything about keys: the rows, checks, relations between keys, notes, effective values
- *   config.c     reads the file and runs it, then runs lua/config on what it returned
- *   file.c       what the file can call: env() and file()
- *   ask.c        what lua/config asks C: layouts, stores, forms, addresses, clients, policies, permissions
- *   fill.c       the struct's members, filled from the rows
- *   segments.c   which row of segments may have a tag
- *
- * The members of the structs, and their rows in fill.c, are made of lua/config/schema.lua (config/keys.h).
- * Texts belong to the config and live as long as it does. */
+ * The members of the structs, and their rows in fill.c, are generated from lua/config/schema.lua (config/keys.h).
+ * Texts belong to the config and are valid as long as it is. */
 #ifndef VS_CONFIG_H
 #define VS_CONFIG_H
 
@@ -43,8 +37,8 @@ struct vs_conf_list {
 };
 
 struct vs_conf_policy {
-    const char *name;           /* a shipped policy or a file's path; NULL: none, the fixed rules hold */
-    const char *options;        /* Lua text of a table, for vs_policy_read; NULL: none */
+    const char *name;           /* a shipped policy or the path of a file (NULL: none, the fixed rules apply) */
+    const char *options;        /* Lua text of a table, for vs_policy_read (NULL: none) */
     struct vs_policy_text text; /* as it was read and tried */
 };
 
@@ -56,20 +50,20 @@ struct vs_conf_store { /* stores.NAME */
     VS_CONF_STORE_MEMBERS
 };
 
-/* A namespace of the config.  The server's struct vs_namespace is made of it. */
+/* A namespace of the config, from which the server makes its struct vs_namespace. */
 struct vs_conf_namespace { /* namespaces.NAME */
     const char *name;
-    struct vesta_opts opts; /* to open it with */
-    const char *store;      /* as written: a URI, or the name of one under stores; NULL: opts.store is NULL, too */
+    struct vesta_opts opts; /* for vesta_open */
+    const char *store;      /* as written: a URI, or a name under `stores` (NULL: opts.store is NULL) */
     VS_CONF_NAMESPACE_MEMBERS
 };
 
 enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };
 
 struct vs_conf_segment { /* segments[I] */
-    const char *name;    /* its place: "1" */
+    const char *name;    /* its position: "1" */
     VS_CONF_SEGMENT_MEMBERS
-    /* the stores to open, one or several */
+    /* the stores to open */
     const char *uri[VS_CONF_SEGMENT_STORES_MAX], *secret[VS_CONF_SEGMENT_STORES_MAX];
     int uri_count;
 };
@@ -78,44 +72,45 @@ struct vs_accounts;
 struct vs_conf_text;
 
 struct vs_config {
-    const char *name;             /* the file's path; NULL: there is none */
-    struct vs_conf_namespace *ns; /* `default` first, then by name; a request without a namespace gets the first */
+    const char *name;             /* path of the file (NULL: there is none) */
+    struct vs_conf_namespace *ns; /* `default` first, then by name; a request without a namespace means the first */
     struct vs_conf_store *store;
     struct vs_conf_segment *segment;
     int ns_count, store_count, segment_count;
     VS_CONF_MEMBERS
-    struct vs_accounts *clients;   /* the clients in clients_file; NULL: there is no such file */
+    struct vs_accounts *clients;   /* the accounts of clients_file (NULL: there is no such file) */
     struct vs_conf_list notes;     /* warnings */
-    /* Why no socket that is handed over may be reachable by other machines, or NULL. */
-    const char *unnumbered; /* a namespace issues ids of a worker id that another host may have drawn, too */
-    const char *closed;     /* of HTTP: any client could get ids */
-    const char *said;              /* the values that are no defaults, packed by lua/config/effective.lua */
+    /* Why a socket that is handed over must not be reachable from other machines, or NULL. */
+    const char *unnumbered; /* a namespace uses a worker id that another host may have drawn too */
+    const char *closed;     /* for HTTP: any client could get ids */
+    const char *said;              /* the values that differ from defaults, packed by lua/config/effective.lua */
     size_t said_length;
-    struct vs_conf_text *texts; /* config.c's */
+    struct vs_conf_text *texts; /* owned by config.c */
 };
 
-/* A flag of the command line: {"--threads", "threads", "2"}.  "namespaces.*.layout" is of the one namespace there is
- * without a file. */
+/* A flag of the command line: {"--threads", "threads", "2"}.  "namespaces.*.layout" belongs to the single namespace of
+ * a server without a file. */
 struct vs_conf_flag {
     const char *flag, *key, *text;
 };
 
 struct vs_conf_opts {
     const char *path;                /* NULL: no file */
-    const struct vesta_opts *opts;   /* of the one namespace there is without a file; outlives the config */
+    /* options of the single namespace of a server without a file; must outlive the config */
+    const struct vesta_opts *opts;
     const struct vs_conf_flag *flag; /* flag > environment > file > default */
     int flag_count;
-    const char *store_variable; /* the variable that the store of `opts` is from; NULL: it is a flag's */
-    bool serves_no_clients;     /* a file of clients that cannot be read, or does not exist yet, is no error */
+    const char *store_variable; /* the environment variable of the store of `opts` (NULL: it is from a flag) */
+    bool serves_no_clients;     /* a file of clients that is unreadable or missing is not an error */
 };
 
-/* Reads all sources; call it again with the same opts to read them anew.  Own: free with vs_config_free.
- * Errors: VESTA_EOPTION with file and line or flag or variable, the key path, what was expected, a suggestion;
- * VESTA_EIO; VESTA_ENOMEM. */
+/* Reads all sources.  Call it again with the same opts to read them anew.  Own: free with vs_config_free.  Errors:
+ * VESTA_EOPTION, with file and line, flag or variable, the key's path, the expected value and a suggestion; VESTA_EIO;
+ * VESTA_ENOMEM. */
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
 void vs_config_free(struct vs_config *config); /* may be NULL */
 
-/* A file's path for a message: its end, without anything that could break a line. */
+/* Shortens a file's path for a message to its end, without characters that could break a line. */
 #define VS_CONF_SHOWN_MAX 160
 #define VS_CONF_SHOWN(path) vs_conf_shown((path), (char[VS_CONF_SHOWN_MAX]){0})
 const char *vs_conf_shown(const char *path, char *buf);
@@ -123,31 +118,33 @@ const char *vs_conf_shown(const char *path, char *buf);
 /* Whether a row of segments serves every tag of its table. */
 bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
 bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* by name */
-/* Its table as a store is told; NULL: the one that it has without a name, which stores without tables have, too. */
+/* Returns the row's table for the store; NULL: the default table, which stores without tables also have. */
 const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
-/* The one row that may have a tag: that which names it, else the only one that serves any.  Errors: VESTA_EOPTION. */
+/* Finds the row that may have a tag: the row that names it, else the only row that serves any tag.  Errors:
+ * VESTA_EOPTION. */
 int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
                        struct vesta_error *err);
 
-/* An effective value, and its origin. */
+/* An effective value and its origin. */
 struct vs_conf_value {
     const char *path;                /* namespaces.orders.wait_ms_max */
-    const char *text;                /* as text, secrets included; NULL: there is none, see `absent` */
-    const char *absent;              /* in words, what then holds */
-    const struct vs_conf_list *list; /* of a key that may have several values, else NULL */
+    const char *text;                /* including secrets (NULL: no value, see `absent`) */
+    const char *absent;              /* what applies without a value, in words */
+    const struct vs_conf_list *list; /* for keys that may have several values, else NULL */
     enum vs_origin origin;
     const char *variable; /* the environment variable of the key, or NULL */
-    const char *by;       /* in words, the source, if more is known than the origin; or NULL */
+    const char *by;       /* the source in words, if more is known than the origin, else NULL */
     bool is_secret;
-    bool is_bare; /* a number, true or false: JSON has it without quotes */
+    bool is_bare; /* a number, true or false, which JSON has without quotes */
 };
 
-/* Calls visit for every value there is, in the schema's order.  The value lives for the call.  Errors: VESTA_ENOMEM. */
+/* Calls visit for every value, in the order of the schema.  The value is valid during the call.  Errors:
+ * VESTA_ENOMEM. */
 typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
 int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
 
-/* Which keys differ that only a restart changes: "threads, http.listen", cut with "..." where buf is too small.
- * Returns how many; 0: a reload is all that is needed.  Without memory it reports one difference, without a name. */
+/* Lists the keys that differ and that only a restart changes: "threads, http.listen", cut with "..." if buf is too
+ * small.  Returns their number; 0: a reload is sufficient.  Without memory it reports one difference without a name. */
 int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* file.c -- what a config file can call: env() and file(), and nothing else.  Knows no key. */
+/* file.c -- the functions that a config file can call: env() and file(), and no others.  Knows no key. */
 #include "base/error.h"
 #include "config/inside.h"
 #include "os/files.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FILE_BYTES_MAX 65536 /* of what file() reads */
+#define FILE_BYTES_MAX 65536 /* most that file() reads */
 
-/* env(name, default): a variable of the environment, of the default's kind. */
+/* env(name, default): returns an environment variable, converted to the type of the default. */
 static int conf_env(lua_State *L) {
     size_t length;
     const char *name = luaL_checklstring(L, 1, &length), *value;
     if (length == 0 || strlen(name) != length || strchr(name, '='))
-        return luaL_error(L, "env: '%s' is not a variable's name", VS_QUOTE(name, length));
+        return luaL_error(L, "env: '%s' is not the name of a variable", VS_QUOTE(name, length));
     if ((value = vs_environment(name))) {
         int kind = lua_type(L, 2);
         if (kind == LUA_TNUMBER && lua_stringtonumber(L, value) == 0)
@@ -32,13 +32,13 @@ static int conf_env(lua_State *L) {
         return 1;
     }
     if (lua_gettop(L) < 2)
-        return luaL_error(L, "env: %s is not set, or empty, and there is no default: env(\"%s\", DEFAULT)",
+        return luaL_error(L, "env: %s is not set or empty, and has no default: write env(\"%s\", DEFAULT)",
                           VS_QUOTE(name, length), VS_QUOTE(name, length));
     lua_pushvalue(L, 2);
     return 1;
 }
 
-/* A relative path starts at the config, wherever the program was started. */
+/* A relative path is relative to the config, not to the working directory. */
 static void conf_resolve(lua_State *L, const char *path) {
     const char *config = lua_tostring(L, lua_upvalueindex(1)), *slash = strrchr(config, '/');
     if (path[0] == '/' || !slash)
@@ -47,7 +47,7 @@ static void conf_resolve(lua_State *L, const char *path) {
         lua_pushfstring(L, "%s/%s", lua_pushlstring(L, config, (size_t)(slash - config)), path);
 }
 
-/* Notes that others may access the file, in case its contents are a password. */
+/* Records that others may access the file, in case its contents are a password. */
 static void conf_note_if_open(lua_State *L, const char *path) {
     struct stat st;
     const char *others = stat(path, &st) == 0 ? vs_open_to_others(&st) : NULL;
@@ -59,15 +59,16 @@ static void conf_note_if_open(lua_State *L, const char *path) {
     lua_pop(L, 1);
 }
 
-/* Remembers the beginning of what was read, which no message may show. */
+/* Records the beginning of the text, which no message may show. */
 static void conf_note_read(lua_State *L, const char *bytes, size_t length) {
     struct conf_reading *reading = conf_reading_of(L);
-    if (reading->read_count == CONF_READS_MAX) luaL_error(L, "more than %d files are read", CONF_READS_MAX);
+    if (reading->read_count == CONF_READS_MAX)
+        luaL_error(L, "file: a config can read at most %d files", CONF_READS_MAX);
     snprintf(reading->read[reading->read_count++], CONF_READ_BYTES, "%s",
              VS_QUOTE(bytes, strnlen(bytes, length < 30 ? length : 30)));
 }
 
-/* file(path): the contents of a file, without its last newline. */
+/* file(path): returns the contents of a file without the last newline. */
 static int conf_file(lua_State *L) {
     char bytes[FILE_BYTES_MAX + 1];
     struct vesta_error why;
@@ -79,7 +80,8 @@ static int conf_file(lua_State *L) {
     if (vs_source_read(&(struct vs_source){"the file", path}, bytes, sizeof bytes, &length, &why) != VESTA_OK)
         return luaL_error(L, "%s", why.text);
     if (length > FILE_BYTES_MAX)
-        return luaL_error(L, "the file %s is longer than %d bytes", VS_CONF_SHOWN(path), FILE_BYTES_MAX);
+        return luaL_error(L, "the file %s is longer than the %d bytes that file() reads", VS_CONF_SHOWN(path),
+                          FILE_BYTES_MAX);
     if (length > 0 && bytes[length - 1] == '\n') length--;
     if (length > 0 && bytes[length - 1] == '\r') length--;
     conf_note_read(L, bytes, length);
@@ -91,16 +93,17 @@ static int conf_file(lua_State *L) {
 static int conf_no_global(lua_State *L) {
     size_t length;
     const char *name = luaL_tolstring(L, 2, &length), *way = "";
-    if (strcmp(name, "os") == 0) way = "; for os.getenv(\"X\") write env(\"X\")";
+    if (strcmp(name, "os") == 0) way = ": instead of os.getenv(\"X\") write env(\"X\")";
     if (strcmp(name, "io") == 0) way = "; to read a file write file(path)";
-    return luaL_error(L, "'%s' is not known here%s: a config sees env(name, default) and file(path), nothing else",
+    return luaL_error(L, "'%s' is not known here%s: a config can only call env(name, default) and file(path)",
                       VS_QUOTE(name, length), way);
 }
 
 static int conf_no_assignment(lua_State *L) {
     size_t length;
     const char *name = luaL_tolstring(L, 2, &length);
-    return luaL_error(L, "'%s' would become a global: write return { %s = ... }, or local %s = ...",
+    return luaL_error(L,
+                      "'%s' would become a global, and a config has none: write return { %s = ... }, or local %s = ...",
                       VS_QUOTE(name, length), VS_QUOTE(name, length), VS_QUOTE(name, length));
 }
 

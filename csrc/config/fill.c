@@ -1,5 +1,5 @@
-/* fill.c -- the members of a config, filled from the values that lua/config read: one function for every kind of key.
- * The rows are made of lua/config/schema.lua. */
+/* fill.c -- fills the members of a config from the values that lua/config read, with one function per kind of key.  The
+ * rows are generated from lua/config/schema.lua. */
 #include "base/array.h"
 #include "base/slice.h"
 #include "config/inside.h"
@@ -27,8 +27,8 @@ enum conf_kind {
     CONF_SECRETS,
     CONF_POLICY,
     CONF_ENUM,   /* an enum of struct vesta_opts: 1 for the first word */
-    CONF_WORKER, /* two members of struct vesta_opts */
-    CONF_AHEAD   /* int64_t of struct vesta_opts: -1 for 0, 0 for no value */
+    CONF_WORKER, /* sets two members of struct vesta_opts */
+    CONF_AHEAD   /* int64_t of struct vesta_opts: -1 means 0, and 0 means no value */
 };
 
 struct conf_field {
@@ -54,7 +54,7 @@ struct conf_field {
 #define OPTION_NAME OPTION_TEXT
 #define OPTION_FIELDS OPTION_TEXT
 #define OPTION_WORD OPTION_TEXT
-#define OPTION_URI(member, key, values) /* lua/config/stores.lua finds it, see below */
+#define OPTION_URI(member, key, values) /* lua/config/stores.lua resolves it, see below */
 #define OPTION_CHOICE(member, key, values) {key, CONF_ENUM, OPTS(member), 1, values},
 #define OPTION_WORKER(member, key, values) {key, CONF_WORKER, offsetof(struct vs_conf_namespace, opts), 0, NULL},
 #define OPTION_AHEAD(member, key, values) {key, CONF_AHEAD, OPTS(member), 0, NULL},
@@ -71,7 +71,7 @@ static const struct conf_field conf_ns_fields[] = {
 
 /* ------------------------------------------------------------------ one value */
 
-/* The text on top, kept by the config; without one it stays Lua's. */
+/* Returns the text on top.  The config keeps a copy; without a config it stays Lua's. */
 static const char *conf_text(lua_State *L, struct vs_config *config) {
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
@@ -101,7 +101,7 @@ static void conf_put_policy(lua_State *L, struct vs_config *config, struct vs_co
     lua_getfield(L, -3, "text");
     struct vs_policy_text *text = lua_touserdata(L, -1);
     policy->text = *text;
-    *text = (struct vs_policy_text){0}; /* the config frees it */
+    *text = (struct vs_policy_text){0}; /* moved: the config frees it */
     lua_pop(L, 3);
 }
 
@@ -136,7 +136,7 @@ static void conf_put(lua_State *L, struct vs_config *config, const struct conf_f
     }
 }
 
-/* Every field, from the table on top. */
+/* Sets every field from the table on top. */
 static void conf_put_all(lua_State *L, struct vs_config *config, const struct conf_field *field, size_t count, void *base) {
     for (size_t i = 0; i < count; i++) {
         lua_getfield(L, -1, field[i].key);
@@ -145,7 +145,7 @@ static void conf_put_all(lua_State *L, struct vs_config *config, const struct co
     }
 }
 
-/* The fields that the table on top has.  The table below it has the fields by their keys. */
+/* Sets the fields that the table on top has.  The table below it maps keys to fields. */
 static void conf_put_some(lua_State *L, struct vs_config *config, void *base) {
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
         lua_pushvalue(L, -2);
@@ -180,7 +180,7 @@ void conf_fill_opts(lua_State *L, struct vesta_opts *opts) {
     *opts = ns.opts;
 }
 
-/* Pushes the value of a field of the options; false: it is no option's, or was not given. */
+/* Pushes the value of a field of the options.  false: the field is not an option, or has no value. */
 static bool conf_push_given(lua_State *L, const struct conf_field *field, const struct vs_conf_namespace *ns) {
     const void *at = (const char *)ns + field->offset;
     const struct vesta_opts *opts = &ns->opts;
@@ -210,7 +210,7 @@ void conf_push_opts(lua_State *L, const struct vesta_opts *opts) {
 
 struct conf_part {
     const char *name;
-    size_t array, count, size; /* in struct vs_config, of a pointer and an int; the size of one */
+    size_t array, count, size; /* offsets in struct vs_config of a pointer and an int; size of one entry */
     const struct conf_field *field;
     size_t fields;
     void (*finish)(lua_State *L, struct vs_config *config, void *entry);
@@ -244,7 +244,7 @@ static const struct conf_part conf_parts[] = {
     PART("stores", store, vs_conf_store, conf_store_fields, NULL),
     PART("segments", segment, vs_conf_segment, conf_segment_fields, conf_finish_segment)};
 
-/* The stack: names, entries by name, the index of fields. */
+/* Stack: names, entries by name, the index of fields. */
 static void conf_fill_entries(lua_State *L, struct vs_config *config, const struct conf_part *part, char *array, int count) {
     for (int i = 0; i < count; i++) {
         void *entry = array + (size_t)i * part->size;
@@ -262,7 +262,7 @@ static void conf_fill_part(lua_State *L, struct vs_config *config, const struct 
     lua_getfield(L, -1, part->name);
     lua_getfield(L, -1, "names");
     size_t count = lua_rawlen(L, -1);
-    char *array = calloc(count + 1, part->size); /* the last has the defaults */
+    char *array = calloc(count + 1, part->size); /* the last entry has the defaults */
     if (!array) conf_raise(L, VESTA_ENOMEM);
     *(char **)((char *)config + part->array) = array;
     *(int *)((char *)config + part->count) = (int)count;

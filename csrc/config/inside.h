@@ -1,4 +1,4 @@
-/* inside.h -- what the files of csrc/config share. */
+/* inside.h -- shared by the files of csrc/config. */
 #ifndef VS_CONF_INSIDE_H
 #define VS_CONF_INSIDE_H
 
@@ -7,33 +7,34 @@
 
 #include <lauxlib.h>
 
-/* What file() read begins with, as a message would show it: that may be a secret, whatever key its value is of. */
+/* The beginnings of texts that file() read, in the form in which messages quote them.  Such a text may be a secret,
+ * whatever key it is used for. */
 #define CONF_READS_MAX 32
 #define CONF_READ_BYTES 32
 
-/* A reading under way. */
+/* The state of one vs_config_read. */
 struct conf_reading {
     const struct vs_conf_opts *opts;
     struct vs_config *config;
-    const char *text; /* the file's, with a NUL behind it */
+    const char *text; /* contents of the file, with a NUL after it */
     size_t length;
     char read[CONF_READS_MAX][CONF_READ_BYTES];
     int read_count;
     bool is_compiled;
-    int rc; /* of ask.fail: VESTA_OK until the reading fails; then err is filled */
+    int rc; /* of ask.fail: VESTA_OK until the reading fails; then `err` is set */
     struct vesta_error *err;
 };
 
-/* The reading of a state. */
+/* Returns the reading of a Lua state. */
 struct conf_reading *conf_reading_of(lua_State *L);
-/* Ends the reading with err filled; raises. */
+/* Ends the reading with `err` set.  Raises. */
 int conf_raise(lua_State *L, int code);
 
-/* Text that lives as long as the config; NULL: no memory. */
+/* Allocates a copy that is valid as long as the config; NULL: no memory. */
 void *conf_keep(struct vs_config *config, const void *bytes, size_t length);
 
-/* file.c: pushes the file's world, env() and file().  The registry's table CONF_OPEN_FILES gets what file() read from
- * files that others may access: contents -> "PATH, which others may read". */
+/* file.c: pushes the environment of the file, with env() and file().  The registry's table CONF_OPEN_FILES receives
+ * what file() read from files that others may access: contents -> "PATH, which others may read". */
 #define CONF_OPEN_FILES "files that others may access"
 void conf_push_world(lua_State *L, const char *path);
 
@@ -42,9 +43,9 @@ int conf_open_ask(lua_State *L);
 
 /* fill.c: fills the config from the result of lua/config/read.lua on top of the stack.  Raises. */
 void conf_fill(lua_State *L, struct vs_config *config);
-/* Sets the options of the table on top, an entry of namespaces, as they stand in its texts. */
+/* Sets options from the table on top, an entry of namespaces.  The texts stay Lua's. */
 void conf_fill_opts(lua_State *L, struct vesta_opts *opts);
-/* Pushes the given ones of a struct of options by member, as the file would have them. */
+/* Pushes a table of the options that are set, by member, with the values that a file would have. */
 void conf_push_opts(lua_State *L, const struct vesta_opts *opts);
 
 #endif

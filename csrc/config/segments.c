@@ -1,4 +1,4 @@
-/* segments.c -- rows of a config's segments: which tags they may have, and where. */
+/* segments.c -- finds the row of a config's segments that has a tag. */
 #include "base/error.h"
 #include "base/nearest.h"
 #include "config/config.h"
@@ -20,7 +20,7 @@ const char *vs_conf_segment_table(const struct vs_conf_segment *segment) {
     return strcmp(segment->table, "leaf_alloc") == 0 ? NULL : segment->table;
 }
 
-/* Adds a name to a list if there is room for it. */
+/* Appends a name to a list if it fits. */
 static void segments_append(char *list, size_t size, const char *name) {
     size_t used = strlen(list);
     if (used + strlen(name) + 3 <= size) snprintf(list + used, size - used, "%s%s", used ? ", " : "", name);
@@ -38,12 +38,12 @@ int vs_conf_segment_of(const struct vs_config *config, const char *tag, const st
     if (count == 1) return *segment = any, VESTA_OK;
     if (count)
         return vs_fail(err, VESTA_EOPTION,
-                       "several rows of segments may have the tag '%s': name it in the tags of one of them",
+                       "several rows of segments may have the tag '%s': list it in `tags` of one of them",
                        VS_QUOTE(tag, strlen(tag)));
     char tags[256] = "", hint[VS_HINT_MAX];
     for (int i = 0; i < config->segment_count; i++)
         for (int t = 0; t < config->segment[i].tags.count; t++)
             segments_append(tags, sizeof tags, config->segment[i].tags.text[t]);
-    return vs_fail(err, VESTA_EOPTION, "no row of segments has the tag '%s'; there are %s%s", VS_QUOTE(tag, strlen(tag)),
-                   tags[0] ? tags : "none", vs_nearest_hint(tag, strlen(tag), tags, hint));
+    return vs_fail(err, VESTA_EOPTION, "no row of segments has the tag '%s'; listed tags: %s%s",
+                   VS_QUOTE(tag, strlen(tag)), tags[0] ? tags : "none", vs_nearest_hint(tag, strlen(tag), tags, hint));
 }

@@ -1,12 +1,13 @@
-/* cli.h -- the commands of the program that are written in C: they must start or run fast, or share much with the server.
- * All others are the files of lua/cli. */
+/* cli.h -- the commands of the program that are written in C, because they must start or run fast, or share much with
+ * the server.  All others are files in lua/cli. */
 #ifndef VS_CLI_H
 #define VS_CLI_H
 
 #include "command/command.h"
 
 /* clang-format off */
-/* C(name, order): csrc/main defines vs_NAME_command.  `order` is its place in `vesta --help`, as in the files of lua/cli. */
+/* C(name, order): csrc/main defines vs_NAME_command.  `order` is its position in `vesta --help`, as in the files of
+ * lua/cli. */
 #define VS_COMMANDS(C) \
     C(gen, 10) \
     C(explain, 20) \
@@ -22,7 +23,7 @@ extern const struct vs_command_row vs_command_rows[];
 
 /* main.c: runs argv[0], which may be a command of lua/cli.  Returns its exit code. */
 int vs_command_run(int argc, char **argv);
-/* The command in C that runs. */
+/* Returns the command in C that is running. */
 const struct vs_command *vs_command_running(void);
 
 #endif

@@ -1,7 +1,7 @@
-# Writes HEADER with the commit of this source, for `vesta --version`; run at each build.
+# Writes HEADER with the commit of this source, for `vesta --version`.  Runs at each build.
 #
-# commit.txt has the commit where `git archive` or scripts/deb made the source.  In a clone, git is asked.  Elsewhere
-# there is none.
+# In a source made by `git archive` or scripts/deb, commit.txt contains the commit.  In a clone, the commit comes from
+# git.  Otherwise, there is none.
 file(READ ${SOURCE}/csrc/main/commit.txt text)
 if(NOT text MATCHES "^[0-9a-f]+" AND EXISTS ${SOURCE}/.git)
   execute_process(COMMAND git -C ${SOURCE} rev-parse HEAD OUTPUT_VARIABLE text ERROR_QUIET)

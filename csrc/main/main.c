@@ -46,15 +46,15 @@ static int dispatch(int argc, char **argv) {
     return vs_command_run(argc - 1, argv + 1);
 }
 
-/* A program started with stdout closed would get 1 as the descriptor of the next file it opens, and write ids into
- * it: occupy 0 to 2 with something that can be neither read nor written as it should be. */
+/* Opens descriptors 0 to 2 if they are closed, in a mode that fails when used.  Otherwise the next opened file would
+ * get descriptor 1, and ids would be written to it. */
 static void occupy_standard_files(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(VS_FAILED);
 }
 
-/* Whoever lists processes sees the arguments of all: the program works with copies, and a password in a store's URI is
- * blotted out where the kernel shows it. */
+/* Overwrites passwords of stores' URIs in the process's arguments, which every user can list.  The program works with
+ * copies. */
 static void hide_passwords(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         size_t at, length = vs_store_password(argv[i], &at);
@@ -71,6 +71,6 @@ int main(int argc, char **argv) {
     hide_passwords(argc, argv);
     occupy_standard_files();
     (void)vs_guard_on();
-    signal(SIGPIPE, SIG_IGN); /* a reader who has seen enough is no failure: out.c meets EPIPE */
+    signal(SIGPIPE, SIG_IGN); /* a reader that has ended is not an error: out.c handles EPIPE */
     return vs_out_end(dispatch(argc, argv));
 }

@@ -14,8 +14,8 @@
 /* ------------------------------------------------------------------ where */
 
 /* where.layout(options) -> { layout, fields, method } | nil, exit code
- * The layout's text of the namespace that the options name, and its config's fields and method, or nil.  --effective
- * prints, and ends with 0. */
+ * The layout of the namespace that the options name, as text, and the fields and method of its config or nil.
+ * --effective prints, and ends with 0. */
 static int modules_layout(lua_State *L) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = host_get_text(L, 1, "config"),
                                       [VS_W_NAMESPACE] = host_get_text(L, 1, "namespace"),
@@ -36,7 +36,7 @@ static int modules_layout(lua_State *L) {
     return code == VS_GO ? 1 : host_end(L, code);
 }
 
-/* The config that --config or VESTA_CONFIG names, if any.  VESTA_STORE does not matter here. */
+/* Reads the config that --config or VESTA_CONFIG names, if any.  VESTA_STORE is ignored here. */
 static int modules_config(lua_State *L, struct vs_where *where) {
     struct vesta_error err;
     *where = (struct vs_where){.json = host_get_flag(L, 1, "json")};
@@ -48,7 +48,7 @@ static int modules_config(lua_State *L, struct vs_where *where) {
     return VS_FAILED;
 }
 
-/* The store of processes that name none, in their folder of state.  False: there is no such folder. */
+/* Returns the store of processes without --store, in their folder for state.  false: the folder does not exist. */
 static bool modules_own_store(char uri[static VS_URI_MAX]) {
     char state[PATH_MAX];
     struct vesta_error unused;
@@ -56,7 +56,9 @@ static bool modules_own_store(char uri[static VS_URI_MAX]) {
 }
 
 /* where.namespaces(options) -> { { name, leased, layout, store, secret, is_own }, ... }, the config's name
- * | nil, exit code.  The namespaces of the config.  layout and secret may be nil; is_own: the config names no store.   Without a config there are none. */
+ * | nil, exit code
+ * The namespaces of the config; without a config the list is empty.  layout and secret may be nil.  is_own: the config
+ * names no store. */
 static int modules_namespaces(lua_State *L) {
     struct vs_where where;
     char own[VS_URI_MAX];
@@ -100,10 +102,10 @@ static int modules_clients(lua_State *L) {
 
 static const char *const modules_origins[] = {"default", "file", "env", "flag", "map", "store", NULL};
 
-/* The config's name of a namespace that is leased under another name, by that name. */
+/* Pushes a table from leased names to the config's names, for namespaces where they differ. */
 static void modules_publics(lua_State *L, const struct vs_config *config) {
     lua_newtable(L);
-    for (int i = config ? config->ns_count - 1 : -1; i >= 0; i--) /* the first of several holds */
+    for (int i = config ? config->ns_count - 1 : -1; i >= 0; i--) /* the first of several wins */
         if (config->ns[i].leased_as && strcmp(config->ns[i].leased_as, config->ns[i].name) != 0)
             host_set_text(L, config->ns[i].leased_as, config->ns[i].name);
 }
@@ -119,18 +121,17 @@ static struct vs_where modules_where(lua_State *L) {
 
 static int modules_print_store(const struct vs_where *where) {
     if (!where->text[VS_W_STORE])
-        vs_effective_print(&(struct vs_conf_value){.path = "store", .absent = "none: name one, or run it with -c"},
+        vs_effective_print(&(struct vs_conf_value){.path = "store", .absent = "none: name one, or use -c"},
                            where->json);
     return vs_where_print(where);
 }
 
 /* where.store(options, one, may_lack) -> { config, namespace, store, layout, secret, leased, is_named, is_own, publics }
  * | nil, exit code
- * What the options, the config and the environment name, without a generator file.  one: a namespace that is named
- * nowhere is `default`.  may_lack: without a config too, a store that is named nowhere is the one of processes that name
- * none; is_own: it is that one.  leased: what the namespace is called in the store.  is_named: the namespace is not just the
- * config's first.  publics: the config's names of namespaces, by the names that they are leased as.  --effective
- * prints, and ends with 0. */
+ * Resolves the options, the config and the environment, without a generator file.  one: without a name the namespace is
+ * `default`.  may_lack: even without a config, a missing store means the store of processes without --store, and is_own
+ * is set.  leased: the namespace's name in the store.  is_named: the namespace is not merely the config's first.
+ * publics: the config's names of namespaces by their leased names.  --effective prints, and ends with 0. */
 static int modules_store(lua_State *L) {
     struct vs_where where = modules_where(L);
     char own[VS_URI_MAX];
@@ -168,8 +169,8 @@ static void modules_set_row(lua_State *L, const struct vs_where *where, enum vs_
     lua_setfield(L, -2, key);
 }
 
-/* where.environment(options) -> { config, store, namespace } | nil, exit code
- * What the options and the environment name, as rows for where.show.  Reads no file. */
+/* where.environment(options) -> { config, store, namespace } | nil, exit code What the options and the environment
+ * name, as rows for where.show.  Reads no file. */
 static int modules_environment(lua_State *L) {
     struct vs_where where = modules_where(L);
     int code = vs_where_environment(&where);
@@ -181,7 +182,7 @@ static int modules_environment(lua_State *L) {
     return 1;
 }
 
-/* Whether several rows of the config take all tags of their tables, and no row names this one. */
+/* Whether several rows of the config serve all tags of their tables, and no row lists this tag. */
 static bool modules_is_in_any(const struct vs_config *config, const char *tag) {
     int any = 0;
     for (int i = 0; i < config->segment_count; i++) {
@@ -192,8 +193,8 @@ static bool modules_is_in_any(const struct vs_config *config, const char *tag) {
 }
 
 /* where.segments(path, tag or nil) -> { { uri, secret, table, row }, ... } | nil, exit code
- * The databases of a config's counters: of all of them, or of the row that has the tag.  If only the tables can tell
- * which row that is, those of each such row. */
+ * The databases of all counters of a config, or of the row that has the tag.  If only the tables can show which row has
+ * the tag, those of all candidates. */
 static int modules_segments(lua_State *L) {
     struct vs_conf_opts from = {.path = luaL_checkstring(L, 1), .serves_no_clients = true};
     const char *tag = luaL_optstring(L, 2, NULL);
@@ -225,7 +226,7 @@ static int modules_segments(lua_State *L) {
 }
 
 /* where.print(options, rows) -> exit code
- * `--effective` of a command that reads the config only.  A row: key, value, is_flag, by. */
+ * Prints `--effective` of a command that only reads the config.  A row: key, value, is_flag, by. */
 static int modules_print(lua_State *L) {
     struct vs_where where;
     int code = modules_config(L, &where);
@@ -256,7 +257,7 @@ static int modules_show(lua_State *L) {
     return 0;
 }
 
-/* `where`: the functions above; OPTIONS, the rows for where.layout; EFFECTIVE, the row of that option alone. */
+/* Opens `where`: the functions above; OPTIONS, the rows for where.layout; EFFECTIVE, the row of that option. */
 static int modules_open_where(lua_State *L) {
     static const luaL_Reg functions[] = {{"layout", modules_layout},     {"namespaces", modules_namespaces},
                                          {"print", modules_print},       {"show", modules_show},

@@ -1,4 +1,4 @@
-/* modules.h -- what the commands in lua/cli require of this folder. */
+/* modules.h -- modules of this folder for the commands in lua/cli. */
 #ifndef VS_MODULES_H
 #define VS_MODULES_H
 
@@ -13,7 +13,7 @@ int modules_open_probe(lua_State *L);
 /* fill/redis.c: opens the module `redis`; fill/source.c: the module `source`.  Stack: +1. */
 int modules_open_redis(lua_State *L);
 int modules_open_source(lua_State *L);
-/* native.c: for vs_help_by: prints the help of the command in C that runs, or passes its options to native.options. */
+/* native.c: for vs_help_by.  Prints the help of the running command in C, or passes its options to native.options. */
 int modules_help(const struct vs_option *table);
 
 #endif

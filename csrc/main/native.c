@@ -14,10 +14,10 @@ static int native_list(lua_State *L) {
     return 1;
 }
 
-static lua_State *native_gathers; /* the state whose registry receives the rows; NULL: help is printed */
+static lua_State *native_gathers; /* the state whose registry receives the rows (NULL: help is printed) */
 static const char native_rows;    /* its address is their key */
 
-/* The command may be running in Lua itself, so the stack must stay as it is. */
+/* Must not change the stack, because the command may have been started from Lua. */
 int modules_help(const struct vs_option *table) {
     lua_State *L = native_gathers;
     if (!L) return vs_host_help(vs_command_running(), table);

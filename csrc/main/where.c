@@ -1,4 +1,4 @@
-/* where.c -- which namespace a command is about; see where.h. */
+/* where.c -- finds the namespace that a command is about (see where.h). */
 #include "main/where.h"
 
 #include "base/array.h"
@@ -38,7 +38,7 @@ const char *vs_where_config(void) {
     return vs_environment(where_words[VS_W_CONFIG].variable);
 }
 
-/* A flag that says where outdoes every variable that says where. */
+/* A flag that names a config, file or store has priority over all variables that do. */
 int vs_where_environment(struct vs_where *where) {
     bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
     for (int i = 0; i < VS_W_WORDS; i++)
@@ -48,7 +48,7 @@ int vs_where_environment(struct vs_where *where) {
     where_take_variable(where, VS_W_CONFIG);
     where_take_variable(where, VS_W_STORE);
     if (!where->text[VS_W_CONFIG] || !where->text[VS_W_STORE]) return VS_GO;
-    return vs_usage("VESTA_CONFIG and VESTA_STORE are both set: unset one, or name the store with --store");
+    return vs_usage("VESTA_CONFIG and VESTA_STORE are both set: unset one of them, or name the store with --store");
 }
 
 /* ------------------------------------------------------------------ the config */
@@ -93,7 +93,7 @@ static int where_take_config(struct vs_where *where) {
     struct vesta_error err;
     for (int i = VS_W_PATH; i < VS_W_WORDS; i++)
         if (where->text[i])
-            return vs_usage("%s has the %s of its namespaces: leave out %s, or %s", where->from[VS_W_CONFIG],
+            return vs_usage("%s determines the %s of its namespaces: leave out %s or %s", where->from[VS_W_CONFIG],
                             where_words[i].name, where->from[i], where->from[VS_W_CONFIG]);
     if (vs_config_read(&from, &where->config, &err) != VESTA_OK) return vs_say("%s", err.text), VS_FAILED;
     const struct vs_conf_namespace *ns = where_find(where->config, where->text[VS_W_NAMESPACE]);
@@ -111,7 +111,8 @@ static int where_take_config(struct vs_where *where) {
 /* ------------------------------------------------------------------ the generator file */
 
 static int where_no_file(const struct vs_where *where) {
-    if (where->text[VS_W_CONFIG]) return VS_GO; /* nobody has used it here: the config says enough */
+    /* the namespace was never used on this machine, but the config is sufficient */
+    if (where->text[VS_W_CONFIG]) return VS_GO;
     if (where->text[VS_W_PATH])
         vs_say("there is no generator file %s; `vesta gen --path` makes one", vs_shown_text(where->text[VS_W_PATH]));
     else
@@ -126,12 +127,12 @@ static bool where_is_of_layout(const struct vs_where *where) {
     if (!where->text[VS_W_LAYOUT]) return true;
     if (vs_read_layout(where->text[VS_W_LAYOUT], &asked) != VS_DONE) return false;
     if (vs_read_layout(where->header.layout, &own) == VS_DONE && own.fingerprint == asked.fingerprint) return true;
-    vs_usage("the layout %s of %s is not that of %s, %s: leave it out, or name the generator file that it is of",
+    vs_usage("the layout %s of %s differs from that of %s, %s: leave it out, or name the generator file that has it",
              vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], where->path, where->header.layout);
     return false;
 }
 
-/* What vesta_open would find, by the same code; makes nothing. */
+/* Finds the file that vesta_open would use, with the same code, but creates nothing. */
 static int where_take_file(struct vs_where *where) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vs_settings settings;
@@ -142,7 +143,8 @@ static int where_take_file(struct vs_where *where) {
     opts.namespace_ = vs_where_leased(where);
     if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
         vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
-        bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO; /* a file that is not ours */
+        /* the file was not made by vesta */
+        bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO;
         return is_said ? VS_GO : vs_report(&err);
     }
     memcpy(where->path, settings.path, sizeof where->path);
@@ -157,7 +159,7 @@ static int where_take_file(struct vs_where *where) {
     return VS_GO;
 }
 
-/* ------------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------------ resolving */
 
 bool vs_where_is_named(const struct vs_where *where) {
     return where->text[VS_W_CONFIG] || where->text[VS_W_NAMESPACE] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
@@ -181,7 +183,8 @@ bool vs_where_has_flags(const struct vesta_opts *opts) {
 #undef VS_OR_GIVEN
 }
 
-/* Where a policy chooses numbers the server asks it: then the server keeps the generator, and here it is only used. */
+/* Uses a config's options.  If a policy chooses worker ids, only the server can ask it.  The server then renews the
+ * lease, and this process only uses the generator. */
 static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG], .serves_no_clients = true};
     struct vesta_error err;
@@ -194,18 +197,19 @@ static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     return VS_GO;
 }
 
-/* A config says how its namespaces are opened: another word beside it would be a riddle. */
+/* A config determines all options of its namespaces, so flags beside it would be ambiguous. */
 int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
                                       [VS_W_NAMESPACE] = opts->namespace_,
                                       [VS_W_PATH] = opts->path,
                                       [VS_W_STORE] = opts->store}};
     if (config_path && vs_where_has_flags(opts))
-        return vs_usage("--config says how what it has is opened: beside it only --namespace can be given");
+        return vs_usage("--config determines the options of its namespaces: only --namespace can be combined with it");
     int rc = vs_where_environment(&where);
     if (rc != VS_GO) return rc;
     if (where.text[VS_W_CONFIG] && vs_where_has_flags(opts))
-        return vs_usage("VESTA_CONFIG says how what it has is opened: unset it, or name the store or the path, too");
+        return vs_usage(
+            "VESTA_CONFIG determines the options of its namespaces: unset it, or also name the store or the path");
     if (where.text[VS_W_CONFIG])
         rc = where_take_opts(&where, opts);
     else
@@ -238,7 +242,7 @@ int vs_where_print(const struct vs_where *where) {
     return VS_DONE;
 }
 
-/* Of a config's values for the namespace those that a generator has, apart from what was found already. */
+/* Prints the config's values of the namespace that are options of a generator, except those printed already. */
 static void where_print_option(void *self, const struct vs_conf_value *value) {
 #define MEMBER(type, member, ...) #member,
     static const char *const members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};
@@ -280,7 +284,7 @@ int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, 
                              .may_lack_file = true,
                              .json = json};
     struct vesta_opts copy = *opts;
-    int rc = vs_where_opts(config_path, &copy, &where.config); /* refuses what cannot stand together */
+    int rc = vs_where_opts(config_path, &copy, &where.config); /* rejects options that cannot be combined */
     vs_where_free(&where);
     if (rc == VS_GO) rc = vs_where_environment(&where);
     if (rc == VS_GO && !where.text[VS_W_CONFIG])

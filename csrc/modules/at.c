@@ -1,4 +1,4 @@
-/* at.c -- a namespace of a store as commands see it; see at.h. */
+/* at.c -- a namespace of a store as commands see it (see at.h). */
 #include "modules/at.h"
 #include "command/command.h"
 
@@ -42,17 +42,19 @@ int vs_at_read(struct vs_at *at, struct vesta_error *err) {
     vs_shape_of(&at->layout, &at->shape);
     at->worker_max = at->layout.worker >= 0 ? at->layout.field[at->layout.worker].max : 0;
     if (at->ns.static_count && at->ns.static_first + at->ns.static_count - 1 > at->worker_max)
-        return vs_fail(err, VESTA_EIO, "the namespace %s has static numbers that its layout does not have", at->name);
+        return vs_fail(err, VESTA_EIO, "the namespace %s has static worker ids that its layout does not have",
+                       at->name);
     return VESTA_OK;
 }
 
 int vs_at_need(struct vs_at *at, struct vesta_error *err) {
     int rc = vs_at_read(at, err);
     if (rc != VESTA_OK || at->ns.ver) return rc;
-    return vs_fail(err, VESTA_ENOGEN,
-                   "the namespace %s is not in the store; `vesta store show` lists those that are; create it: vesta "
-                   "store init --namespace %s --layout ... (--again, if it was there before)",
-                   at->name, at->name);
+    return vs_fail(
+        err, VESTA_ENOGEN,
+        "the namespace %s is not in the store.  `vesta store show` lists its namespaces.  To create it: vesta "
+        "store init --namespace %s --layout ... (add --again if it existed before)",
+        at->name, at->name);
 }
 
 int vs_at_list(struct vs_at *at, struct vs_workers *workers, struct vesta_error *err) {

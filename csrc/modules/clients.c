@@ -61,7 +61,7 @@ struct clients_edit {
     bool has_raised; /* the error is on the stack */
 };
 
-/* The function is at index 3.  The file is locked here, so an error may not leave this function. */
+/* Calls the function at index 3.  The file is locked, so errors of the function must not propagate. */
 static int clients_edit(void *self, const struct vs_account *was, char line[VS_ACCOUNT_LINE_MAX],
                         struct vesta_error *err) {
     struct clients_edit *edit = self;
@@ -72,17 +72,17 @@ static int clients_edit(void *self, const struct vs_account *was, char line[VS_A
     else
         lua_pushnil(L);
     edit->has_raised = lua_pcall(L, 1, 2, 0) != LUA_OK;
-    if (edit->has_raised) return vs_fail(err, VESTA_EOPTION, "it was not changed");
+    if (edit->has_raised) return vs_fail(err, VESTA_EOPTION, "the file was not changed");
     const char *text = lua_tostring(L, -2), *trouble = lua_tostring(L, -1);
     if (!text) return vs_fail(err, VESTA_EOPTION, "%s", trouble);
-    if (strlen(text) >= VS_ACCOUNT_LINE_MAX) return vs_fail(err, VESTA_EOPTION, "what is asked for is too long");
+    if (strlen(text) >= VS_ACCOUNT_LINE_MAX)
+        return vs_fail(err, VESTA_EOPTION, "the new line of the client is too long");
     strcpy(line, text);
     return VESTA_OK;
 }
 
-/* clients.change(path, name, edit) -> true | nil, text, code
- * edit(account or nil) -> the line of the account, "" to remove it | nil, text.  The file is locked meanwhile, and
- * replaced as a whole. */
+/* clients.change(path, name, edit) -> true | nil, text, code edit(account or nil) -> the line of the account, "" to
+ * remove it | nil, text.  The file is locked during the call, and replaced as a whole. */
 static int clients_change(lua_State *L) {
     struct clients_edit edit = {L, false};
     struct vesta_error err;

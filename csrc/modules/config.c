@@ -1,4 +1,5 @@
-/* config.c -- the module `config`: a config's values, and where a server's admin routes are, for the commands in lua/cli. */
+/* config.c -- the module `config`: the values of a config, and the address of a server's admin routes, for the commands
+ * in lua/cli. */
 #include "base/slice.h"
 #include "config/config.h"
 #include "modules/describe.h"
@@ -17,10 +18,10 @@ struct config_flags {
     struct vs_conf_flag row[CONFIG_FLAGS_MAX];
     struct vs_conf_opts opts;
     bool is_json;
-    const char *shown; /* keys with a space behind each; of config.show_some */
+    const char *shown; /* for config.show_some: keys, each followed by a space */
 };
 
-/* The table holds the text. */
+/* Returns a part of a row.  The table keeps the text alive. */
 static const char *config_part(lua_State *L, int part) {
     lua_rawgeti(L, -1, part);
     const char *text = luaL_checkstring(L, -1);
@@ -69,7 +70,7 @@ static int config_admin(lua_State *L) {
 }
 
 /* config.describe(path or nil, flags) -> the description of a server (describe.h) | false, exit code after a message
- * The environment counts, as it does for a server. */
+ * Reads the environment, as a server does. */
 static int config_describe(lua_State *L) {
     struct config_flags flags;
     int code;
@@ -91,8 +92,8 @@ static void config_show_value(void *self, const struct vs_conf_value *value) {
         if (vs_slice_is(key, value->path)) vs_effective_print(value, flags->is_json);
 }
 
-/* config.show_some(path, flags, by, json, keys) -> exit code.  `by`: the variable or the flag that names the path.
- * `keys`: which are shown, with a space behind each. */
+/* config.show_some(path, flags, by, json, keys) -> exit code.  `by` is the variable or flag that names the path.
+ * `keys` are the keys to show, each followed by a space. */
 static int config_show_some(lua_State *L) {
     struct config_flags flags;
     int code;
@@ -109,7 +110,7 @@ static int config_show_some(lua_State *L) {
     return 1;
 }
 
-/* The config of a file, or NULL with nil, the text and the code pushed. */
+/* Returns the config of a file, or NULL after pushing nil, the text and the code. */
 static struct vs_config *config_of(lua_State *L) {
     struct vs_config *config = NULL;
     struct vesta_error err;
@@ -118,8 +119,8 @@ static struct vs_config *config_of(lua_State *L) {
     return NULL;
 }
 
-/* config.read(path) -> its values as lua/config/effective.lua packs them, notes, the path for a message, and when its
- * certificate expires in ms, 0: there is none | nil, text, code.  A certificate is tried, too. */
+/* config.read(path) -> its values in the form of lua/config/effective.lua, notes, the path for a message, and when its
+ * certificate expires in ms (0: no certificate) | nil, text, code.  Also tests whether the certificate can be used. */
 static int config_read_file(lua_State *L) {
     struct vesta_error err;
     struct vs_tls_facts facts = {0};
@@ -141,7 +142,7 @@ static int config_read_file(lua_State *L) {
     return 4;
 }
 
-/* config.show(path, json) -> exit code | nil, text, code.  Prints its values and their origins. */
+/* config.show(path, json) -> exit code | nil, text, code.  Prints the values and their origins. */
 static int config_show(lua_State *L) {
     struct vs_config *config = config_of(L);
     if (!config) return 3;

@@ -1,4 +1,5 @@
-/* describe.c -- a server as its config describes it, as one Lua table, for every command that examines or asks a server. */
+/* describe.c -- describes a server by its config, as one Lua table, for commands that examine a server or send requests
+ * to it. */
 #include "modules/describe.h"
 #include "modules/tables.h"
 #include "os/address.h"
@@ -42,7 +43,7 @@ static void describe_tls(lua_State *L, const struct vs_config *config) {
     lua_setfield(L, -2, "tls");
 }
 
-/* The file or folder of a store on this machine. */
+/* Sets the file or folder of a store on this machine. */
 static void describe_set_place(lua_State *L, const char *uri) {
     char place[VS_URI_MAX];
     if (uri && vs_store_place(uri, place)) host_set_text(L, "place", place);

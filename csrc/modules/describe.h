@@ -1,4 +1,4 @@
-/* describe.h -- a server as its config describes it.  lua/cli/lib/server.lua adds what the machine says of it. */
+/* describe.h -- a server as its config describes it.  lua/cli/lib/server.lua adds facts about the machine. */
 #ifndef VS_DESCRIBE_H
 #define VS_DESCRIBE_H
 

@@ -1,4 +1,4 @@
-/* facts.c -- the module `facts`: what the layers below know about layouts, leases and policies, as tables.  Pure. */
+/* facts.c -- the module `facts`: facts of the lower layers about layouts, leases and policies, as tables.  Pure. */
 #include "base/slice.h"
 #include "command/command.h"
 #include "generator/map.h"
@@ -69,7 +69,7 @@ static const struct vesta_layout *facts_parse(lua_State *L, int arg, struct vest
     return layout;
 }
 
-/* facts.unit("10us") -> microseconds, or nil where a layout's time cannot count in it. */
+/* facts.unit("10us") -> microseconds, or nil if a layout cannot have this time unit */
 static int facts_unit(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
@@ -81,8 +81,8 @@ static int facts_unit(lua_State *L) {
     return 1;
 }
 
-/* facts.prove(text, text, from_ms, until_ms) -> { by = "collide"|"bits"|"times", id, bit, field = {index, index} }
- * Ids of the first layout are of any time before until_ms, those of the second of [from_ms, until_ms). */
+/* facts.prove(text, text, from_ms, until_ms) -> { by = "collide"|"bits"|"times", id, bit, field = {index, index} } Ids
+ * of the first layout may have any time before until_ms, and ids of the second have times in [from_ms, until_ms). */
 static int facts_prove(lua_State *L) {
     static const char *const by[] = {"collide", "bits", "times"};
     struct vesta_layout first, second;

@@ -16,7 +16,7 @@ int luaopen_vesta_core(lua_State *L);
 
 /* ------------------------------------------------------------------ modules */
 
-/* Modules whose names begin so are the files of that folder. */
+/* Modules with these prefixes are the files of these folders. */
 static const struct {
     const char *prefix, *folder;
     const struct vs_shipped *files;
@@ -26,7 +26,7 @@ static const struct {
     {"vesta.", "lua/vesta", vs_shipped_engine},       {"vesta.", "lua/vesta", host_rock_files},
 };
 
-/* Errors are about lua/cli/NAME.lua, with the line. */
+/* Error messages name the file and line: lua/cli/NAME.lua. */
 bool host_load(lua_State *L, const char *module) {
     char chunk[96];
     const struct vs_shipped *file = NULL;
@@ -44,7 +44,7 @@ bool host_load(lua_State *L, const char *module) {
     return true;
 }
 
-/* The only searcher besides package.preload: a module is a part of the program, or there is none. */
+/* The only searcher besides package.preload: modules are part of the program, and none is loaded from disk. */
 static int host_search(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     if (!host_load(L, module)) lua_pushfstring(L, "\n\tthe program contains no module '%s'", module);
@@ -95,7 +95,7 @@ void vs_host_modules(const luaL_Reg *modules) {
 }
 
 static lua_State *host_state(void) {
-    static lua_State *L; /* lives as long as the program: commands keep no state open that must be closed */
+    static lua_State *L; /* valid as long as the program: commands leave nothing in it that must be closed */
     if (L) return L;
     L = luaL_newstate();
     if (!L) {
@@ -124,7 +124,8 @@ static lua_State *host_state(void) {
 
 /* ------------------------------------------------------------------ calls */
 
-/* A table with an exit_code ends the command: see lua/cli/lib/cli.lua.  -1: the value at `index` is an error. */
+/* Returns the exit code of a table that ends the command (see lua/cli/lib/cli.lua).  -1: the value at `index` is an
+ * error. */
 static int host_exit_code(lua_State *L, int index) {
     if (!lua_istable(L, index)) return -1;
     int code = lua_getfield(L, index, "exit_code") == LUA_TNUMBER ? (int)lua_tointeger(L, -1) : -1;
@@ -132,7 +133,7 @@ static int host_exit_code(lua_State *L, int index) {
     return code;
 }
 
-/* The message handler.  Puts the innermost line of Lua in front of an error that names none. */
+/* The message handler.  Prefixes an error that names no line with the innermost line of Lua. */
 static int host_report(lua_State *L) {
     lua_Debug frame;
     if (host_exit_code(L, 1) >= 0) return 1;
@@ -147,7 +148,7 @@ static int host_report(lua_State *L) {
     return 1;
 }
 
-/* An error that is no exit is a defect of the program.  Returns the exit code. */
+/* Reports an error.  Any error that is not an exit is a defect of the program.  Returns the exit code. */
 static int host_failed(lua_State *L) {
     int code = host_exit_code(L, -1);
     if (code >= 0) return code;

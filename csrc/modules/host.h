@@ -25,7 +25,7 @@ int vs_host_run(int argc, char **argv);
 /* Prints the help of a command in C.  Returns an exit code. */
 int vs_host_help(const struct vs_command *command, const struct vs_option *table);
 
-/* Pushes the texts of a command in C, as lua/cli/lib/commands.lua describes them.  Stack: +1. */
+/* Pushes the help texts of a command in C, in the form that lua/cli/lib/commands.lua describes.  Stack: +1. */
 void host_push_command(lua_State *L, const struct vs_command *command);
 
 /* Loads a module of lua/ as Lua text and pushes its function.  false: the program has no such file.  Raises. */
@@ -57,7 +57,8 @@ int host_open_sandbox(lua_State *L);
 int host_open_screen(lua_State *L);
 /* store.c: opens the module `store`.  Stack: +1. */
 int host_open_store(lua_State *L);
-/* store.c: pushes a list of { what, todo }: what is not as it should be though the store works.  Stack: +1. */
+/* store.c: pushes a list of { what, todo }: settings of the store that should be changed although it works.  Stack:
+ * +1. */
 struct vs_store;
 struct vs_reply;
 void host_push_faults(lua_State *L, struct vs_store *store, struct vs_reply *reply);

@@ -1,5 +1,5 @@
-/* kernel.c -- the module `kernel`: what the kernel says about files, users and listening processes, for commands that
- * examine a server from outside. */
+/* kernel.c -- the module `kernel`: facts about files, users and listening processes, for commands that examine a server
+ * from outside. */
 #include "modules/host.h"
 #include "modules/tables.h"
 #include "os/address.h"
@@ -47,8 +47,8 @@ static int kernel_real(lua_State *L) {
     return 1;
 }
 
-/* kernel.share(path, user, group or nil) -> true | nil, text
- * Lets the group of a user read a file, so that the file's owner stays who it is. */
+/* kernel.share(path, user, group or nil) -> true | nil, text Allows the group of a user to read a file.  The owner does
+ * not change. */
 static int kernel_share(lua_State *L) {
     const char *path = luaL_checkstring(L, 1), *user = luaL_checkstring(L, 2), *group = luaL_optstring(L, 3, "");
     struct vs_identity who;

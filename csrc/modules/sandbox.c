@@ -22,7 +22,7 @@ static const char CLASS[] = "vesta.sandboxed";
 
 struct sandboxed {
     struct vs_policy *policy;
-    lua_State *L; /* that calls it just now */
+    lua_State *L; /* the state that calls the policy now */
     int say;      /* reference to the function that gets its log lines, or LUA_NOREF */
 };
 
@@ -35,7 +35,7 @@ static int sandbox_close(lua_State *L) {
     return 0;
 }
 
-/* An error of the function is no error of the policy, which runs in another state. */
+/* Passes a log line to the function.  Its errors must not affect the policy, which runs in another state. */
 static void sandbox_hear(void *arg, const char *said) {
     const struct sandboxed *self = arg;
     if (self->say == LUA_NOREF) return;
@@ -50,8 +50,8 @@ static int sandbox_fail(lua_State *L, const struct vesta_error *err) {
     return 2;
 }
 
-/* load(name, options, env, say) -> policy | nil, text
- * options and env: a table, the text of one, or nil.  say(line) gets what the policy says with log(). */
+/* load(name, options, env, say) -> policy | nil, text options and env: a table, the text of a table, or nil.  say(line)
+ * receives the lines that the policy logs with log(). */
 static int sandbox_load(lua_State *L) {
     struct vs_policy_text text = {0};
     struct vesta_error err;
@@ -73,8 +73,8 @@ static int sandbox_load(lua_State *L) {
     return rc == VESTA_OK ? 1 : sandbox_fail(L, &err);
 }
 
-/* policy:call(function, ...) -> true, results | false, text, how it failed
- * Calls a function of lua/vesta/engine.lua with the policy and these values. */
+/* policy:call(function, ...) -> true, results | false, text, kind of failure Calls a function of lua/vesta/engine.lua
+ * with the policy and these values. */
 static int sandbox_call(lua_State *L) {
     struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     const struct vs_policy_question question = {luaL_checkstring(L, 2), L, 3, lua_gettop(L) - 2};
@@ -130,7 +130,7 @@ static int sandbox_now_us(lua_State *L) {
     return 1;
 }
 
-/* calm(text, size): foreign text for a line, of less than `size` bytes. */
+/* calm(text, size) -> text made safe for a line, of less than `size` bytes */
 static int sandbox_calm(lua_State *L) {
     char buf[1024];
     size_t length, size = (size_t)luaL_checkinteger(L, 2);
@@ -141,8 +141,8 @@ static int sandbox_calm(lua_State *L) {
     return 1;
 }
 
-/* read(path, what) -> the text of a regular file that can be a source of Lua | nil, text.  `what` it contains:
- * "records". */
+/* read(path, what) -> the text of a regular file of at most the size of a Lua source | nil, text.  `what` names its
+ * contents in messages: "records". */
 static int sandbox_read(lua_State *L) {
     const char *path = luaL_checkstring(L, 1), *what = luaL_checkstring(L, 2);
     const struct vs_source source = {lua_pushfstring(L, "the %s", what), path};
@@ -156,7 +156,8 @@ static int sandbox_read(lua_State *L) {
 
 /* ------------------------------------------------------------------ specs */
 
-/* list(path) -> the names in a folder, sorted; { "" } for a file | nil, text.  A pipe would never end. */
+/* list(path) -> the names in a folder, sorted; { "" } for a file | nil, text.  Other types, such as pipes, are errors,
+ * because reading them might never end. */
 static int sandbox_list(lua_State *L) {
     const char *path = luaL_checkstring(L, 1);
     struct dirent **entry = NULL;
@@ -172,7 +173,7 @@ static int sandbox_list(lua_State *L) {
     }
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) {
         lua_pushnil(L);
-        lua_pushfstring(L, "%s is neither a file nor a folder", vs_shown_text(path));
+        lua_pushfstring(L, "%s must be a file or a folder", vs_shown_text(path));
         return 2;
     }
     lua_newtable(L);
@@ -204,7 +205,8 @@ static void sandbox_on_timer(int signal) {
     _exit(1);
 }
 
-/* watch(seconds, text): after that much processor time writes the text to stderr and ends the program.  0: never. */
+/* watch(seconds, text): after so much processor time prints the text to stderr and ends the program.  0: stops
+ * watching. */
 static int sandbox_watch(lua_State *L) {
     const struct itimerval timer = {.it_value = {.tv_sec = luaL_checkinteger(L, 1)}};
     const struct sigaction action = {.sa_handler = sandbox_on_timer};
@@ -215,7 +217,7 @@ static int sandbox_watch(lua_State *L) {
     return 0;
 }
 
-/* The program's modules for specs: vesta.testing and what it requires. */
+/* Finds the program's modules for specs: vesta.testing and the modules that it requires. */
 static int sandbox_search(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     if (strncmp(module, "vesta.", 6) == 0 && host_load(L, module)) return 1;
@@ -236,7 +238,7 @@ static int sandbox_run_specs(lua_State *L) {
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "searchers");
     lua_remove(L, -2);
-    lua_pushinteger(L, 2); /* before the files of a disk */
+    lua_pushinteger(L, 2); /* before searchers that read files */
     lua_pushcfunction(L, sandbox_search);
     lua_call(L, 3, 0);
     host_load(L, "cli.lib.policy_specs");

@@ -1,4 +1,4 @@
-/* screen.c -- the module `screen`: a terminal's second screen for as long as a command needs it, and its keys. */
+/* screen.c -- the module `screen`: uses a terminal's alternate screen while a command needs it, and reads keys. */
 #include "base/array.h"
 #include "command/command.h"
 #include "modules/host.h"
@@ -15,23 +15,23 @@
 #define SCREEN_ROWS_UNLESS_KNOWN 24
 #define SCREEN_CLASS "vesta.screen"
 
-#define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l\n" /* the second screen, no cursor, no wrapping */
+#define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l\n" /* the alternate screen, no cursor, no wrapping */
 #define SCREEN_LEAVE "\033[?7h\033[?25h\033[?1049l\r\033[K\n"
 
 static struct termios screen_before;
 static volatile sig_atomic_t screen_is_open, screen_is_raw;
 
-/* Signal handlers call the next three, too: no buffer, no lock. */
+/* Signal handlers also call the next three functions, which therefore use no buffer and no lock. */
 
 static void screen_put(const char *codes, size_t length) {
     ssize_t put = write(STDOUT_FILENO, codes, length);
-    (void)put; /* a terminal that takes nothing needs nothing */
+    (void)put; /* on failure the terminal is gone */
 }
 
 static void screen_enter(void) {
     struct termios now;
     if (tcgetattr(STDIN_FILENO, &now) == 0) {
-        if (now.c_lflag & ICANON) screen_before = now; /* else it is ours already */
+        if (now.c_lflag & ICANON) screen_before = now; /* otherwise it is already changed */
         now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         screen_is_raw = tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0;
     }
@@ -51,14 +51,14 @@ static void screen_restore(void) {
     screen_leave();
 }
 
-/* The signal's own action follows, since the handler is for one time. */
+/* Raises the signal again: the handler is for one time, so the default action follows. */
 static void screen_on_end(int number) {
     if (screen_is_open) screen_leave();
     screen_is_open = false;
     raise(number);
 }
 
-/* The shell has the terminal until the program goes on. */
+/* Restores the terminal for the shell until the program continues. */
 static void screen_on_stop(int number) {
     const struct sigaction stop = {.sa_handler = SIG_DFL};
     struct sigaction own;
@@ -69,7 +69,7 @@ static void screen_on_stop(int number) {
     sigemptyset(&all);
     sigaddset(&all, number);
     raise(number);
-    pthread_sigmask(SIG_UNBLOCK, &all, &before); /* it stops here */
+    pthread_sigmask(SIG_UNBLOCK, &all, &before); /* the program stops here */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     sigaction(number, &own, NULL);
     errno = why;
@@ -88,7 +88,7 @@ static void screen_catch(int number, void (*handler)(int), int flags) {
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(number, &act, NULL);
 }
 
-/* Those that end a wait are wire.catch_signals's. */
+/* Catches the signals that end the program.  wire.catch_signals catches those that end a wait. */
 static void screen_catch_all(void) {
     static const int ends[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,   SIGSEGV, SIGBUS, SIGFPE,
                                SIGILL,  SIGTRAP, SIGSYS,  SIGXCPU, SIGXFSZ,   SIGPIPE, SIGVTALRM, SIGPROF,
@@ -105,9 +105,9 @@ static int screen_close(lua_State *L) {
     return 0;
 }
 
-/* screen.open() -> a value for `local screen <close>`, whose end restores the terminal; so do the program's end and a
- * signal that ends or stops it.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z still are signals.  Lines that
- * are too wide are not wrapped. */
+/* screen.open() -> a value for `local screen <close>`.  The terminal is restored when that goes out of scope, when the
+ * program ends, and when a signal ends or stops it.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z are still
+ * signals.  Lines that are too wide are not wrapped. */
 static int screen_open(lua_State *L) {
     static bool has_exit;
     lua_newuserdatauv(L, 0, 0);
@@ -120,7 +120,7 @@ static int screen_open(lua_State *L) {
     return 1;
 }
 
-/* screen.keys() -> the bytes that were typed; nil if no more can follow.  Blocks unless wire.wait told of a key. */
+/* screen.keys() -> the typed bytes; nil if no more can follow.  Blocks unless wire.wait reported a key. */
 static int screen_keys(lua_State *L) {
     char typed[256];
     ssize_t n = read(STDIN_FILENO, typed, sizeof typed);
@@ -140,7 +140,7 @@ static int screen_rows(lua_State *L) {
     return 1;
 }
 
-/* screen.has_keys(), screen.is_shown(): whether stdin and stdout are a terminal. */
+/* screen.has_keys(), screen.is_shown(): whether stdin, and stdout, is a terminal. */
 static int screen_has_keys(lua_State *L) {
     lua_pushboolean(L, isatty(STDIN_FILENO));
     return 1;
@@ -151,7 +151,7 @@ static int screen_is_shown(lua_State *L) {
     return 1;
 }
 
-/* screen.is_gone(): stdout cannot be written any more. */
+/* screen.is_gone(): whether stdout can no longer be written. */
 static int screen_is_gone(lua_State *L) {
     lua_pushboolean(L, vs_out_gone());
     return 1;

@@ -1,7 +1,7 @@
-/* slow.c -- a line at a terminal while a call of the main thread blocks; see slow.h.
+/* slow.c -- a line at a terminal while a call of the main thread blocks (see slow.h).
  *
- * A thread looks twice a second.  It prints under the lock that the main thread needs to go on, so only one of them
- * prints at a time.  Signals go to the main thread and interrupt its call. */
+ * A thread checks twice a second.  It prints while it holds the lock that the main thread needs to continue, so only
+ * one of them prints at a time.  Signals go to the main thread and interrupt its call. */
 #include "modules/slow.h"
 
 #include "command/command.h"
@@ -17,9 +17,9 @@
 #define SLOW_AFTER_US 2000000
 #define SLOW_WHAT_MAX 200
 
-static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER; /* over what follows */
+static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following variables */
 static char slow_what[SLOW_WHAT_MAX];
-static int64_t slow_since_us; /* boot time; 0: no call blocks */
+static int64_t slow_since_us; /* boot time (0: no call blocks) */
 static bool slow_is_shown;
 
 static int64_t slow_now_us(void) {
@@ -41,7 +41,7 @@ static void *slow_run(void *unused) {
     return unused;
 }
 
-/* The thread ends with the process. */
+/* Starts the thread, which ends with the process. */
 static bool slow_start(void) {
     pthread_t thread;
     if (!isatty(STDERR_FILENO) || vs_thread_start(&thread, slow_run, NULL) != 0) return false;
@@ -49,7 +49,7 @@ static bool slow_start(void) {
     return true;
 }
 
-/* -1: not known yet. */
+/* Whether the line is shown.  The static is -1 until that is known. */
 static bool slow_is_on(void) {
     static int is_on = -1;
     if (is_on < 0) is_on = slow_start();

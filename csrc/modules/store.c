@@ -1,9 +1,9 @@
 /* store.c -- the module `store`: stores, their namespaces, worker ids and counters, for the commands in lua/cli.  Knows
  * no command and prints nothing.
  *
- * A call that fails returns nil, a text and a word: the code of the error, or what a write came to: "conflict",
- * "moved", "refused", "down", "unknown".  Every method that writes is one atomic step of the store, or repeats one that
- * is harmless to repeat.  Numbers of 64 bits show as negative from 2^63 on. */
+ * A call that fails returns nil, a text and a word: the code of the error, or the outcome of a write: "conflict",
+ * "moved", "refused", "down", "unknown".  Every method that writes is one atomic step of the store, or repeats a step
+ * that may safely be repeated.  Numbers of 64 bits appear as negative from 2^63 on. */
 #include "modules/at.h"
 #include "modules/host.h"
 #include "modules/slow.h"
@@ -28,12 +28,12 @@
 #define STORES_WORKERS "vesta.store.workers"
 #define STORES_COUNTERS "vesta.store.counters"
 #define STORES_FORM "vesta.store.form"
-#define STORES_TRIES_MAX 5    /* of a mark, while others write the same record */
-#define STORES_TAKES_MAX 50   /* of a take, while other writers are faster */
-#define STORES_SLACK_MS 1000  /* a mark that ends so little earlier is the same mark */
-#define STORES_MARK "import:" /* begins the identity of marks, which no holder has unless its operator chose it */
+#define STORES_TRIES_MAX 5    /* tries to write a mark while other processes write the same record */
+#define STORES_TAKES_MAX 50   /* tries to take while other writers are faster */
+#define STORES_SLACK_MS 1000  /* a mark that ends at most this much earlier counts as the same */
+#define STORES_MARK "import:" /* prefix of the identity of marks; no holder has it unless its operator chose it */
 
-/* ------------------------------------------------------------------ what a call returns */
+/* ------------------------------------------------------------------ results */
 
 static const char *stores_outcome(enum vs_outcome outcome) {
     static const char *const names[] = {
@@ -42,8 +42,8 @@ static const char *stores_outcome(enum vs_outcome outcome) {
     return names[outcome];
 }
 
-/* true, or nil, text, outcome, words, remedy.  text: for people, "" for a conflict without more to say.  words, remedy: its two parts, of which the second may
- * be nil; both are "" and nil if the store gave no reason. */
+/* Pushes true; or nil, text, outcome, words, remedy.  text: for people; "" for a conflict without a reason.  words and
+ * remedy: the two parts of the reason; remedy may be nil.  If the store gave no reason they are "" and nil. */
 static int stores_done(lua_State *L, const struct vs_reply *reply) {
     char text[VS_REPLY_TEXT_MAX + 200];
     if (reply->outcome == VS_STORE_OK) return lua_pushboolean(L, 1), 1;
@@ -72,7 +72,7 @@ static int stores_open(lua_State *L) {
     struct vs_at *at = lua_newuserdatauv(L, sizeof *at, 3);
     *at = (struct vs_at){
         .uri = luaL_checkstring(L, 1), .name = luaL_optstring(L, 2, NULL), .secret = luaL_optstring(L, 3, NULL)};
-    for (int i = 1; i <= 3; i++) { /* it holds the texts */
+    for (int i = 1; i <= 3; i++) { /* it keeps the texts alive */
         lua_pushvalue(L, i);
         lua_setiuservalue(L, -2, i);
     }
@@ -85,9 +85,8 @@ static int stores_close(lua_State *L) {
     return 0;
 }
 
-/* store:about() -> { scheme, made, rights, has_counters, makes_table }
- * made, rights: texts about the things that init creates, and about the rights of its users.  makes_table: a table of
- * counters is made by a person. */
+/* store:about() -> { scheme, made, rights, has_counters, makes_table } made, rights: texts about what init creates, and
+ * the rights that users need.  makes_table: an operator must create a table of counters. */
 static int stores_about(lua_State *L) {
     const struct vs_backend *backend = stores_self(L)->store->backend;
     lua_createtable(L, 0, 5);
@@ -108,7 +107,7 @@ static int stores_init(lua_State *L) {
 
 static void stores_add_name(void *to, const char *name) {
     lua_State *L = to;
-    if (vs_namespace_check(name, NULL) != VESTA_OK) return; /* another program's */
+    if (vs_namespace_check(name, NULL) != VESTA_OK) return; /* it belongs to another program */
     lua_pushstring(L, name);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
@@ -168,7 +167,8 @@ static uint64_t stores_number(lua_State *L, int arg, const char *key) {
     return number;
 }
 
-/* The first record of a namespace, from { layout, static_first, static_last } at `arg`.  False: no random bits. */
+/* Makes the first record of a namespace from { layout, static_first, static_last } at `arg`.  false: no random
+ * bytes. */
 static bool stores_fresh(lua_State *L, int arg, struct vs_ns_record *ns) {
     const char *text = host_get_text(L, arg, "layout");
     struct vesta_layout layout;
@@ -196,9 +196,9 @@ static const struct vs_lease_timing *stores_timing(lua_State *L, int arg) {
     return timing;
 }
 
-/* store:create({ layout, static_first, static_last }, lease or nil) -> the namespace | nil, text, outcome
- * "conflict": there is one.  `lease`: the store had the namespace and lost it, so its floor is that of an advance; call
- * store:namespace() before. */
+/* store:create({ layout, static_first, static_last }, lease or nil) -> the namespace | nil, text, outcome "conflict":
+ * it exists already.  `lease`: the store had the namespace and lost it, so it gets a floor as in an advance; call
+ * store:namespace() first. */
 static int stores_create(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record fresh;
@@ -212,8 +212,8 @@ static int stores_create(lua_State *L) {
     return reply.outcome == VS_STORE_OK ? stores_need(L) : stores_done(L, &reply);
 }
 
-/* store:advance({ layout, static_first, static_last }, lease) -> true | nil, text, outcome
- * A new incarnation, and a floor above all that was granted with this lease.  Makes the namespace if it is gone. */
+/* store:advance({ layout, static_first, static_last }, lease) -> true | nil, text, outcome Begins a new incarnation
+ * with a floor above everything that was granted with this lease.  Creates the namespace if it is missing. */
 static int stores_advance(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record fresh;
@@ -223,8 +223,8 @@ static int stores_advance(lua_State *L) {
     return stores_done(L, &reply);
 }
 
-/* store:lower(floor_ms) -> true | nil, text, outcome
- * A new incarnation and a lower floor, if the record is still the one that store:namespace() returned last. */
+/* store:lower(floor_ms) -> true | nil, text, outcome Begins a new incarnation with a lower floor, if the record is
+ * still the one that store:namespace() last returned. */
 static int stores_lower(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record next = at->ns;
@@ -237,7 +237,7 @@ static int stores_lower(lua_State *L) {
     return stores_done(L, &reply);
 }
 
-/* store:tick(unix_ms or nil) -> the namespace's tick at that instant, or the one after the layout's last */
+/* store:tick(unix_ms or nil) -> the namespace's tick at that time; nil: the tick after the layout's last */
 static int stores_tick(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     bool has_time = !lua_isnoneornil(L, 2);
@@ -246,7 +246,7 @@ static int stores_tick(lua_State *L) {
     return 1;
 }
 
-/* ------------------------------------------------------------------ a namespace's layouts, one after the other */
+/* ------------------------------------------------------------------ generations of a namespace */
 
 static struct vs_lineage stores_lineage(const struct vs_at *at) {
     return (struct vs_lineage){.uri = at->uri,
@@ -256,7 +256,8 @@ static struct vs_lineage stores_lineage(const struct vs_at *at) {
                                .call_ms_max = VS_OPERATOR_CALL_MS};
 }
 
-/* store:admit(layout) -> true | nil, text, code.  Whether the namespace may be made with this layout, by its name. */
+/* store:admit(layout) -> true | nil, text, code.  Checks by its name whether the namespace may be made with this
+ * layout. */
 static int stores_admit(lua_State *L) {
     struct vs_lineage lineage = stores_lineage(stores_self(L));
     struct vesta_layout layout;
@@ -268,8 +269,8 @@ static int stores_admit(lua_State *L) {
     return 1;
 }
 
-/* store:extend(layout) -> { leased_as, layout, is_new } | nil, text, code
- * Makes the next generation of the namespace once its ids are proved to differ. */
+/* store:extend(layout) -> { leased_as, layout, is_new } | nil, text, code Makes the next generation of the namespace,
+ * after proving that its ids differ. */
 static int stores_extend(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     struct vs_lineage lineage = stores_lineage(at);
@@ -289,8 +290,8 @@ static int stores_extend(lua_State *L) {
     return 1;
 }
 
-/* store.lifetime(layout) -> a warning, "" if there is none; its last instant in Unix milliseconds | nil, text, code.
- * Whether its ids can be made now. */
+/* store.lifetime(layout) -> a warning or "", its last instant in Unix milliseconds | nil, text, code Checks whether ids
+ * of this layout can be made now. */
 static int stores_lifetime(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -303,8 +304,8 @@ static int stores_lifetime(lua_State *L) {
     return 2;
 }
 
-/* store.is_leased(layout, theirs): whether a process with a layout gets leases of a namespace with the layout `theirs`
- */
+/* store.is_leased(layout, theirs) -> whether a process with a layout can lease from a namespace with the layout
+ * `theirs` */
 static int stores_is_leased(lua_State *L) {
     struct vesta_layout layout, own;
     struct vs_ns_record ns = {0};
@@ -319,7 +320,7 @@ static int stores_is_leased(lua_State *L) {
 /* ------------------------------------------------------------------ worker ids */
 
 struct stores_workers {
-    struct vs_at at; /* as they were listed */
+    struct vs_at at; /* as it was when they were listed */
     struct vs_workers workers;
 };
 
@@ -334,8 +335,8 @@ static int stores_workers_gc(lua_State *L) {
     return 0;
 }
 
-/* store:workers() -> list | nil, text, code
- * Call store:need() before.  #list: how many worker ids were ever used.  list:row(i): one of them.  list:counts(). */
+/* store:workers() -> list | nil, text, code Call store:need() first.  #list: the number of worker ids that were ever
+ * used.  list:row(i): one of them.  list:counts(). */
 static int stores_list(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vesta_error err;
@@ -352,7 +353,7 @@ static int stores_workers_count(lua_State *L) {
     return 1;
 }
 
-/* list:counts() -> { held, expired, free, never, store_ms }.  Of the worker ids that the layout has. */
+/* list:counts() -> { held, expired, free, never, store_ms }, of the worker ids that the layout has */
 static int stores_workers_counts(lua_State *L) {
     const struct stores_workers *list = stores_workers_self(L, 1);
     lua_createtable(L, 0, VS_STANDINGS + 2);
@@ -364,9 +365,9 @@ static int stores_workers_counts(lua_State *L) {
 }
 
 /* list:row(i) -> { worker, state, left_ms, clock_ms, until, until_ms, written_ms, lease_ms, epoch, holder, identity,
- * is_own, is_in_range }.  left_ms: only if it is held.  clock_ms: how far the holder's clock was ahead of the store's.
- * until, until_ms: no id at or past this tick was granted; until_ms is nil if no date can say it.  is_own: it is the
- * layout's, is_in_range: the layout has that worker id. */
+ * is_own, is_in_range }.  left_ms: only if it is leased.  clock_ms: how far the holder's clock is ahead of the store's.
+ * until, until_ms: no id from this tick on was granted; until_ms is nil if it exceeds all dates.  is_own: it belongs to
+ * the layout.  is_in_range: the layout has that worker id. */
 static int stores_workers_row(lua_State *L) {
     const struct stores_workers *list = stores_workers_self(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);
@@ -395,7 +396,7 @@ static int stores_workers_row(lua_State *L) {
     return 1;
 }
 
-/* ------------------------------------------------------------------ marks: worker ids that another generator has */
+/* ------------------------------------------------------------------ marks: worker ids in use by another generator */
 
 enum stores_deed { STORES_MARK_NEW, STORES_RAISE, STORES_SAME, STORES_CLASH };
 
@@ -403,7 +404,7 @@ static bool stores_is_mark(const struct vs_record *r) {
     return strncmp(r->identity, STORES_MARK, strlen(STORES_MARK)) == 0;
 }
 
-/* Compares a record with the one wanted.  A mark never ends earlier than before. */
+/* Compares a record with the wanted one.  A mark must never end earlier than before. */
 static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_record *now, struct vs_record *wanted) {
     int64_t store_ms = at->store_ms;
     if (now->ver == 0) return STORES_MARK_NEW;
@@ -415,7 +416,7 @@ static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_rec
     return STORES_RAISE;
 }
 
-/* Writes over the record as it is judged; judges again if another process was faster. */
+/* Writes the mark unless the record makes that unnecessary or wrong.  Decides again if another process was faster. */
 static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker, const struct vs_record *wanted,
                                          struct vs_record *now, enum stores_deed *deed, struct vs_reply *reply) {
     for (int tries = 0; tries < STORES_TRIES_MAX; tries++) {
@@ -436,8 +437,8 @@ static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker
 }
 
 /* store:mark(list, worker, { until, is_held, lease_ms, identity, holder }, writes)
- *   -> "mark"|"raise"|"same"|"clash", the holder of the record before | nil, text, outcome
- * `writes` false: only what it would do, by the list. */
+ *   -> "mark"|"raise"|"same"|"clash", the holder of the old record | nil, text, outcome
+ * `writes` false: only returns what it would do, according to the list. */
 static int stores_mark(lua_State *L) {
     static const char *const deeds[] = {"mark", "raise", "same", "clash"};
     const struct vs_at *at = stores_self(L);
@@ -464,7 +465,7 @@ static int stores_mark(lua_State *L) {
     return 2;
 }
 
-/* The words are the rows' names in enum vs_foreign_kind. */
+/* The words for enum vs_foreign_kind. */
 static const char *const stores_foreign_kinds[] = {[VS_BUTTERFLY_DB] = "butterfly-db",
                                                    [VS_BUTTERFLY_ZK] = "butterfly-zk",
                                                    [VS_LEAF] = "leaf",
@@ -472,11 +473,11 @@ static const char *const stores_foreign_kinds[] = {[VS_BUTTERFLY_DB] = "butterfl
                                                    [VS_VESTA_DB] = "vesta",
                                                    [VS_FOREIGN_KINDS] = NULL};
 
-/* store:foreign(kind, { name, table, worker_max, skip_first, skip_beyond }) -> { { worker, until_ms, wall_ms, who }, ... }
- * in no order, { issued_first, issued_until, doubt, beyond } | nil, text, outcome
- * All of the question but worker_max may be nil.  beyond: how many numbers exceed worker_max; a few of them are listed.
- * until_ms is nil if its holder never gives it back.  issued_until 0: the generator keeps no count; every worker id
- * from issued_first to below it was issued.  doubt: why it may be too low, or nil. */
+/* store:foreign(kind, { name, table, worker_max, skip_first, skip_beyond }) -> { { worker, until_ms, wall_ms, who },
+ * ... } in no order, { issued_first, issued_until, doubt, beyond } | nil, text, outcome All members of the question
+ * except worker_max may be nil.  beyond: how many worker ids exceed worker_max; a few of them are listed.  until_ms is
+ * nil if the holder never releases it.  issued_until 0: the generator keeps no count; otherwise every worker id from
+ * issued_first to below it was issued.  doubt: why that may be too low, or nil. */
 static int stores_foreign(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     enum vs_foreign_kind kind = (enum vs_foreign_kind)luaL_checkoption(L, 2, NULL, stores_foreign_kinds);
@@ -525,9 +526,9 @@ static int stores_by_tag(const void *a, const void *b) {
     return strcmp(((const struct vs_tag_listed *)a)->tag, ((const struct vs_tag_listed *)b)->tag);
 }
 
-/* store:counters(table or nil) -> list, passed, strange | nil, text, outcome
- * The rows of a table by name: #list, list:row(i), list:find(tag).  passed: how many rows have names that no tag can
- * have; strange: the first of them. */
+/* store:counters(table or nil) -> list, passed, strange | nil, text, outcome The rows of a table by name: #list,
+ * list:row(i), list:find(tag).  passed: the number of rows with names that are not valid tags.  strange: the first such
+ * name. */
 static int stores_counters(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     struct vs_reply reply;
@@ -547,8 +548,8 @@ static int stores_counters_count(lua_State *L) {
     return 1;
 }
 
-/* { tag, max, step, delta, remainder, updated_ms or nil }, or { tag, why } if the row cannot be used: `why` ends a
- * sentence. */
+/* Pushes { tag, max, step, delta, remainder, updated_ms or nil }, or { tag, why } if the row cannot be used.  `why`
+ * ends a sentence. */
 static int stores_push_counter(lua_State *L, const struct vs_tag_listed *listed) {
     const char *why;
     const struct vs_tag *row = vs_tag_usable(listed, &why);
@@ -582,7 +583,7 @@ static int stores_counters_find(lua_State *L) {
     return found ? stores_push_counter(L, found) : (lua_pushnil(L), 1);
 }
 
-/* The counter of the arguments 2 and 3: table or nil, tag. */
+/* Returns the counter of the arguments 2 and 3: table or nil, tag. */
 static struct vs_counter stores_counter(lua_State *L) {
     return (struct vs_counter){luaL_optstring(L, 2, NULL), luaL_checkstring(L, 3)};
 }
@@ -627,7 +628,7 @@ static int stores_raise(lua_State *L) {
 struct stores_form {
     struct vs_form form;
     struct vs_zone_file zone;
-    const char *text; /* the first user value holds it */
+    const char *text; /* the first user value keeps it alive */
 };
 
 /* store.form(text, zone) -> form | nil, text, code */
@@ -655,9 +656,9 @@ static int stores_form_write(lua_State *L) {
     return 1;
 }
 
-/* store:try_counter(table, tag, is_dense) -> true | nil, text, outcome
- * Whether this user may write the counter.  Each statement names a value that the row does not have, so it changes
- * nothing: a row ends below VS_NUMBER_MAX, and no reservation has a new token. */
+/* store:try_counter(table, tag, is_dense) -> true | nil, text, outcome Tests whether this user may write the counter.
+ * Each statement names a value that no row has, so it changes nothing: rows end below VS_NUMBER_MAX, and no reservation
+ * has a new token. */
 static int stores_try_counter(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     const struct vs_counter counter = stores_counter(L);
@@ -686,7 +687,8 @@ void host_push_faults(lua_State *L, struct vs_store *store, struct vs_reply *rep
     if (store->admin) store->admin->inspect(store, stores_add_fault, L, reply);
 }
 
-/* store:faults() -> a list of { what, todo }: what is set otherwise than leases and counters need | nil, text, outcome */
+/* store:faults() -> a list of { what, todo }: settings that leases and counters need to be different | nil, text,
+ * outcome */
 static int stores_faults(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     struct vs_reply reply;
@@ -704,8 +706,8 @@ static int stores_fits_form(void *self, uint64_t number) {
     return vs_form_fits(&form->form, number);
 }
 
-/* store:take(table, tag, count, form or nil) -> from, until, delta | nil, text, outcome
- * The numbers from `from` to below `until`; of a counter that is spread over `delta` databases only each delta-th. */
+/* store:take(table, tag, count, form or nil) -> from, until, delta | nil, text, outcome Takes the numbers from `from`
+ * to below `until`.  If the counter is spread over `delta` databases, only every delta-th. */
 static int stores_take(lua_State *L) {
     static const struct vs_share all = {.delta = 1, .remainder = 0};
     const struct vs_at *at = stores_self(L);
@@ -731,8 +733,8 @@ static int stores_take(lua_State *L) {
     return 3;
 }
 
-/* store.resume(places, table or nil, tag, "trend"|"strict", even_lower) -> true, or false if the counter has not gone
- * back | nil, text, code.  A place: { uri, secret }. */
+/* store.resume(places, table or nil, tag, "trend"|"strict", even_lower) -> true; false if the counter has not gone back
+ * | nil, text, code.  A place: { uri, secret }. */
 static int stores_resume(lua_State *L) {
     static const char *const orders[] = {"trend", "strict", NULL};
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -742,7 +744,7 @@ static int stores_resume(lua_State *L) {
     opts.table = luaL_optstring(L, 2, NULL);
     opts.tag = luaL_checkstring(L, 3);
     opts.order = luaL_checkoption(L, 4, NULL, orders) == 0 ? VESTA_TREND : VESTA_STRICT;
-    opts.flags = VESTA_NO_KEEPER; /* the processes that use it notice, and ask */
+    opts.flags = VESTA_NO_KEEPER; /* the processes that use it notice the change and ask the database */
     luaL_argcheck(L, lua_rawlen(L, 1) <= VESTA_DATABASES_MAX, 1, "too many places");
     for (int i = 0; lua_rawgeti(L, 1, i + 1) != LUA_TNIL; i++) {
         opts.stores[i] = host_get_text(L, -1, "uri");
@@ -785,7 +787,7 @@ static int stores_call(lua_State *L) {
     return count;
 }
 
-/* Methods that begin with __ are events. */
+/* Makes a class.  Methods that begin with __ are metamethods. */
 static void stores_class(lua_State *L, const char *class, const luaL_Reg *methods) {
     luaL_newmetatable(L, class);
     luaL_setfuncs(L, methods, 0);

@@ -1,4 +1,4 @@
-/* term.c -- the module `term`: what csrc/command offers, for the commands in lua/cli.  Knows no command.
+/* term.c -- the module `term`: the functions of csrc/command for the commands in lua/cli.  Knows no command.
  *
  * Texts may contain any byte.  A wrong argument raises, because only the program itself calls these functions. */
 #include "base/nearest.h"
@@ -50,7 +50,7 @@ static enum vs_option_kind term_kind(lua_State *L, int row) {
     return kind;
 }
 
-/* The row on top of the stack. */
+/* Adds the row on top of the stack. */
 static void term_add_option(lua_State *L, struct term_options *options) {
     int row = lua_gettop(L), i = options->count;
     if (i + 1 >= VS_OPTIONS_MAX) luaL_error(L, "a command has at most %d options", VS_OPTIONS_MAX - 1);
@@ -124,11 +124,10 @@ void host_push_options(lua_State *L, const struct vs_option *options) {
     }
 }
 
-/* term.options(rows, words) -> code | "help" | nil, options, operands
- * A row: name; value, what help calls it; help; kind "text" (the default), "texts", "switch", "count" with min and max,
- * "ahead" (see options.h) with max, "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit
- * code to end with, after a message.  "help": the words ask for it.  options[name] is true, a text, a list of texts or
- * a number. */
+/* term.options(rows, words) -> code | "help" | nil, options, operands A row has: name; value, the value's name in help;
+ * help; kind: "text" (the default), "texts", "switch", "count" with min and max, "ahead" (see options.h) with max,
+ * "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit code to end with, after a message.
+ * "help": the words request help.  options[name] is true, a text, a list of texts or a number. */
 static int term_options(lua_State *L) {
     struct term_options options = {.count = 0};
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -189,7 +188,7 @@ static int term_report(lua_State *L) {
     return 1;
 }
 
-/* term.shown(text): foreign text for a message, in quotes. */
+/* term.shown(text) -> untrusted text for a message, in quotes */
 static int term_shown(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
@@ -197,7 +196,7 @@ static int term_shown(lua_State *L) {
     return 1;
 }
 
-/* term.nearest(word, names) -> the name that was probably meant, or nil */
+/* term.nearest(word, names) -> the most similar name, or nil */
 static int term_nearest(lua_State *L) {
     int count;
     char **names = host_words(L, 2, 1, &count);
@@ -218,7 +217,7 @@ static int term_status(lua_State *L) {
     return 0;
 }
 
-/* term.progress(what, done, all): a line at a terminal once a command takes longer than two seconds. */
+/* term.progress(what, done, all): shows a line at a terminal when a command takes longer than two seconds. */
 static int term_progress(lua_State *L) {
     static struct vs_progress progress;
     vs_progress_show(&progress, luaL_checkstring(L, 1), (uint64_t)luaL_checkinteger(L, 2),
@@ -252,7 +251,7 @@ static int term_columns(lua_State *L) {
     return 1;
 }
 
-/* term.clean(text): text that a terminal can show safely. */
+/* term.clean(text) -> text that is safe for a terminal */
 static int term_clean(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length);
@@ -263,7 +262,7 @@ static int term_clean(lua_State *L) {
     return 1;
 }
 
-/* term.paint("red"|"yellow"|"cyan"|"plain") -> the code for it, "" if stdout shows no colour */
+/* term.paint("red"|"yellow"|"cyan"|"plain") -> the code of a colour; "" if stdout shows no colours */
 static int term_paint(lua_State *L) {
     static const char *const names[] = {"red", "yellow", "cyan", "plain", NULL};
     const char *const codes[] = {VS_RED, VS_YELLOW, VS_CYAN, VS_PLAIN};
@@ -284,7 +283,7 @@ static int term_fitted(lua_State *L) {
 
 /* ------------------------------------------------------------------ layouts, times, counts */
 
-/* term.draw_layout(text): the picture of its bits. */
+/* term.draw_layout(text): draws the bits of a layout. */
 static int term_draw_layout(lua_State *L) {
     struct vesta_layout layout;
     if (vesta_layout_parse(luaL_checkstring(L, 1), &layout, NULL) != VESTA_OK) return luaL_error(L, "no layout");
@@ -333,8 +332,8 @@ static int term_time(lua_State *L) {
     return host_fail(L, &err);
 }
 
-/* term.time_operand(text, now_ms) -> Unix milliseconds, its length | nil, exit code
- * Reads now, today, -1h, a day, RFC 3339.  The length is a day's for a day, else 0. */
+/* term.time_operand(text, now_ms) -> Unix milliseconds, its length | nil, exit code Reads now, today, -1h, a day, RFC
+ * 3339.  The length is that of a day for a day, else 0. */
 static int term_time_operand(lua_State *L) {
     int64_t unix_ms;
     int code = vs_time_operand(luaL_checkstring(L, 1), luaL_checkinteger(L, 2), &unix_ms);
@@ -348,7 +347,7 @@ static int term_time_operand(lua_State *L) {
 
 /* ------------------------------------------------------------------ ids */
 
-/* The function is at index 3. */
+/* Calls the function at index 3. */
 static int term_take_id(void *self, const struct vs_found_id *found) {
     lua_State *L = self;
     lua_pushvalue(L, 3);

@@ -1,4 +1,4 @@
-/* wire.c -- the module `wire`: connections that never block a screen, and waiting for them.  Knows no protocol. */
+/* wire.c -- the module `wire`: connections that never block a screen, and waiting for input.  Knows no protocol. */
 #include "base/array.h"
 #include "base/rest.h"
 #include "client/link.h"
@@ -29,7 +29,7 @@ static int wire_close(lua_State *L) {
     return 0;
 }
 
-/* The options of TLS from a table (cli/lib/secure.lua), which holds their texts. */
+/* Sets the options of TLS from a table (cli/lib/secure.lua), which keeps their texts alive. */
 void host_link_opts(lua_State *L, int arg, struct vs_link_opts *opts) {
     if (!lua_istable(L, arg)) return;
     const char *pinned = host_get_text(L, arg, "pinned");
@@ -79,12 +79,12 @@ static int wire_ask(lua_State *L) {
     if (wire_send_all(link, text, length, (int)opts.timeout_ms)) return 1;
     vs_link_close(link);
     lua_pushnil(L);
-    lua_pushstring(L, "the connection was lost at once");
+    lua_pushstring(L, "the server closed the connection at once");
     return 2;
 }
 
-/* connection:read(max) -> the bytes that arrived, about max of them if more wait; true if no more can follow, and then
- * why TLS ended the connection, or nil.  Nothing that TLS keeps is left behind unless max was reached. */
+/* connection:read(max) -> the bytes that have arrived, about max if there are more; true if no more can follow, and
+ * then why TLS ended the connection, or nil.  Bytes that TLS has buffered are only left if max was reached. */
 static int wire_read(lua_State *L) {
     const struct vs_link *link = wire_self(L);
     size_t max = (size_t)luaL_checkinteger(L, 2), used = 0;
@@ -110,7 +110,7 @@ static int wire_read(lua_State *L) {
     return 3;
 }
 
-static volatile sig_atomic_t wire_has_signal; /* one that ends the command came */
+static volatile sig_atomic_t wire_has_signal; /* a signal arrived that ends the command */
 
 static void wire_on_signal(int number) {
     if (number != SIGWINCH) wire_has_signal = 1;
@@ -118,7 +118,7 @@ static void wire_on_signal(int number) {
 
 static const int wire_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
-/* As poll.  A signal that arrives between the look at wire_has_signal and the wait ends the wait, too. */
+/* As poll.  A signal that arrives between the check of wire_has_signal and the wait also ends the wait. */
 static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
     const struct timespec span = {ms / 1000, ms % 1000 * 1000000L};
     sigset_t ends, before, open;
@@ -136,8 +136,8 @@ static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
     return got;
 }
 
-/* wire.wait(connections, has_keys, ms) -> false after a signal that ends the command, else true; true if a key waits
- * `connections`: a list, in which false stands for none.  Returns when bytes or a key arrive, or after ms. */
+/* wire.wait(connections, has_keys, ms) -> false after a signal that ends the command, else true; true if a key was
+ * typed `connections` is a list with false for missing ones.  Returns when bytes or a key arrive, or after ms. */
 static int wire_wait(lua_State *L) {
     struct pollfd at[WIRE_WAITS_MAX + 1] = {{.fd = lua_toboolean(L, 2) ? STDIN_FILENO : -1, .events = POLLIN}};
     int count = (int)lua_rawlen(L, 1), ms = (int)luaL_checkinteger(L, 3);
@@ -154,7 +154,7 @@ static int wire_wait(lua_State *L) {
     return 2;
 }
 
-/* wire.clock_ms() -> milliseconds since the boot */
+/* wire.clock_ms() -> milliseconds since the machine started */
 static int wire_clock_ms(lua_State *L) {
     const struct vesta_clock *clock = vs_clock_system();
     lua_pushinteger(L, clock->boot_us(clock->self) / 1000);
@@ -178,7 +178,7 @@ static int wire_catch_signals(lua_State *L) {
     return 0;
 }
 
-/* wire.rest_ms(failures): how long to rest after the first, second ... failure in a row of a server */
+/* wire.rest_ms(failures) -> how long to wait after so many consecutive failures of a server */
 static int wire_rest_ms(lua_State *L) {
     const struct vesta_clock *clock = vs_clock_system();
     unsigned failures = (unsigned)luaL_checkinteger(L, 1);

@@ -1,7 +1,7 @@
 /* conn.c -- a connection: bytes in, replies out.  Knows no protocol.
  *
- * A connection's bytes are parsed where they were read, in the loop's buffer.  An incomplete request moves
- * to a buffer of the connection, so an idle connection has no buffer.  All replies to one read go out in one write. */
+ * Bytes are parsed where they were read, in the loop's buffer.  An incomplete request moves to a buffer of the
+ * connection, so an idle connection has no buffer.  All replies to one read are sent in one write. */
 #include "net/inside.h"
 #include "os/thread.h"
 
@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TURN_MAX (1 << 20)    /* bytes of replies to one connection before the others have their turn */
-#define ROUND_BYTES_MAX 65536 /* of replies that wait until the others of the round were read */
+#define TURN_MAX (1 << 20)    /* bytes of replies to a connection before others are served */
+#define ROUND_BYTES_MAX 65536 /* bytes of replies that wait until the other connections of the round were read */
 #define REFUSAL_MAX 512
 
 static void net_work(struct net_conn *c, const char *data, size_t length);
@@ -55,7 +55,7 @@ static void net_drop_writing(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ ending a connection */
 
-/* Its memory goes with the round. */
+/* Frees connections that ended in this round. */
 static void net_bury(struct net_loop *loop) {
     struct net_conn *c;
     while ((c = TAILQ_FIRST(&loop->gone))) {
@@ -122,7 +122,7 @@ void net_shed(struct net_conn *c) {
     bool silent = c->writing || c->waits || c->lingering || c->is_partway;
     if (c->gone) return;
     net_count_shed(c);
-    if (silent) { /* it is in the middle of something else */
+    if (silent) { /* its stream of replies must not be interrupted by another */
         net_end(c);
         return;
     }
@@ -132,14 +132,14 @@ void net_shed(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ writing */
 
-/* By their numbers: in the C library they are points where a thread may be cancelled, which costs each of them two
- * locked instructions. */
+/* Uses the system call directly: the C library's functions are cancellation points, which cost two locked instructions
+ * each. */
 static ssize_t net_put(struct net_conn *c, const char *bytes, size_t length) {
     if (c->is_secure) return net_secure_put(c, bytes, length);
     return syscall(SYS_sendto, c->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
 
-/* Less than there was room for is all there was. */
+/* Reads once.  A short read means that no more was there. */
 static ssize_t net_get(struct net_conn *c, char *to, size_t room, bool *more) {
     if (c->is_secure) return net_secure_get(c, to, room, more);
     ssize_t got = syscall(SYS_recvfrom, c->fd, to, room, MSG_DONTWAIT, NULL, NULL);
@@ -161,7 +161,7 @@ void net_refuse_plain(struct net_loop *loop, int fd, int kind, enum net_refusal 
     if (out.used > 0) send(fd, text, out.used, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Goes on with a connection that no longer waits. */
+/* Continues a connection that no longer waits. */
 static void net_resume(struct net_conn *c) {
     if (c->writing || c->waits || c->lingering || c->gone) return;
     if (c->last) {
@@ -181,7 +181,7 @@ void net_serve_waiter(struct net_conn *c) {
     net_serve_late(c, net_resume);
 }
 
-/* Writes until the socket takes no more, and then waits for its edge. */
+/* Writes until the socket is full, and then waits for its edge. */
 static void net_write_on(struct net_conn *c) {
     struct net_writing *w = c->writing;
     ssize_t sent = net_put(c, w->bytes + w->sent, w->length - w->sent);
@@ -199,7 +199,7 @@ static void net_write_on(struct net_conn *c) {
 }
 
 /* Keeps the bytes that the socket did not take.  Nothing is read until they are written, so a client that does not read
- * its replies cannot cause more of them.  Edges for writing are requested only now, because on a unix socket each reply
+ * its replies cannot cause more of them.  Edges for writing are only requested now, because on a unix socket each reply
  * that the client reads causes one. */
 static bool net_write_later(struct net_conn *c, const char *bytes, size_t length) {
     size_t size = sizeof *c->writing + length;
@@ -216,7 +216,7 @@ static bool net_write_later(struct net_conn *c, const char *bytes, size_t length
     return true;
 }
 
-/* Sends c its replies, now or when the others had their turn.  true: all of it is gone. */
+/* Sends replies, at once or after other connections were served.  true: all was sent. */
 static bool net_reply(struct net_conn *c, const char *bytes, size_t length, bool now) {
     ssize_t sent = now ? net_put(c, bytes, length) : 0;
     if (sent == (ssize_t)length) return true;
@@ -225,12 +225,12 @@ static bool net_reply(struct net_conn *c, const char *bytes, size_t length, bool
         net_end(c);
     } else if (!net_write_later(c, bytes + sent, length - (size_t)sent)) {
         net_count_shed(c);
-        net_end(c); /* a half of a reply can be followed by nothing else */
+        net_end(c); /* a partial reply cannot be followed by anything else */
     }
     return false;
 }
 
-/* The replies to c, behind those of the round, which are other connections'. */
+/* Sends the replies of c in `out`, which follow those of the round. */
 static bool net_flush(struct net_conn *c, bool now) {
     struct net_loop *loop = c->loop;
     size_t length = loop->out.used - loop->round_used;
@@ -238,7 +238,7 @@ static bool net_flush(struct net_conn *c, bool now) {
     return length == 0 || net_reply(c, loop->out.at + loop->out.used, length, now);
 }
 
-/* Replies are sent after the reads of their round, so that each write does not evict the code that reads, parses and
+/* Replies are sent after all reads of their round, because each write would evict the code that reads, parses and
  * answers from the processor's caches. */
 static void net_send_round(struct net_loop *loop) {
     for (int i = 0; i < loop->round_length; i++) {
@@ -259,7 +259,7 @@ static void net_put_off(struct net_conn *c) {
     if (loop->round_length == NET_ROUND_MAX || loop->round_used > ROUND_BYTES_MAX) net_send_round(loop);
 }
 
-/* A connection that has not read the last event yet is not sent another. */
+/* A connection that has not read the last event gets no further one. */
 void net_look(struct net_conn *c) {
     bool may_send = c->streams && !c->writing && !c->last && !c->lingering;
     struct net_loop *loop = c->loop;
@@ -274,7 +274,7 @@ void net_look(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Keeps the bytes that no step used.  `data` points into the loop's buffer or the connection's own. */
+/* Keeps the bytes that no step consumed.  `data` points into the loop's buffer or the connection's own. */
 static bool net_keep(struct net_conn *c, const char *data, size_t length) {
     if (length == 0) {
         if (c->buf) net_drop_buf(c);
@@ -293,7 +293,7 @@ static bool net_keep(struct net_conn *c, const char *data, size_t length) {
     return true;
 }
 
-/* One request: the one that is pending, else the next of data, from *at on. */
+/* Runs one request: the pending one, else the next in data from *at on. */
 static int net_step(struct net_conn *c, const char *data, size_t length, size_t *at, uint64_t came_ns) {
     struct net_input in = {
         .bytes = data + *at, .length = length - *at, .is_pending = c->is_pending, .came_ns = came_ns};
@@ -306,7 +306,7 @@ static int net_step(struct net_conn *c, const char *data, size_t length, size_t 
     return used;
 }
 
-/* A connection that waits is not read, so this asks the socket whether its client is gone.  No job is begun for such a
+/* Waiting connections are not read, so this asks the socket whether the client has gone.  No job is begun for such a
  * client. */
 static void net_look_at_end(struct net_conn *c) {
     struct pollfd at = {.fd = c->fd, .events = POLLRDHUP};
@@ -317,14 +317,15 @@ static void net_look_at_end(struct net_conn *c) {
         c->loop->calls->half_closed(c->of);
 }
 
-/* After a step that read and wrote `bytes`: whether the time of the connection is up. */
+/* Adds the cost of a step that read and wrote `bytes`, and returns whether the connection's time is over. */
 static bool net_is_time_up(struct net_conn *c, size_t bytes) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     quantum->cost += 1 + bytes / NET_QUANTUM_BYTES;
     return net_quantum_is_over(quantum);
 }
 
-/* Leaves the remaining requests to the next slice.  The connection may have ended, if its replies could not be sent. */
+/* Leaves the remaining requests to the next slice.  The connection may have ended because its replies could not be
+ * sent. */
 static void net_cut(struct net_conn *c, uint64_t came_ns) {
     if (c->gone) return;
     c->is_cut = true;
@@ -332,7 +333,7 @@ static void net_cut(struct net_conn *c, uint64_t came_ns) {
     if (!c->writing) net_line_up(c);
 }
 
-/* Answers the request that is pending, and those in data, which is all that c has, until its time is up. */
+/* Answers the pending request and those in data, which is all input of c, until its time is over. */
 static void net_work(struct net_conn *c, const char *data, size_t length) {
     struct net_loop *loop = c->loop;
     struct vs_out *out = &loop->out;
@@ -375,7 +376,7 @@ static void net_work(struct net_conn *c, const char *data, size_t length) {
     }
 }
 
-/* An own buffer grows by doubling, so that a large request is copied twice at most. */
+/* Grows by doubling, so that a large request is copied at most twice. */
 static bool net_make_room(struct net_conn *c) {
     if (c->size - c->have >= NET_READ_MAX / 16) return true;
     size_t size = 2 * c->size + NET_READ_MAX / 16;
@@ -387,7 +388,7 @@ static bool net_make_room(struct net_conn *c) {
     return true;
 }
 
-/* Where the next bytes go; NULL: there is no memory for them. */
+/* Returns where the next bytes are read to; NULL: no memory. */
 static char *net_room_for(struct net_conn *c, size_t *room) {
     if (c->have == 0 || c->lingering) {
         *room = c->loop->is_late ? NET_READ_LATE : sizeof c->loop->in;
@@ -398,7 +399,7 @@ static char *net_room_for(struct net_conn *c, size_t *room) {
     return c->buf + c->have;
 }
 
-/* A header or a handshake may come where none is read.  Then the connection is at its end. */
+/* Whether the bytes are a PROXY header or TLS handshake that is not allowed here.  The connection then ends. */
 static bool net_is_lost(struct net_conn *c, const char *bytes, size_t length) {
     if (c->partial_ms != 0) return false;
     switch (*bytes) {
@@ -417,8 +418,8 @@ static void net_take_in(struct net_conn *c, char *bytes, size_t length) {
     net_work(c, bytes, length);
 }
 
-/* Reads once.  Other connections are served before this one is read again.  A short read has emptied the socket, and
- * later bytes cause a new edge, unless an end, a failure or urgent data cut the read short. */
+/* Reads once.  Other connections are served before it is read again.  A short read has emptied the socket, and later
+ * bytes cause a new edge, unless an end, an error or urgent data cut the read short. */
 static void net_read_on(struct net_conn *c) {
     size_t room;
     bool more;
@@ -457,12 +458,13 @@ static void net_read_stage(struct net_conn *c) {
     }
 }
 
-/* A connection is not read while it writes a reply, waits, or has requests left.  `readable` remembers the edge. */
+/* A connection is not read while it writes a reply, waits, or has unanswered requests.  `readable` remembers the
+ * edge. */
 void net_serve_one(struct net_conn *c) {
     if (c->writing && c->writable)
         net_write_on(c);
     else if (c->is_cut)
-        net_be_active(c), net_resume(c); /* a request is answered in each slice */
+        net_be_active(c), net_resume(c); /* each slice answers a request, so the connection is active */
     else if (c->readable && !c->writing && !c->waits && !c->ended)
         net_read_stage(c);
 }

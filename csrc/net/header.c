@@ -1,6 +1,5 @@
-/* header.c -- a connection from a listed balancer, before its protocol: the PROXY header is read, and from then on the
- * peer is the client that it names.  The bytes behind it belong to the next stage, so they are
- * not read here. */
+/* header.c -- reads the PROXY header at the start of a balancer's connection.  From then on the peer is the client that
+ * it names.  The bytes after the header belong to the next stage and are not read here. */
 #include "log/log.h"
 #include "net/inside.h"
 
@@ -8,26 +7,27 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define HEADER_MS 3000 /* balancers send the header first, at once */
+#define HEADER_MS 3000 /* balancers send the header at once */
 
 static void net_count_header(struct net_conn *c, enum net_proxy_result what) {
     vs_add(&c->loop->upper.counts->headers[c->kind][what], 1);
 }
 
-/* ------------------------------------------------------------------ refusing */
+/* ------------------------------------------------------------------ rejecting */
 
-/* The log takes each sentence once a second at most. */
+/* Each fault has its own sentence, because the log drops a sentence that repeats within a second. */
 static const struct net_header_fault {
     const char *sentence, *next;
 } net_header_faults[NET_PROXY_RESULTS] = {
-    [NET_PROXY_MISSING] = {"a connection from a listed balancer does not begin with a PROXY header",
-                           "send-proxy-v2 at the balancer, or take the address out of proxies; from this machine ask "
-                           "over a unix socket"},
-    [NET_PROXY_V1] = {"a balancer sent a PROXY header of version 1", "send-proxy-v2 instead of send-proxy"},
-    [NET_PROXY_BROKEN] = {"a balancer sent a PROXY header that is none", NULL},
+    [NET_PROXY_MISSING] =
+        {"a connection from a listed balancer does not begin with a PROXY header",
+         "set send-proxy-v2 in the balancer, or remove the address from proxies; on this machine, use "
+         "a unix socket"},
+    [NET_PROXY_V1] = {"a balancer sent a PROXY header of version 1", "use send-proxy-v2 instead of send-proxy"},
+    [NET_PROXY_BROKEN] = {"a balancer sent a malformed PROXY header", NULL},
     [NET_PROXY_LATE] = {"a balancer's PROXY header was not complete in time", NULL},
-    [NET_PROXY_UNLISTED] = {"a PROXY header came from an address that is no listed balancer's",
-                            "list it in proxies if it is a balancer, else see who claims to be one"}};
+    [NET_PROXY_UNLISTED] = {"a PROXY header came from an address that is not listed in proxies",
+                            "if it is a balancer, list it in proxies; otherwise find out which host sends the header"}};
 
 static void net_refuse_header(struct net_conn *c, enum net_proxy_result what) {
     const struct net_header_fault *fault = &net_header_faults[what];
@@ -49,9 +49,9 @@ void net_header_look(struct net_conn *c, uint64_t now_ms) {
     if (c->has_header && now_ms - net_active_ms(c) >= HEADER_MS) net_refuse_header(c, NET_PROXY_LATE);
 }
 
-/* ------------------------------------------------------------------ reading */
+/* ------------------------------------------------------------------ parsing */
 
-/* From here on the peer is the client that the balancer named, and has its own place among those of its address. */
+/* Makes the named client the peer, which counts against the limits of its own address. */
 static void net_settle_header(struct net_conn *c) {
     const struct net_calls *calls = c->loop->calls;
     struct vs_peer peer;
@@ -70,7 +70,7 @@ static void net_settle_header(struct net_conn *c) {
     calls->named(c->of);
 }
 
-/* How much of the header is read next, and where to.  The bytes behind its addresses are ignored. */
+/* Returns where the next part of the header is read to, and how much.  The bytes after its addresses are ignored. */
 static void *net_header_room(struct net_conn *c, size_t *room) {
     struct net_header *h = &c->header;
     size_t read = !h->size ? NET_PROXY_FIXED : h->size < NET_PROXY_READ ? h->size : NET_PROXY_READ;

@@ -1,8 +1,8 @@
-/* listener.c -- clients come in: accepted, turned away if there are too many, handed to the loop with the fewest. Rests
- * where there is no descriptor.
+/* listener.c -- accepts clients, rejects them if there are too many, and hands them to the least loaded loop.  Pauses
+ * if there is no descriptor.
  *
- * The loop that is woken first accepts all that came together, so without the handover a burst would be one loop's.
- * Every loop accepts, and none has to wait for another that does. */
+ * The loop that is woken first accepts all clients that came together, so without the handover it would serve a whole
+ * burst.  Every loop accepts, so none waits for another. */
 #include "net/inside.h"
 
 #include <errno.h>
@@ -14,27 +14,27 @@
 #include <unistd.h>
 
 #define KEEPALIVE_S 60
-#define IN_A_ROW_MAX 32 /* clients let in before other connections have their turn */
+#define IN_A_ROW_MAX 32 /* clients accepted before other connections are served */
 #define REST_MS 50
 #define UNSENT_MAX                                                                                                     \
-    (64 << 10) /* bytes that the kernel keeps for a client which does not read; more is kept here, and counted */
-#define SILENT_MS 3000 /* a loop that has not swept for so long gets no more clients */
+    (64 << 10) /* bytes of a slow client's replies in the kernel; further ones are kept and counted here */
+#define SILENT_MS 3000 /* a loop that has not swept for this long gets no more clients */
 
 /* ------------------------------------------------------------------ which loop serves a client */
 
-/* Guards the choice of a loop, the connections that were handed to each loop, and whether it takes more.  It is held
- * briefly, and never around a call that waits. */
+/* Guards the choice of a loop, the connections handed to each loop, and whether it takes more.  It is held briefly, and
+ * never during a call that blocks. */
 static pthread_mutex_t net_handing = PTHREAD_MUTEX_INITIALIZER;
 
 static int net_load_of(const struct net_loop *loop) {
-    return atomic_load_explicit(&loop->load, memory_order_relaxed); /* a count, orders nothing */
+    return atomic_load_explicit(&loop->load, memory_order_relaxed); /* relaxed: a count, orders nothing */
 }
 
 static bool net_is_silent(const struct net_loop *loop, uint64_t now_ms) {
     return atomic_load_explicit(&loop->beat_ms, memory_order_relaxed) + SILENT_MS < now_ms;
 }
 
-/* Under the lock, so that two loops that let clients in at once see each other's choices. */
+/* Requires the lock, so that loops that accept at the same time see each other's choices. */
 static struct net_loop *net_least_loaded(struct net_loop *own) {
     struct net_loop *best = own;
     int least = net_load_of(own);
@@ -88,10 +88,10 @@ bool net_handover_end(struct net_loop *loop) {
     return ended;
 }
 
-/* ------------------------------------------------------------------ turning away, and resting */
+/* ------------------------------------------------------------------ rejecting and pausing */
 
-/* Reads the client's bytes before the close: unread bytes would cause a reset, which discards the answer.  Waits for
- * nothing. A client that awaits a handshake would not read an answer. */
+/* Reads the client's bytes before closing, because unread bytes cause a reset, which discards the reply.  Does not
+ * wait.  A TLS client would not read a plain reply, so it gets none. */
 static void net_turn_away(struct net_door *door, int fd) {
     struct net_loop *loop = door->loop;
     if (!door->is_secure) net_refuse_plain(loop, fd, door->kind, NET_FULL);
@@ -101,7 +101,7 @@ static void net_turn_away(struct net_door *door, int fd) {
 
 static void net_on_rested(struct net_loop *loop);
 
-/* The socket stays readable, so a loop that watched it on would do nothing else. */
+/* Stops watching the listener for a while: its socket stays readable, so the loop would spin. */
 static void net_rest(struct net_door *door) {
     struct net_loop *loop = door->loop;
     net_poll_forget(loop, door->fd);
@@ -110,7 +110,7 @@ static void net_rest(struct net_door *door) {
     if (!loop->timer[NET_TIMER_REST].then) net_poll_timer(loop, NET_TIMER_REST, REST_MS, net_on_rested);
 }
 
-/* EPOLLEXCLUSIVE wakes one loop for a client, not all. */
+/* EPOLLEXCLUSIVE wakes one loop per client, not all. */
 static int net_door_watch(struct net_door *door) {
     return net_poll_watch(door->loop, door->fd, &door->watched, EPOLLIN | EPOLLEXCLUSIVE);
 }
@@ -124,7 +124,7 @@ static void net_on_rested(struct net_loop *loop) {
     }
 }
 
-/* ------------------------------------------------------------------ letting in */
+/* ------------------------------------------------------------------ accepting */
 
 static bool net_is_balancer(const struct net_opts *opts, const struct vs_peer *peer) {
     for (int i = 0; i < opts->proxy_count; i++)
@@ -192,7 +192,7 @@ static void net_prepare(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &keepalive_s, sizeof keepalive_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten looks, one a second */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten probes, one a second */
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){10}, sizeof(int));
 }
 
@@ -201,7 +201,7 @@ int net_door_open(struct net_loop *loop, struct net_door *door, const struct net
     socklen_t length = sizeof address;
     if (getsockname(from->fd, (struct sockaddr *)&address, &length) != 0) return EINVAL;
     if (address.ss_family != AF_UNIX) net_prepare(from->fd);
-    /* the service manager's may block: several loops accept, and all but one find no client */
+    /* a socket from a service manager may be blocking, but several loops accept, and all but one find no client */
     if (fcntl(from->fd, F_SETFL, fcntl(from->fd, F_GETFL) | O_NONBLOCK) != 0) return errno;
     int own = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0) return errno;

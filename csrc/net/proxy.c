@@ -1,4 +1,5 @@
-/* proxy.c -- the PROXY protocol's header: haproxy.org/download/3.0/doc/proxy-protocol.txt, 2.2. */
+/* proxy.c -- parses the header of the PROXY protocol, see haproxy.org/download/3.0/doc/proxy-protocol.txt, section
+ * 2.2. */
 #include "net/proxy.h"
 
 #include <string.h>
@@ -22,18 +23,18 @@ static int net_proxy_no(enum net_proxy_result why, enum net_proxy_result *what) 
     return *what = why, -1;
 }
 
-/* Version and command; family, in the upper half, and transport: those that there are. */
+/* Checks version and command, and family (upper half) and transport. */
 static bool net_proxy_is_known(const unsigned char *at) {
     return at[12] >> 4 == 2 && (at[12] & 15) <= 1 && at[13] >> 4 <= 3 && (at[13] & 15) <= 2;
 }
 
-/* The family of the address that it names; 0: none that could be used, and the balancer's own counts. */
+/* Returns the family of the client's address.  0: there is no usable one, and the balancer's own address counts. */
 static uint8_t net_proxy_family_of(const unsigned char *at) {
     bool is_passed_on = at[12] & 1;
     return !is_passed_on ? 0 : at[13] == 0x11 ? 4 : at[13] == 0x21 ? 6 : 0;
 }
 
-/* An address and port of the source, then those of the destination. */
+/* The source's address and port precede those of the destination. */
 static size_t net_proxy_source_size(uint8_t family) {
     return family == 6 ? 16 : 4;
 }

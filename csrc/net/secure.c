@@ -1,5 +1,5 @@
-/* secure.c -- TLS of a connection: its handshake, which is a stage before its protocol, and its bytes behind that.
- * Knows no protocol, and no OpenSSL. */
+/* secure.c -- TLS: the handshake, which precedes a connection's protocol, and the bytes after it.  Knows no protocol
+ * and no OpenSSL. */
 #include "log/log.h"
 #include "net/inside.h"
 #include "tls/tls.h"
@@ -10,20 +10,20 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SHAKE_MS 5000 /* for a handshake, in which no client shows a secret */
-#define SHAKE_BYTES                                                                                                    \
-    196608 /* that a handshake holds at most: 44 KiB, a message of 128 KiB and a record of 16; later 15 KiB */
-#define HANDSHAKE 0x16 /* how TLS begins, with version 3 */
-#define HEAD_BYTES 5   /* ... and the length of what follows at the end of them */
-#define HELLO_MAX 4096 /* that is waited for to be whole */
+#define SHAKE_MS 5000 /* limit for a handshake, during which clients send no secret */
+/* The most memory of a handshake: 44 KiB, a message of 128 KiB and a record of 16 KiB.  Afterwards it is 15 KiB. */
+#define SHAKE_BYTES 196608
+#define HANDSHAKE 0x16 /* first byte of TLS; 3 follows */
+#define HEAD_BYTES 5   /* they end with the length of the rest */
+#define HELLO_MAX 4096 /* a longer hello is not awaited completely */
 
-static pthread_mutex_t net_failing = PTHREAD_MUTEX_INITIALIZER; /* over server->failed */
+static pthread_mutex_t net_failing = PTHREAD_MUTEX_INITIALIZER; /* guards server->failed */
 
 static const struct vs_tls *net_tls(const struct net_conn *c) {
     return c->loop->opts->tls;
 }
 
-/* ------------------------------------------------------------------ counting, and telling */
+/* ------------------------------------------------------------------ counts and the log */
 
 static void net_count_shake(struct net_conn *c, enum net_shake what, const char *why) {
     struct net_shake_failed *last = &c->loop->server->failed[what];
@@ -47,9 +47,9 @@ void net_secure_tell(struct net_server *server, uint64_t now_ms) {
     static const char *const sentences[NET_SHAKES] = {
         [NET_SHAKE_FAILED] = "TLS handshakes failed",
         [NET_SHAKE_LATE] = "TLS handshakes were not finished in time",
-        [NET_SHAKE_PLAIN] = "clients spoke no TLS where it is spoken: have them use https://, or redis-cli --tls",
+        [NET_SHAKE_PLAIN] = "clients connected to a TLS listener without TLS: use https:// or redis-cli --tls",
         [NET_SHAKE_MISLED] =
-            "clients spoke TLS where it is not spoken: write tls: before that address, or have them use http://"};
+            "clients connected to a plain listener with TLS: write tls: before its address, or use http://"};
     for (int what = NET_SHAKE_FAILED; what < NET_SHAKES; what++) {
         uint64_t more = net_untold(&server->told_shakes[what], net_total_shakes(server, (enum net_shake)what), now_ms);
         if (more == 0) continue;
@@ -61,7 +61,7 @@ void net_secure_tell(struct net_server *server, uint64_t now_ms) {
     }
 }
 
-/* ------------------------------------------------------------------ clients at the wrong listener */
+/* ------------------------------------------------------------------ clients of the wrong listener */
 
 static void net_turn_back(struct net_conn *c, enum net_shake what) {
     net_count_shake(c, what, "");
@@ -93,8 +93,8 @@ bool net_secure_is_late(struct net_conn *c, uint64_t now_ms) {
     return true;
 }
 
-/* The eldest handshake of the address with most unfinished ones.  So a flood ends its own handshakes, and those of slow
- * clients stay while faster ones come and go.  NULL: this loop has none. */
+/* Returns the oldest handshake of the address with the most unfinished ones, or NULL.  So a flood ends its own
+ * handshakes, and handshakes of slow clients stay while faster ones come and go. */
 static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     struct net_conn *found = NULL, *at;
     int most = -1;
@@ -105,15 +105,15 @@ static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     return found;
 }
 
-/* The handshakes of each loop are one part of the memory: a loop can end no handshake of another loop, so it needs room
- * of its own.  It may always hold one handshake, which belongs to no part. */
+/* The handshakes of each loop have their own part of the memory, because a loop cannot end a handshake of another loop.
+ * Its first handshake belongs to no part and is always granted. */
 static bool net_take_shake(struct net_conn *c) {
     c->is_first_shake = TAILQ_EMPTY(&c->loop->shaking);
     return c->loop->calls->take_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* The memory of a handshake is counted as its most, from the first whole message to its end.  A real client finishes
- * within a few round trips, so elder handshakes give way to new ones. */
+/* The memory of a handshake is counted as its maximum, from the first whole message to the end.  A real client finishes
+ * within a few round trips, so older handshakes are ended to make room for new ones. */
 static bool net_hold_shake(struct net_conn *c) {
     struct net_loop *loop = c->loop;
     while (!net_take_shake(c)) {
@@ -121,7 +121,7 @@ static bool net_hold_shake(struct net_conn *c) {
         if (!elder) return false;
         loop->calls->shed(loop->upper.loop, elder->kind, NULL);
         net_end(elder);
-        net_secure_free(elder); /* now, and not with the round: there may be many of them in one */
+        net_secure_free(elder); /* at once, because a round may end many */
     }
     c->is_shaking = true;
     TAILQ_INSERT_TAIL(&loop->shaking, c, shaken);
@@ -137,7 +137,7 @@ void net_secure_leave(struct net_conn *c) {
     c->loop->calls->give_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* Allocates nothing before a whole hello has come.  false: it has not, or the bytes are no TLS. */
+/* Waits for a whole hello before anything is allocated.  false: it has not come, or the bytes are not TLS. */
 static bool net_has_hello(struct net_conn *c) {
     const unsigned char *at = (const unsigned char *)c->loop->in;
     ssize_t got = recv(c->fd, c->loop->in, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
@@ -149,7 +149,7 @@ static bool net_has_hello(struct net_conn *c) {
     return false;
 }
 
-/* false: the connection does not go on. */
+/* Begins the handshake.  false: the connection ends. */
 static bool net_begin_shake(struct net_conn *c) {
     const struct net_opts *opts = c->loop->opts;
     if (net_hold_shake(c)) c->tls = opts->tls->accept(opts->tls_server, c->fd, opts->alpn[c->kind]);
@@ -158,11 +158,11 @@ static bool net_begin_shake(struct net_conn *c) {
     return net_end(c), false;
 }
 
-/* TLS may already have read bytes behind the handshake, for which no edge comes. */
+/* Lines the connection up, because TLS may already have read bytes after the handshake, for which no edge comes. */
 static void net_end_shake(struct net_conn *c) {
     char name[VS_TLS_NAME_MAX];
     c->is_shaken = true;
-    net_secure_leave(c); /* the remaining memory counts as a part of the connection */
+    net_secure_leave(c); /* the remaining memory is counted with the connection */
     net_count_shake(c, NET_SHAKE_OK, "");
     if (!c->loop->calls->shaken(c->of, net_tls(c)->peer(c->tls, name) ? name : NULL)) {
         net_end(c);
@@ -173,8 +173,7 @@ static void net_end_shake(struct net_conn *c) {
     net_line_up(c);
 }
 
-/* Waits for room in the socket, or no more.  If epoll has no memory for that, the connection ends when it has rested
- * for too long. */
+/* Begins or ends waiting for room in the socket.  If epoll has no memory for that, the connection ends as idle. */
 static void net_reverse(struct net_conn *c, bool is_reversed) {
     if (c->is_reversed == is_reversed) return;
     c->is_reversed = is_reversed;
@@ -192,7 +191,7 @@ void net_secure_shake(struct net_conn *c) {
         net_end_shake(c);
     } else if (step == VS_TLS_FAILED) {
         net_count_shake(c, NET_SHAKE_FAILED, tls->why(c->tls));
-        net_finish(c); /* the alert that tells why is on its way */
+        net_finish(c); /* the alert with the reason is being sent */
     } else if (more) {
         net_line_up(c);
     }
@@ -200,7 +199,7 @@ void net_secure_shake(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ bytes */
 
-/* TLS keeps a part of a record in its buffer until the remaining bytes come.  false: there is no memory for it. */
+/* Counts a partial record, which TLS keeps until the rest comes.  false: no memory. */
 static bool net_hold_record(struct net_conn *c) {
     bool keeps = net_tls(c)->keeps_bytes(c->tls);
     if (keeps == c->keeps_record) return true;
@@ -214,7 +213,7 @@ static bool net_hold_record(struct net_conn *c) {
 
 ssize_t net_secure_get(struct net_conn *c, char *to, size_t room, bool *more) {
     const struct vs_tls *tls = net_tls(c);
-    if (!c->is_shaken) { /* the handshake failed: only its end is waited for */
+    if (!c->is_shaken) { /* the handshake failed: only the client's end is awaited */
         ssize_t left = recv(c->fd, to, room, MSG_DONTWAIT);
         *more = left == (ssize_t)room;
         return left;

@@ -1,5 +1,5 @@
-/* serve.c -- loops: one a thread, sharing the listening sockets, nothing else; sweeping out slow and idle connections;
- * draining on TERM. */
+/* serve.c -- loops: one per thread, which only share the listening sockets.  Closes slow and idle connections, and
+ * drains on TERM. */
 #include "base/error.h"
 #include "log/log.h"
 #include "net/inside.h"
@@ -17,16 +17,17 @@
 #define PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
 #define SWEEP_MS 500
 #define SHED_MS 1000
-#define LINGER_MS 1000 /* after the last reply: let the client read it before a reset could tear it up */
+#define LINGER_MS 1000 /* after the last reply, so that the client can read it before a reset discards it */
 #define DRAIN_SWEEP_MS 10
-#define FORCED_MS 500      /* a second signal waits no longer for the log */
-#define DRAIN_QUIET_MS 50  /* a connection that was silent for so long has nothing in flight */
-#define DRAIN_BUSY_MS 2000 /* then clients that never pause are ended between two requests */
-#define DRAIN_MS 3000      /* then all connections: the server has 5 s, and worker ids to give back */
+#define FORCED_MS 500      /* the most that a second signal waits for the log */
+#define DRAIN_QUIET_MS 50  /* a connection silent for this long has nothing in flight */
+#define DRAIN_BUSY_MS 2000 /* after this, clients that never pause are ended between two requests */
+/* after this, all connections are ended: the server has 5 s in all, and must still release worker ids */
+#define DRAIN_MS 3000
 
-_Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "a drain goes from polite to strict");
+_Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "the steps of a drain are in order");
 
-/* Held to wake a loop, and to close it, so that no closed loop is woken. */
+/* Held while a loop is woken or closed, so that a closed loop is never woken. */
 static pthread_mutex_t net_waking = PTHREAD_MUTEX_INITIALIZER;
 
 static bool net_is_first(const struct net_loop *loop) {
@@ -40,24 +41,23 @@ static void net_too_slow(struct net_conn *c) {
     net_finish(c);
 }
 
-/* Nothing is read from a connection that waits, so it is not known whether the client still does; but a torn connection
- * is. */
+/* Nothing is read from a waiting connection, so an orderly close is not noticed; but a broken connection is. */
 static bool net_is_torn(const struct net_conn *c) {
     struct pollfd at = {.fd = c->fd};
     return c->waits && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
 }
 
-/* If memory is short, a connection of a large holder must use its memory, or it is closed before new ones.
- * A request that comes byte by byte makes no progress until it is whole. */
+/* Returns whether a connection must be closed because memory is short, its holder has much of it, and it makes no
+ * progress.  A request that comes byte by byte makes no progress until it is complete. */
 static bool net_sits_on_memory(struct net_conn *c, uint64_t now) {
     size_t unsent = net_unsent(c);
-    if (unsent < c->unsent) vs_set(&c->active_ms, now); /* the client reads, if slowly */
+    if (unsent < c->unsent) vs_set(&c->active_ms, now); /* the client reads, slowly */
     c->unsent = unsent;
     uint64_t since_ms = c->have > 0 && !c->writing ? c->partial_ms : net_active_ms(c);
     return now - since_ms >= SHED_MS && c->loop->calls->is_short(c->of);
 }
 
-/* Whether the server, and not the client, is to do the next step: the request waits, or requests wait for a slice. */
+/* Whether the server has to act next: the request waits, or requests wait for a slice. */
 static bool net_is_servers_turn(const struct net_conn *c) {
     return c->waits || (c->is_cut && !c->writing);
 }
@@ -78,7 +78,7 @@ static void net_sweep_one(struct net_conn *c, uint64_t now) {
         net_too_slow(c);
 }
 
-/* Whether bytes of the client wait to be read: its request, that came while this thread did not run. */
+/* Whether input of the client is unread, perhaps a request that came while this thread did not run. */
 static bool net_has_unread(const struct net_conn *c) {
     int bytes = 0;
     return ioctl(c->fd, FIONREAD, &bytes) == 0 && bytes > 0;
@@ -118,7 +118,8 @@ static void net_on_sweep(struct net_loop *loop) {
     if (loop->drain_ms && TAILQ_EMPTY(&loop->conns) && net_handover_end(loop)) net_close_loop(loop);
 }
 
-/* The listeners live until the first sweep: a client that was connected when the signal came is still accepted. */
+/* The listeners stay open until the first sweep, so that a client that was connected when the signal came is still
+ * accepted. */
 static void net_on_stop(struct net_loop *loop) {
     if (loop->drain_ms) return;
     loop->drain_ms = loop->now_ms;
@@ -166,7 +167,7 @@ bool net_alive(struct net_server **server, int64_t within_ms) {
     return alive;
 }
 
-/* A sweep is between two requests. */
+/* A loop sweeps between two requests, so a later sweep shows that the earlier request ended. */
 bool net_passed(struct net_server **server, int64_t since_us) {
     bool passed = true;
     pthread_mutex_lock(&net_waking);
@@ -203,7 +204,7 @@ static void net_free_loop(struct net_loop *loop) {
     free(loop);
 }
 
-/* 0, or errno; what a failure leaves half made is closed by net_on_stop. */
+/* Returns 0, or errno.  net_on_stop closes what a failure leaves. */
 static int net_make_loop(struct net_server *server) {
     const struct net_opts *opts = server->opts;
     struct net_loop *loop = calloc(1, sizeof *loop + opts->out_max);
@@ -237,7 +238,7 @@ static void *net_run_loop(void *arg) {
     return NULL;
 }
 
-/* Returns when all loops have ended.  0, or errno. */
+/* Runs until all loops have ended.  Returns 0, or errno. */
 static int net_run(struct net_server *server) {
     int rc = 0, running = 1;
     while (running < server->count && rc == 0 &&
@@ -249,7 +250,7 @@ static int net_run(struct net_server *server) {
         if (i < running)
             pthread_join(server->loops[i]->thread, NULL);
         else
-            net_run_loop(server->loops[i]); /* was never started: closes its listeners */
+            net_run_loop(server->loops[i]); /* it was never started: this closes its listeners */
     }
     return rc;
 }

@@ -1,4 +1,4 @@
-/* signals.c -- signals, heard by a loop.  The handler only notes them: it uses nothing that may be freed. */
+/* signals.c -- delivers signals to a loop.  The handler only records them, and uses no memory that may be freed. */
 #include "base/array.h"
 #include "net/inside.h"
 
@@ -12,10 +12,10 @@ static const int net_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 #define ENDS 2
 #define SIGNALS (int)VS_COUNT(net_signals)
 
-static int net_heard_fd = -1; /* made once, and never closed: a handler may run at any time */
-static atomic_uint net_heard; /* bits, by net_signals */
+static int net_heard_fd = -1; /* opened once and never closed, because a handler may run at any time */
+static atomic_uint net_heard; /* bits, by index in net_signals */
 static struct net_watched net_hearing;
-static struct net_server *net_hearer; /* only its first loop's thread uses these two */
+static struct net_server *net_hearer; /* only used by its first loop's thread */
 static void (*net_signal_came)(struct net_server *server, int number, bool ends);
 
 static void net_on_signal(int number) {
@@ -62,7 +62,8 @@ int net_signals_watch(struct net_server *server, void (*came)(struct net_server 
     return 0;
 }
 
-/* A reload or a log's rotation must not end the process while it releases its leases. */
+/* HUP and USR1 are ignored from now on: a reload or a log rotation must not end the process while it releases its
+ * leases. */
 void net_signals_end(void) {
     for (int i = 0; i < SIGNALS; i++)
         signal(net_signals[i], i < ENDS ? SIG_DFL : SIG_IGN);

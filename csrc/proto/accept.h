@@ -1,4 +1,4 @@
-/* accept.h -- the types of content that a client accepts: Accept's media ranges and their q, for the types that this
+/* accept.h -- the content types that a client accepts: the media ranges of Accept and their q, for the types that this
  * server writes.  Pure. */
 #ifndef VS_ACCEPT_H
 #define VS_ACCEPT_H
@@ -9,19 +9,19 @@
 
 enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPE_HTML, VS_TYPES };
 
-/* All zero: there is no Accept header, and each type is accepted. */
+/* All zero: there is no Accept header, and every type is accepted. */
 struct vs_accept {
     bool given;
     struct {
-        uint8_t exact; /* how exactly the range named it: 1 star/star, 2 text/star, 3 text/plain; 0: it did not */
+        uint8_t exact; /* how exactly the range names it: 1 star/star, 2 text/star, 3 text/plain (0: it does not) */
         uint16_t q;    /* in thousandths */
     } type[VS_TYPES];
 };
 
-/* Adds the value of one Accept header.  Several headers are one list.  Unreadable parts are ignored. */
+/* Adds the value of an Accept header.  Several headers form one list.  Parts that cannot be parsed are ignored. */
 void vs_accept_read(struct vs_accept *accept, struct vs_slice value);
 
-/* How much the client wants a type, in thousandths; 0: not at all. */
+/* Returns the client's preference for a type, in thousandths (0: not acceptable). */
 int vs_accept_q(const struct vs_accept *accept, enum vs_type type);
 
 #endif

@@ -1,7 +1,7 @@
-/* http_parse.c -- bytes -> one HTTP/1.x request, by llhttp, which only this file knows.  Pure.
+/* http_parse.c -- parses one HTTP/1.x request with llhttp, which only this file uses.  Pure.
  *
- * The head is looked at by llhttp only once it is complete, and always whole: so every text is one view into the
- * buffer, and nothing of a request has to be remembered between two reads. */
+ * llhttp sees a head only when it is complete.  So every text is one slice of the buffer, and no state is kept between
+ * two reads. */
 #include "proto/http.h"
 #include "base/array.h"
 
@@ -24,12 +24,12 @@ static int http_count_blanks(const char *line, size_t length) {
 }
 
 static int http_bad_line(struct vs_http *out, const char *line, size_t length, int number) {
-    if (number > VS_HTTP_HEADERS_MAX) return http_broken(out, 431, "too many headers (64)");
+    if (number > VS_HTTP_HEADERS_MAX) return http_broken(out, 431, "there are too many headers (at most 64)");
     if (*line == ' ' || *line == '\t')
         return http_broken(out, 400, "a header line starts with a space (folded headers are obsolete)");
     if (*line == ':') return http_broken(out, 400, "a header has no name");
     if (number > 0) return 0;
-    if (length > VS_HTTP_LINE_MAX) return http_broken(out, 414, "the request line is too long (4096 bytes)");
+    if (length > VS_HTTP_LINE_MAX) return http_broken(out, 414, "the request line is too long (at most 4096 bytes)");
     if (length > 9 && memcmp(line + length - 9, " HTTP/1.", 8) == 0 &&
         (line[length - 1] == '1' || line[length - 1] == '0'))
         return http_count_blanks(line, length) == 2
@@ -38,8 +38,8 @@ static int http_bad_line(struct vs_http *out, const char *line, size_t length, i
     return http_broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 
-/* The length of a complete head.  llhttp forgives bare line feeds and folded headers, proxies read them otherwise:
- * whatever two readers could take for two different requests is refused here. */
+/* Returns the length of a complete head.  llhttp accepts bare line feeds and folded headers, which proxies may parse
+ * differently.  A head that two parsers could read as different requests is rejected here. */
 static int http_head_length(const char *buf, size_t len, struct vs_http *out) {
     size_t at = 0;
     if (len > 0 && (buf[0] < 'A' || buf[0] > 'Z')) return http_broken(out, 400, "this is not HTTP");
@@ -47,18 +47,19 @@ static int http_head_length(const char *buf, size_t len, struct vs_http *out) {
         const char *newline = memchr(buf + at, '\n', len - at);
         if (!newline) break;
         size_t end = (size_t)(newline - buf);
-        if (end == at || buf[end - 1] != '\r') return http_broken(out, 400, "a line does not end in CR LF");
+        if (end == at || buf[end - 1] != '\r') return http_broken(out, 400, "a line must end in CR LF");
         if (end + 1 > VS_HTTP_HEAD_MAX) break;
         if (end - 1 == at) return (int)end + 1;
         if (http_bad_line(out, buf + at, end - 1 - at, number) < 0) return -1;
         at = end + 1;
     }
-    if (at == 0 && len > VS_HTTP_LINE_MAX) return http_broken(out, 414, "the request line is too long (4096 bytes)");
-    if (len > VS_HTTP_HEAD_MAX) return http_broken(out, 431, "the headers are too long (16384 bytes)");
+    if (at == 0 && len > VS_HTTP_LINE_MAX)
+        return http_broken(out, 414, "the request line is too long (at most 4096 bytes)");
+    if (len > VS_HTTP_HEAD_MAX) return http_broken(out, 431, "the headers are too long (at most 16384 bytes)");
     return 0;
 }
 
-/* What llhttp's callbacks fill. */
+/* Filled by llhttp's callbacks. */
 struct http_reading {
     struct vs_http *out;
     struct vs_slice url, name;
@@ -82,11 +83,11 @@ static int http_on_header_field(llhttp_t *parser, const char *at, size_t length)
     reading->name = (struct vs_slice){at, length};
     if (length == 4) reading->hosts += http_is_named(reading, "Host");
     if (length == 17 && http_is_named(reading, "Transfer-Encoding"))
-        reading->encoded = true; /* even an empty one, which llhttp takes for none */
+        reading->encoded = true; /* also if it is empty, which llhttp ignores */
     return 0;
 }
 
-/* A name, an address, a port.  A proxy may interpret other characters in its own way. */
+/* Letters of a name, an address or a port.  A proxy may interpret other characters differently. */
 static bool http_is_host(const char *at, size_t length) {
 #define ROW(from, to) [from... to] = true
     static const bool plain[256] = {
@@ -105,27 +106,29 @@ static bool http_has_only(const char *at, size_t length, const char *letters) {
 
 #define IPV6_LETTERS "0123456789abcdefABCDEF:."
 
-/* [::1], up to its port. */
+/* Matches [::1], without a port. */
 static bool http_is_bracketed(struct vs_slice host) {
     return host.length > 2 && *host.at == '[' && host.at[host.length - 1] == ']' &&
            http_has_only(host.at + 1, host.length - 2, IPV6_LETTERS);
 }
 
-/* ::1, as some health checkers write it.  A name has no colon, and one colon at most begins its port. */
+/* Matches ::1, which some health checkers send without brackets.  Names contain no colon, and at most one colon
+ * precedes a port. */
 static bool http_is_bare_ipv6(struct vs_slice host) {
     const char *first = memchr(host.at, ':', host.length);
     return first && memrchr(host.at, ':', host.length) != first && http_has_only(host.at, host.length, IPV6_LETTERS);
 }
 
-/* An address ends in a label of digits, as no name of the world's DNS does; a name without a dot is in nobody's DNS but
- * that of this network; `localhost`, and what is below it, is this machine for browsers. */
+/* Whether public DNS could have this name.  The last label of an IPv4 address has only digits, and no public name ends
+ * in such a label.  A name without a dot only exists in the local network.  Browsers resolve `localhost` and names
+ * below it to this machine. */
 static bool http_is_public_name(struct vs_slice host) {
     if (http_is_bare_ipv6(host)) return false;
     const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
     const char *port = memchr(from, ':', host.length - (size_t)(from - host.at));
     size_t length = port ? (size_t)(port - host.at) : host.length, label;
     if (port && !http_has_only(port + 1, host.length - length - 1, "0123456789"))
-        return true; /* neither an address nor a name */
+        return true; /* neither an address nor a valid name */
     if (memchr(host.at, '[', length) || bracket) return !http_is_bracketed((struct vs_slice){host.at, length});
     if (length > 0 && host.at[length - 1] == '.') length--;
     for (label = length; label > 0 && host.at[label - 1] != '.';)
@@ -143,7 +146,7 @@ static void http_take_host(struct http_reading *reading, struct vs_slice value) 
     reading->out->is_public_name = http_is_public_name(value);
 }
 
-/* If the header comes twice with different values, the foreign one counts. */
+/* If the header comes twice with different values, VS_SITE_FOREIGN wins. */
 static void http_take_site(struct vs_http *out, struct vs_slice value) {
     bool is_own = vs_slice_is_case(value, "same-origin") || vs_slice_is_case(value, "none");
     if (out->site != VS_SITE_FOREIGN) out->site = is_own ? VS_SITE_OWN : VS_SITE_FOREIGN;
@@ -152,9 +155,9 @@ static void http_take_site(struct vs_http *out, struct vs_slice value) {
 static int http_on_header_value(llhttp_t *parser, const char *at, size_t length) {
     struct http_reading *reading = parser->data;
     while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
-        length--; /* blanks behind a value are not its own */
+        length--; /* trailing blanks are not part of a value */
     struct vs_slice value = {at, length};
-    switch (reading->name.length) { /* few names are looked at, and a length is soon compared */
+    switch (reading->name.length) { /* few names matter, and comparing lengths first is fast */
     case 4:
         if (http_is_named(reading, "Host")) http_take_host(reading, value);
         break;
@@ -201,8 +204,8 @@ static const llhttp_settings_t settings = {.on_url = http_on_url,
                                            .on_header_value = http_on_header_value,
                                            .on_headers_complete = http_on_headers_complete};
 
-/* Cuts "http://host" off an absolute target, whose host replaces that of the Host header (RFC 9112, section 3.2.2).  1: it
- * was cut off; 0: the target is not absolute; -1: its host is none. */
+/* Cuts "http://host" off an absolute target.  Its host replaces the Host header (RFC 9112, section 3.2.2).  Returns 1;
+ * 0: the target is not absolute; -1: its host is invalid. */
 static int http_cut_authority(struct http_reading *reading) {
     static const char *const schemes[] = {"http://", "https://"};
     struct vs_slice url = reading->url;
@@ -219,7 +222,7 @@ static int http_cut_authority(struct http_reading *reading) {
     return 0;
 }
 
-/* path?query#fragment */
+/* Splits path?query#fragment. */
 static void http_split_url(struct vs_slice url, struct vs_http *out) {
     const char *end = memchr(url.at, '#', url.length);
     if (end) url.length = (size_t)(end - url.at);
@@ -238,7 +241,7 @@ static int http_read_head(const char *head, size_t length, struct vs_http *out, 
     if ((rc != HPE_OK && rc != HPE_PAUSED_UPGRADE) || !reading.complete)
         return http_broken(out, 400, rc == HPE_OK ? "the request is not complete" : llhttp_get_error_reason(&parser));
     if (reading.hosts > 1 || (reading.hosts == 0 && !out->http10))
-        return http_broken(out, 400, "a request needs exactly one Host header");
+        return http_broken(out, 400, "a request must have exactly one Host header");
     if (reading.bad_host) return http_broken(out, 400, "Host must be a name or an address, and may have a port");
     bool is_all = out->method == VS_OPTIONS && vs_slice_is(reading.url, "*");
     int absolute = *reading.url.at == '/' || is_all ? 0 : http_cut_authority(&reading);
@@ -247,10 +250,11 @@ static int http_read_head(const char *head, size_t length, struct vs_http *out, 
         return http_broken(out, 400, "the request target must be a path, such as /genid, or begin with http://");
     http_split_url(reading.url, out);
     if (reading.types > 1 || reading.tokens > 1 || reading.origins > 1)
-        return http_broken(out, 400, "Content-Type, Authorization or Origin is given twice");
+        return http_broken(out, 400, "Content-Type, Authorization or Origin appears twice");
     if (reading.expects_more) return http_broken(out, 417, "the only Expect value supported is 100-continue");
     if (reading.encoded) return http_broken(out, 411, "send the body with Content-Length, not in chunks");
-    if (reading.content_length > VS_HTTP_BODY_MAX) return http_broken(out, 413, "the body is too large (65536 bytes)");
+    if (reading.content_length > VS_HTTP_BODY_MAX)
+        return http_broken(out, 413, "the body is too large (at most 65536 bytes)");
     *body = (size_t)reading.content_length;
     return 1;
 }
@@ -259,7 +263,7 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
     size_t skip = 0, body = 0;
     memset(out, 0, sizeof *out);
     while (skip + 1 < len && skip < VS_HTTP_HEAD_MAX && buf[skip] == '\r' && buf[skip + 1] == '\n')
-        skip += 2; /* old clients end a body with an empty line that they do not count */
+        skip += 2; /* old clients send an empty line after a body, which Content-Length does not count */
     if (len - skip == 1 && buf[skip] == '\r') return 0;
     int head = http_head_length(buf + skip, len - skip, out);
     if (head <= 0) return head;
@@ -273,9 +277,9 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
     return (int)total;
 }
 
-/* ------------------------------------------------------------------ heads that were read before */
+/* ------------------------------------------------------------------ cached heads */
 
-/* A view of the old bytes, as one of the new. */
+/* Moves a slice of the old bytes to the new ones. */
 static struct vs_slice http_moved(struct vs_slice view, const char *from, const char *to) {
     return view.at ? (struct vs_slice){to + (view.at - from), view.length} : view;
 }
@@ -294,7 +298,7 @@ static void http_keep(struct vs_head *head, const char *buf, size_t length, cons
     head->http.origin = http_moved(http->origin, buf, head->bytes);
 }
 
-/* A head's meaning depends on its bytes alone, so equal bytes need not be read again. */
+/* The result depends only on the bytes of the head, so equal bytes need not be parsed again. */
 int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out) {
     struct vs_head *head = &heads->at[client % VS_HEADS];
     if (head->length > 0 && len >= head->length && memcmp(buf, head->bytes, head->length) == 0) {

@@ -1,4 +1,4 @@
-/* http_write.c -- the head of an HTTP reply.  Knows no route and no client. */
+/* http_write.c -- writes the head of an HTTP reply.  Knows no route and no client. */
 #include "base/array.h"
 #include "base/time.h"
 #include "proto/http.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No cache may keep a reply, and no browser may guess another type: its text may quote the request. */
+/* Caches must not keep replies, and browsers must not guess another type, because a text may quote the request. */
 #define FOR_BROWSERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
 const char *vs_http_reason(int status) {
@@ -41,7 +41,7 @@ const char *vs_http_reason(int status) {
     return "";
 }
 
-/* The form of RFC 9110. */
+/* Writes the date format of RFC 9110. */
 static void http_put_date(char *to, size_t size, int64_t unix_s) {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
                       months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -70,7 +70,7 @@ const char *vs_http_allow(unsigned methods) {
     return methods == VS_POST ? "POST, OPTIONS" : methods & VS_POST ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 
-/* Lets a listed origin's page read the reply, and ask first whether it may ask. */
+/* Allows a listed origin's page to read the reply, and answers its preflight request. */
 static int http_put_origin(const struct vs_http_reply *reply, unsigned method, char *to, size_t size) {
     int n = snprintf(to, size, "Access-Control-Allow-Origin: %s\r\nAccess-Control-Expose-Headers: Retry-After\r\n",
                      reply->origin);
@@ -83,7 +83,7 @@ static int http_put_origin(const struct vs_http_reply *reply, unsigned method, c
     return n;
 }
 
-/* The head of anything but a plain 200, up to Content-Length's value. */
+/* Writes any head but that of a plain 200, up to the value of Content-Length. */
 static size_t http_other_head(const struct vs_http_reply *reply, const char *date, unsigned method, char *to) {
     const size_t size = VS_HTTP_HEAD_RESERVE;
     const char *json = reply->status >= 400 ? "application/problem+json" : "application/json";
@@ -106,7 +106,7 @@ static size_t http_other_head(const struct vs_http_reply *reply, const char *dat
     return (size_t)n;
 }
 
-/* A stream has no length, and HTTP/1.0 reads it as well. */
+/* A stream has no length.  HTTP/1.0 clients can also read it. */
 static size_t http_stream_head(const struct vs_http_reply *reply, const char *date, char *to) {
     return (size_t)snprintf(to, VS_HTTP_HEAD_RESERVE,
                             "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%s"
@@ -153,8 +153,8 @@ void vs_http_goodbye(struct vs_out *out, const char *status, const char *text, b
     vs_put_text(out, text), vs_put_text(out, *text ? "\n" : "");
 }
 
-/* A client that begins with HTTP/2 reads no answer in HTTP/1.1.  Frames ask it to come again with that: SETTINGS, and
- * GOAWAY with HTTP_1_1_REQUIRED (RFC 9113, 7). */
+/* A client that begins with HTTP/2 cannot read an answer in HTTP/1.1.  Two frames tell it to retry with HTTP/1.1:
+ * SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED (RFC 9113, section 7). */
 #define WHY "this server speaks HTTP/1.1 and HTTP/1.0"
 
 bool vs_http2_refuse(size_t len, struct vs_out *out) {

@@ -1,4 +1,4 @@
-/* json.c -- writing JSON: strings, and the members of an object.  Knows no request. */
+/* json.c -- writes JSON.  Knows no request. */
 #include "proto/json.h"
 
 void vs_put_json(struct vs_out *out, const char *text) {

@@ -1,18 +1,19 @@
-/* json.h -- writing JSON: strings, and the members of an object. */
+/* json.h -- writes JSON: strings, and the members of an object. */
 #ifndef VS_JSON_H
 #define VS_JSON_H
 
 #include "base/out.h"
 
-/* A string.  Control characters become blanks. */
+/* Writes a string.  Control characters become blanks. */
 void vs_put_json(struct vs_out *out, const char *text);
-/* A member of an object, behind the comma that it needs. */
+/* Writes the name of a member, after a comma if it needs one. */
 void vs_json_key(struct vs_out *out, const char *name);
 void vs_json_uint(struct vs_out *out, const char *name, uint64_t value);
 void vs_json_int(struct vs_out *out, const char *name, int64_t value);
 void vs_json_bool(struct vs_out *out, const char *name, bool value);
 void vs_json_text(struct vs_out *out, const char *name, const char *value);
-/* Begins an object or array, as a member or (name NULL) as an element.  vs_put writes the closing bracket. */
+/* Begins an object or array, as a member or, if name is NULL, as an element.  The caller writes the closing bracket
+ * with vs_put. */
 void vs_json_open(struct vs_out *out, const char *name, char bracket);
 
 #endif

@@ -1,5 +1,5 @@
-/* resp.h -- the Redis protocol: bytes -> the arguments of one request, and the forms of a reply.  Pure: keeps no state,
- * allocates nothing, knows no command. */
+/* resp.h -- the Redis protocol: parses the arguments of one request, and writes the types of a reply.  Pure: keeps no
+ * state, allocates nothing, and knows no command. */
 #ifndef VS_RESP_H
 #define VS_RESP_H
 
@@ -11,16 +11,16 @@
 #define VS_RESP_INLINE_MAX 65536
 #define VS_RESP_REQUEST_MAX (1 << 20)
 
-/* ------------------------------------------------------------------ reading */
+/* ------------------------------------------------------------------ parsing */
 
-/* A word whose `at` is NULL was not given. */
+/* An argument with a NULL `at` was not given. */
 struct vs_args {
     int count;
-    const char *broken; /* set by a parser that returns < 0: why */
+    const char *broken; /* the error, set by a parser that returns < 0 */
     bool is_inline;     /* a line typed by hand, without lengths */
     struct vs_slice at[VS_RESP_ARGS_MAX];
-    char why[96];                   /* what `broken` points to, where the text has numbers in it */
-    char typed[VS_RESP_INLINE_MAX]; /* words that were quoted */
+    char why[96];                   /* memory of `broken` if the text contains numbers */
+    char typed[VS_RESP_INLINE_MAX]; /* memory of quoted words */
 };
 
 struct vs_resp_limits {
@@ -28,8 +28,9 @@ struct vs_resp_limits {
 };
 extern const struct vs_resp_limits vs_resp_limits, vs_resp_stranger_limits;
 
-/* One request, multibulk or inline.  > 0: bytes used; 0: wants more; < 0: broken, out->broken says why.
- * Shape: out->at points into buf, or into out->typed; count is 0 for an empty line or array. */
+/* Parses one request, multibulk or inline.  Returns > 0: bytes used (0: more bytes are needed); < 0: malformed, and
+ * out->broken is the error.  Shape: out->at points into buf, or into out->typed; count is 0 for an empty line or
+ * array. */
 int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out);
 
 /* ------------------------------------------------------------------ writing */
@@ -42,8 +43,8 @@ void vs_resp_null(struct vs_out *out);
 void vs_resp_null_array(struct vs_out *out);
 void vs_resp_int(struct vs_out *out, int64_t value);
 void vs_resp_array(struct vs_out *out, size_t count);
-void vs_resp_map(struct vs_out *out, size_t count); /* of pairs */
-void vs_resp_id(struct vs_out *out, uint64_t id);   /* the hot path's bulk string */
+void vs_resp_map(struct vs_out *out, size_t count); /* `count` pairs follow */
+void vs_resp_id(struct vs_out *out, uint64_t id);   /* a bulk string; frequent */
 void vs_resp_ids(struct vs_out *out, const uint64_t *ids, size_t count);
 
 #endif

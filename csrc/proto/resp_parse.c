@@ -1,15 +1,15 @@
-/* resp_parse.c -- bytes -> the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates
- * nothing, knows no command. */
+/* resp_parse.c -- parses the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates nothing,
+ * and knows no command. */
 #include "proto/resp.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LENGTH_DIGITS_MAX 10 /* of any length that is not refused anyway */
+#define LENGTH_DIGITS_MAX 10 /* longer numbers exceed all limits */
 
 const struct vs_resp_limits vs_resp_limits = {VS_RESP_ARGS_MAX, VS_RESP_BULK_MAX, VS_RESP_INLINE_MAX};
-/* Redis' own caps for who has not said a password yet; a line typed by hand holds nothing but AUTH or HELLO then. */
+/* The limits that Redis has before authentication.  An inline line then only contains AUTH or HELLO. */
 const struct vs_resp_limits vs_resp_stranger_limits = {10, 16384, 4096};
 
 static int resp_broken(struct vs_args *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -23,9 +23,9 @@ static int resp_broken(struct vs_args *out, const char *format, ...) {
     return -1;
 }
 
-/* ------------------------------------------------------------------ arrays of bulk strings: what clients send */
+/* ------------------------------------------------------------------ arrays of bulk strings, which clients send */
 
-/* Reads "<digits>\r\n" at *at, moving *at behind it.  1: read; 0: wants more; -1: not such a line. */
+/* Reads "<digits>\r\n" at *at and advances *at.  Returns 1 (0: more bytes are needed); -1: malformed. */
 static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *value) {
     size_t i = *at, n = 0;
     while (i < len && buf[i] >= '0' && buf[i] <= '9') {
@@ -33,7 +33,7 @@ static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *val
         n = n * 10 + (size_t)(buf[i++] - '0');
     }
     size_t digits = i - *at;
-    if (digits > 1 && buf[*at] == '0') return -1; /* a leading zero: nobody sends it but to be read in two ways */
+    if (digits > 1 && buf[*at] == '0') return -1; /* a leading zero only serves to make parsers disagree */
     if (i == len) return 0;
     if (digits == 0 || buf[i] != '\r') return -1;
     if (i + 1 == len) return 0;
@@ -42,7 +42,7 @@ static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *val
     return 1;
 }
 
-/* Reads "$<length>\r\n<bytes>\r\n" at *at into *out.  As read_length. */
+/* Reads "$<length>\r\n<bytes>\r\n" at *at into *text.  Returns as resp_read_length. */
 static int resp_read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text,
                           struct vs_args *out) {
     const char *buf = request.at;
@@ -70,19 +70,20 @@ static int resp_parse_array(const char *buf, size_t len, const struct vs_resp_li
     for (size_t i = 0; rc > 0 && i < count; i++)
         rc = resp_read_bulk((struct vs_slice){buf, len}, &at, limits->bulk_max, &out->at[i], out);
     if (rc < 0) return rc;
-    if (rc == 0) return len < VS_RESP_REQUEST_MAX ? 0 : resp_broken(out, "Protocol error: too big request (1 MiB)");
+    if (rc == 0)
+        return len < VS_RESP_REQUEST_MAX ? 0 : resp_broken(out, "Protocol error: too big request (at most 1 MiB)");
     out->count = (int)count;
     return (int)at;
 }
 
-/* ------------------------------------------------------------------ lines, as a person types them into telnet */
+/* ------------------------------------------------------------------ lines, which people type into telnet */
 
-/* What may stand between words. */
+/* Characters between words. */
 static bool resp_is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* A word that is not quoted goes on over the odder blanks, as for Redis. */
+/* An unquoted word only ends at these blanks, as in Redis. */
 static bool resp_ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -93,7 +94,7 @@ static int resp_hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What stands behind a backslash between double quotes; *at is moved behind it. */
+/* Reads an escape between double quotes.  *at is after the backslash, and is advanced. */
 static char resp_unescape(const char **at, const char *end) {
     static const char named[] = "n\nr\rt\tb\ba\a";
     const char *p = *at;
@@ -107,7 +108,7 @@ static char resp_unescape(const char **at, const char *end) {
     return *p;
 }
 
-/* Reads from an opening quote to behind its closing one, writing what it says to *to.  NULL: it is not closed. */
+/* Reads a quoted text and writes it to *to.  Returns the position after the closing quote, or NULL if there is none. */
 static const char *resp_read_quoted(const char *at, const char *end, char **to) {
     char quote = *at++;
     while (at < end && *at != quote) {
@@ -116,15 +117,15 @@ static const char *resp_read_quoted(const char *at, const char *end, char **to) 
             at++;
             *(*to)++ = resp_unescape(&at, end);
         } else {
-            at += escaped && at[1] == quote; /* between single quotes, only \' is one */
+            at += escaped && at[1] == quote; /* between single quotes, only \' is an escape */
             *(*to)++ = *at++;
         }
     }
     return at < end ? at + 1 : NULL;
 }
 
-/* Reads a word by Redis' rules, from its first byte to behind its last; what was quoted goes to *typed.  NULL: a quote
- * is not closed, or something follows it. */
+/* Reads a word by Redis' rules and returns the position after it.  Quoted text is written to *typed.  NULL: a quote is
+ * not closed, or text follows it. */
 static const char *resp_read_word(const char *from, const char *end, char **typed, struct vs_slice *word) {
     const char *at = from;
     while (at < end && !resp_ends_word(*at) && *at != '"' && *at != '\'')
@@ -139,7 +140,7 @@ static const char *resp_read_word(const char *from, const char *end, char **type
     return at && (at == end || resp_is_blank(*at)) ? at : NULL;
 }
 
-/* The first line of a browser, a scraper or a health check: GET /metrics HTTP/1.1. */
+/* Recognizes the first line of a browser, scraper or health check: GET /metrics HTTP/1.1. */
 static bool resp_is_http(const struct vs_args *args) {
     bool asks = args->count == 3 && (vs_slice_is_case(args->at[0], "GET") || vs_slice_is_case(args->at[0], "HEAD"));
     return asks && args->at[1].length > 0 && *args->at[1].at == '/' && args->at[2].length == 8 &&
@@ -153,7 +154,7 @@ static int resp_parse_inline(const char *buf, size_t len, const struct vs_resp_l
     if (!newline)
         return len < limits->inline_max
                    ? 0
-                   : resp_broken(out, "Protocol error: too big inline request (%zu bytes)", limits->inline_max);
+                   : resp_broken(out, "Protocol error: too big inline request (at most %zu bytes)", limits->inline_max);
     char *typed = out->typed;
     out->is_inline = true;
     while (true) {

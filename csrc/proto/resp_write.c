@@ -1,4 +1,4 @@
-/* resp_write.c -- writing the forms of the Redis protocol, RESP2 and RESP3.  Knows no command. */
+/* resp_write.c -- writes the types of the Redis protocol, RESP2 and RESP3.  Knows no command. */
 #include "base/text.h"
 #include "proto/resp.h"
 
@@ -58,11 +58,11 @@ void vs_resp_map(struct vs_out *out, size_t count) {
     resp_put_header(out, out->resp3 ? '%' : '*', out->resp3 ? count : 2 * count);
 }
 
-/* The last of a row whose `digits` these are. */
+/* Writes one id of a sequence; `digits` is the state of the previous one. */
 static void resp_put_id(struct vs_out *out, struct vs_digits *digits, uint64_t id) {
     assert(out->size - out->used >= 5 + VESTA_FORMAT_MAX);
     char *p = out->at + out->used;
-    size_t n = vs_digits_put(digits, id, p + 5); /* behind "$19\r\n", where an id's digits nearly always stand */
+    size_t n = vs_digits_put(digits, id, p + 5); /* after "$19\r\n", the usual length of an id */
     if (n < 10) {
         memmove(p + 4, p + 5, n);
         p[0] = '$', p[1] = (char)('0' + n), p[2] = '\r', p[3] = '\n';

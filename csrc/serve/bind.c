@@ -1,5 +1,5 @@
-/* bind.c -- sockets, bound or handed over, and then the user to become: ports below 1024 are root's, ids are not.
- * Knows no protocol. */
+/* bind.c -- binds sockets or uses those handed over, and then switches to an unprivileged user: only root may bind
+ * ports below 1024.  Knows no protocol. */
 #include "os/address.h"
 #include "base/array.h"
 #include "serve/serving.h"
@@ -19,10 +19,10 @@
 
 const char *const vs_protocol_names[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTTP] = "http", [VS_ADMIN] = "admin"};
 
-/* ------------------------------------------------------------------ handed over */
+/* ------------------------------------------------------------------ sockets of a service manager */
 
-/* The protocol that a socket's name says, with "-tls" behind it where TLS is to be spoken; sockets without such a name are
- * HTTP's and RESP's, in this order.  VS_PROTOCOLS: one socket too many. */
+/* Returns the protocol in a socket's name, which may end in "-tls".  Sockets with other names become HTTP and RESP, in
+ * this order.  VS_PROTOCOLS: there is one socket too many. */
 static enum vs_protocol protocol_of(const char *name, bool *is_secure, int *unnamed) {
     static const enum vs_protocol in_order[] = {VS_HTTP, VS_RESP};
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
@@ -34,7 +34,7 @@ static enum vs_protocol protocol_of(const char *name, bool *is_secure, int *unna
     return *unnamed < (int)VS_COUNT(in_order) ? in_order[(*unnamed)++] : VS_PROTOCOLS;
 }
 
-/* Addresses of a protocol that has sockets already would be bound in vain. */
+/* Removes the configured addresses of a protocol that has sockets already. */
 static void forget_gen(struct vs_serving *serving, enum vs_protocol protocol) {
     int kept = 0;
     for (int i = 0; i < serving->listener_count; i++)
@@ -69,7 +69,7 @@ int vs_take_handed(struct vs_serving *serving) {
     return rc;
 }
 
-/* ------------------------------------------------------------------ bound */
+/* ------------------------------------------------------------------ binding */
 
 static bool bind_has(const struct vs_serving *serving, enum vs_protocol protocol, const char *address) {
     for (int i = 0; i < serving->listener_count; i++)
@@ -78,7 +78,7 @@ static bool bind_has(const struct vs_serving *serving, enum vs_protocol protocol
     return false;
 }
 
-/* Replaces a listener by one for each address of its host; all but the first go to the end. */
+/* Replaces a listener by one for each address of its host.  The first keeps its place, and the others are appended. */
 static int bind_each_address(struct vs_serving *serving, int i) {
     struct vs_addresses found;
     struct vesta_error err;
@@ -124,7 +124,7 @@ void vs_unbind_all(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ rights */
 
-/* The folder of a file. */
+/* Changes the owner of a file's folder. */
 static int own_folder_of(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -139,7 +139,8 @@ static int own_store(const struct vs_identity *who, const char *uri, struct vest
     return vs_store_place(uri, where) ? own_folder_of(who, where, err) : VESTA_OK;
 }
 
-/* What the new user must be able to write: socket files, and the folders for state that are not there yet. */
+/* Changes the owner of what the new user must be able to write: socket files, and folders for state that do not exist
+ * yet. */
 static int hand_on(const struct vs_serving *serving, const struct vs_identity *who, struct vesta_error *err) {
     char folder[PATH_MAX];
     int rc = VESTA_OK;
@@ -159,7 +160,7 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
     return rc;
 }
 
-/* Splits NAME:GROUP; false if it is too long. */
+/* Splits NAME:GROUP.  false: it is too long. */
 static bool split_user(const char *text, char *user, char *group) {
     size_t length = strcspn(text, ":");
     const char *rest = text[length] ? text + length + 1 : "";
@@ -174,7 +175,8 @@ static bool uri_has_secret(const char *uri) {
     return strchr(uri, '@') || strstr(uri, "secret_file");
 }
 
-/* A password or a token of clients, the admin's token, a store's secret: all that was read stays in memory. */
+/* Whether the process has read a secret, which stays in its memory: a password or token of clients, the admin's token,
+ * a store's secret. */
 static bool bind_has_secret(const struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     bool any = config->resp_password || config->admin_token || config->tinyid_tokens.count > 0 ||
@@ -200,11 +202,11 @@ int vs_drop_rights(const struct vs_serving *serving) {
     if (vs_identity_find(user, group, &who, &err) != VESTA_OK || hand_on(serving, &who, &err) != VESTA_OK ||
         vs_identity_become(&who, &err) != VESTA_OK)
         return vs_report(&err);
-    vs_no_core_file(); /* anew: the kernel has its own mind about it when a user changes */
+    vs_no_core_file(); /* again, because the kernel resets this when the user changes */
     return VS_GO;
 }
 
-/* Secrets that anybody on the way can read, and then has. */
+/* Warns about secrets that are sent unencrypted. */
 static void tell_readable(const struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     for (int i = 0; i < serving->listener_count; i++) {
@@ -212,8 +214,9 @@ static void tell_readable(const struct vs_serving *serving) {
         bool has_secrets = config->clients || (at->protocol == VS_RESP && config->resp_password) ||
                            (at->protocol == VS_ADMIN && config->admin_token);
         if (has_secrets && at->is_reached && !at->is_secure)
-            vs_log(VS_LOG_WARN, "clients' secrets can be read on the way here: listen on tls:HOST:PORT, or see that the "
-                                "network is encrypted",
+            vs_log(VS_LOG_WARN,
+                   "clients send their secrets to this address unencrypted: listen on tls:HOST:PORT, or encrypt the "
+                   "network",
                    "proto", vs_protocol_names[at->protocol], "address", at->address, NULL);
     }
 }
@@ -229,6 +232,6 @@ void vs_tell_rights(const struct vs_serving *serving) {
     if (serving->user)
         vs_log(VS_LOG_INFO, "switched to an unprivileged user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
                "gid", VS_DIGITS(getegid()), NULL);
-    else if (geteuid() == 0 && serving_is_reached(serving)) /* on loopback only, a newcomer is trying vesta out */
+    else if (geteuid() == 0 && serving_is_reached(serving)) /* on loopback only, it is probably a trial */
         vs_log(VS_LOG_WARN, "running as root, and other machines can connect. Use --user NAME to drop privileges", NULL);
 }

@@ -1,14 +1,14 @@
-/* databases.c -- what the log says of the databases that tags have their numbers from, while ranges last: a line for
- * each database, however many tags it has.  Called by the tags' thread every second. */
+/* databases.c -- logs the state of the databases of tags, while ranges last: one line per database, however many tags
+ * it has.  The tags' thread calls it every second. */
 #include "os/thread.h"
 #include "serve/segments.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define AGAIN_US 60000000 /* so long after a line of counters that went back, one of more of them */
+#define AGAIN_US 60000000 /* least time between two lines about counters that went back */
 
-/* Several rows may name one store. */
+/* Returns the state of a store, which several rows may name. */
 static struct vs_database_seen *seen_of(struct vs_segments *segments, const char *name) {
     size_t i = 0;
     while (i < segments->database_count && strcmp(segments->database[i].name, name) != 0)
@@ -19,10 +19,10 @@ static struct vs_database_seen *seen_of(struct vs_segments *segments, const char
     return seen;
 }
 
-/* What this look has found of one database. */
+/* The result of one check of a database. */
 struct found {
-    bool answered;       /* since the last look, to whatever tag */
-    size_t failed, back; /* tags to which it did not; whose counters went back */
+    bool answered;       /* it answered since the last check, for any tag */
+    size_t failed, back; /* tags for which it failed; tags with counters that went back */
     const char *failed_tag, *back_tag;
     uint64_t grants, granted; /* of back_tag */
     char why[sizeof((struct vesta_segment_info *)0)->database->said];
@@ -70,13 +70,13 @@ static void tell_answers(struct vs_database_seen *seen, const struct found *foun
 static void tell_back(struct vs_database_seen *seen, const struct found *found, int64_t now_us) {
     if (found->back > seen->back) {
         if (seen->back > 0 && now_us - seen->told_us < AGAIN_US) return;
-        vs_log(VS_LOG_WARN, "a database's counter went back: no more numbers of it are used", "store", seen->name,
-               "tag", found->back_tag, "tags", VS_DIGITS((int64_t)found->back), "grants",
+        vs_log(VS_LOG_WARN, "a counter in a database went back, so no more of its numbers are used", "store",
+               seen->name, "tag", found->back_tag, "tags", VS_DIGITS((int64_t)found->back), "grants",
                VS_DIGITS((int64_t)found->grants), "granted", VS_DIGITS((int64_t)found->granted), "do",
                "set it above all that any host was granted, then: vesta segments resume", NULL);
         seen->told_us = now_us;
     } else if (found->back == 0 && seen->back > 0) {
-        vs_log(VS_LOG_INFO, "no counter of a database stands back any more", "store", seen->name, NULL);
+        vs_log(VS_LOG_INFO, "all counters of a database are correct again", "store", seen->name, NULL);
     }
     seen->back = found->back;
 }

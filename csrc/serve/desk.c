@@ -1,7 +1,7 @@
-/* desk.c -- threads that ask the database for numbers in strict order, all that are there at once in one step, and
- * that reserve and settle numbers of dense tags, each over a connection of its own.  A step whose outcome is not known
- * is asked again under the same token, which changes nothing.  A job whose client is gone is not begun, and what it
- * had reserved by then runs out.  Knows no loop. */
+/* desk.c -- threads that take numbers in strict order from the database, for all waiting requests in one transaction,
+ * and that reserve and settle numbers of dense tags, each thread over its own connection.  If the outcome of a step is
+ * unknown, it is repeated with the same token, which changes nothing.  No job is begun for a client that has gone, and
+ * its reservations expire.  Knows no loop. */
 #include "base/error.h"
 #include "keeper/segment/memory.h"
 #include "os/thread.h"
@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGAIN_US 20000 /* before a step that met another's is asked again */
-#define IN_LINE_US 200000 /* a client that has ended its sending side is taken for one that is gone after so long */
+#define AGAIN_US 20000 /* before a step is repeated that conflicted with another's */
+#define IN_LINE_US 200000 /* a client that closed its sending side counts as gone after its job waited this long */
 
 STAILQ_HEAD(jobs, vs_desk_job);
 
 struct desk {
-    struct vs_desk desk; /* first: it is what tags know */
+    struct vs_desk desk; /* first, because tags point to it */
     struct vs_segments *segments;
     const struct vs_conf_segment *conf;
-    pthread_mutex_t lock; /* over what follows */
+    pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t woken;
     struct jobs jobs;
-    int waiting, running; /* jobs; threads */
+    int waiting, running; /* waiting jobs, running threads */
     bool ending;
 };
 
@@ -35,20 +35,21 @@ static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
     return clock->boot_us(clock->self) >= job->until_us;
 }
 
-/* The counter is raised to what this host knows, so that no other host gets those numbers again. */
+/* Raises the database's counter to what this host was granted, so that no other host is granted those numbers again. */
 static void raise_counter(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory) {
     struct vs_reply lifted = {.outcome = VS_STORE_DOWN};
     store->counters->lift(store, counter, vs_memory_granted(memory), &lifted);
 }
 
-/* The database forgot what it had granted.  Nothing more is reserved before a person has acted. */
+/* The database forgot numbers that it had granted.  Nothing more is reserved until an operator has acted. */
 static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
                  const struct vs_reply *reply) {
     raise_counter(store, counter, memory);
     vs_memory_stop(memory, reply->lowered);
 }
 
-/* A number that this host saw committed comes again: its commit is made good, so that no host gets it. */
+/* The database granted a number again that this host saw committed.  Commits it again, so that no host is granted
+ * it. */
 static void commit_again(struct vs_store *store, const struct vs_counter *counter,
                          const struct vs_reservation *reservation, struct vs_reply *reply) {
     struct vs_reservation lost = *reservation;
@@ -70,15 +71,15 @@ static void reserve(struct vs_store *store, const struct vs_counter *counter, co
         vs_memory_grant(job->memory, reply->grant.from);
 }
 
-/* Over TCP a client that is gone looks like one that has ended its sending side and still reads.  Such a client is
- * answered, but nothing is begun for it once its job had to stand in line. */
+/* Over TCP a client that has gone looks like one that closed its sending side and still reads.  Such a client is
+ * answered, but its job is not begun if it had to wait. */
 static bool is_to_begin(const struct desk *desk, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->server.clock;
     if (vs_desk_job_is_left(job)) return false;
     if (!atomic_load(&job->is_half_closed) || clock->boot_us(clock->self) - job->asked_us < IN_LINE_US) return true;
     job->answer = VS_DESK_DOWN;
     job->pause = (struct vesta_pause){.why = VESTA_RANGE};
-    snprintf(job->text, sizeof job->text, "the client closed its side of the connection while its request was in line");
+    snprintf(job->text, sizeof job->text, "the client closed its side of the connection while its request waited");
     return false;
 }
 
@@ -112,13 +113,14 @@ static void say_why(struct vs_desk_job *job, const char *text) {
         snprintf(job->text, sizeof job->text, "%s", *text ? text : "the database does not answer");
 }
 
-/* A try whose outcome is UNKNOWN may have been done until a later one tells.  A client that is gone waits for none. */
+/* Runs a job.  An attempt with an unknown outcome may have been applied until a later attempt shows the result.  Stops
+ * if the client has gone. */
 static void serve_job(const struct desk *desk, struct vs_store *store, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->server.clock;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     bool was_unknown = false;
     if (job->ask == VS_DESK_RESERVE && vs_memory_is_stopped(job->memory)) {
-        /* with each request: the counter may have been lowered again since */
+        /* at each request, because the counter may have been lowered again */
         raise_counter(store, &(struct vs_counter){vs_conf_segment_table(desk->conf), job->tag}, job->memory);
         job->answer = VS_DESK_BACK;
         say_why(job, "");
@@ -152,9 +154,9 @@ static struct vs_store *open_store(const struct desk *desk, struct vesta_error *
 
 /* ------------------------------------------------------------------ numbers in strict order, for many at once */
 
-#define SLICE_US 200000 /* how long an ending desk is not seen */
+#define SLICE_US 200000 /* how long the end of a desk may go unnoticed */
 
-/* The first job, and all that want numbers of the same segment: they share one step. */
+/* Takes the first job and all others for numbers of the same segment, which share one transaction. */
 static uint64_t take_alike(struct desk *desk, struct vs_desk_job *first, struct jobs *alike) {
     uint64_t count = first->count;
     struct jobs rest = STAILQ_HEAD_INITIALIZER(rest);
@@ -186,8 +188,8 @@ static void finish(struct desk *desk, struct vs_desk_job *job) {
     vs_serve_wake(&desk->segments->serving->server);
 }
 
-/* Asks once, and waits for that: who asked anew with each slice would lose the numbers of each, and never be answered
- * by a database that takes longer than one. */
+/* Asks once and waits for the answer.  Asking again in each slice would lose the numbers of each answer, and a database
+ * that is slower than a slice would never answer. */
 static int take_numbers(struct desk *desk, const struct vs_desk_job *first, uint64_t count,
                         struct vesta_numbers *numbers, struct vesta_pause *pause) {
     uint64_t ticket;
@@ -270,7 +272,7 @@ static bool take(struct vs_desk *self, struct vs_desk_job *job) {
     return has_room;
 }
 
-/* Nobody joins them: who ends a desk waits until none runs. */
+/* The threads are not joined: vs_desk_end waits until none runs. */
 static void start_clerks(struct desk *desk) {
     pthread_t thread;
     for (int i = 0; i < VS_DESK_THREADS; i++) {
@@ -306,7 +308,7 @@ bool vs_desk_end(struct vs_desk *self, int64_t until_us) {
     bool ended = desk->running == 0;
     pthread_mutex_unlock(&desk->lock);
     if (!ended) return false;
-    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) { /* nobody waits for them any more */
+    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) { /* no request waits for them any more */
         STAILQ_REMOVE_HEAD(&desk->jobs, queued);
         vs_tags_let(job->tags);
         vs_desk_job_let(job);

@@ -1,4 +1,4 @@
-/* effective.c -- what holds, and who said so, for people and for programs; see effective.h. */
+/* effective.c -- prints effective values and their sources, as text or JSON (see effective.h). */
 #include "serve/effective.h"
 
 #include "mapping/mapping.h"
@@ -16,7 +16,7 @@ static const char *effective_origin_name(enum vs_origin origin) {
     return names[origin];
 }
 
-/* What may be shown of a value, or NULL where there is none. */
+/* Returns the value without secrets, or NULL if there is none. */
 static const char *effective_shown(const struct vs_conf_value *value, char buf[VS_URI_MAX]) {
     if (!value->text || value->list) return value->text;
     if (value->is_secret) return "(set)";
@@ -27,10 +27,10 @@ static const char *effective_by(const struct vs_conf_value *value) {
     return value->origin == VS_FROM_ENV && !value->by ? value->variable : value->by;
 }
 
-/* ------------------------------------------------------------------ a row */
+/* ------------------------------------------------------------------ one row */
 
-#define TEXT_AT 43 /* the column of a value, */
-#define INDENT 13  /* and of what there is no room for in its line */
+#define TEXT_AT 43 /* column of the value */
+#define INDENT 13  /* indentation of a value's continuation lines */
 
 static void effective_print_text(const struct vs_conf_value *value) {
     char buf[VS_URI_MAX];

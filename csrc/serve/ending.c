@@ -1,6 +1,6 @@
-/* ending.c -- the way out: worker numbers are given back side by side, each as soon as its own start has stopped, and
- * within END_MS of the signal the process ends, whatever hangs: a store's call, an fsync, a policy.  What was not done
- * is said.  Only a wait in the kernel that no signal ends can outlast it. */
+/* ending.c -- stops a server: worker ids are released in parallel, each as soon as its own start has stopped.  The
+ * process ends within END_MS of the signal, whatever hangs: a store's call, an fsync, a policy.  It logs what was not
+ * done.  Only an uninterruptible wait in the kernel can take longer. */
 #include "log/access.h"
 #include "os/thread.h"
 #include "serve/crews/threads.h"
@@ -14,11 +14,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define END_MS 4800     /* from the signal on */
-#define RELEASE_MS 4200 /* ... until here for worker numbers */
+#define END_MS 4800     /* after the signal */
+#define RELEASE_MS 4200 /* limit for releasing worker ids */
 #define CLOSE_MS 4500
-#define TOLD_MAX 16 /* namespaces, of those whose number was not given back */
-#define LOG_MS 4700 /* end_now says that a number may not have been given back: a log's disk is no reason to */
+#define TOLD_MAX 16 /* namespaces listed if their worker id was not released */
+#define LOG_MS 4700 /* before end_now, whose message would be wrong if only the log's disk hangs */
 
 struct ending_release {
     struct vs_serving *serving;
@@ -29,17 +29,18 @@ struct ending_release {
     } of[];
 };
 
-/* ------------------------------------------------------------------ signals before and behind the loops */
+/* ------------------------------------------------------------------ signals before and after the loops */
 
-/* Nothing is leased yet.  As process 1 of a container a program has no default for signals: it would go on. */
+/* Nothing is leased yet.  Process 1 of a container has no default action for signals, so it needs this handler to
+ * end. */
 static void end_before(int number) {
     (void)number;
     _exit(VS_DONE);
 }
 
 static void end_now(int number) {
-    static const char text[] = "vesta: forced to exit 5 s after it was told to stop, because something hangs: a worker "
-                               "number may not have been given back, and is free once its lease has expired\n";
+    static const char text[] = "vesta: forced to exit 5 s after the signal to stop, because something hangs: a worker "
+                               "id may not have been released, and is free when its lease has expired\n";
     (void)number;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(VS_FAILED);
@@ -55,7 +56,8 @@ void vs_ending_prepare(void) {
     on(SIGTERM, end_before);
     on(SIGINT, end_before);
     on(SIGALRM, end_now);
-    on(SIGCHLD, SIG_IGN); /* process 1 of a container inherits those that exec leaves behind; we start none */
+    /* process 1 of a container inherits children of the program that called exec; this program starts none */
+    on(SIGCHLD, SIG_IGN);
 }
 
 void vs_ending_begin(struct vs_serving *serving) {
@@ -69,7 +71,7 @@ static int64_t until_us(const struct vs_serving *serving, int64_t ms) {
     return serving->ended_us + ms * 1000;
 }
 
-/* ------------------------------------------------------------------ giving back */
+/* ------------------------------------------------------------------ releasing */
 
 static int64_t release_namespace(void *self, int i) {
     struct ending_release *release = self;
@@ -83,10 +85,11 @@ static int64_t release_namespace(void *self, int i) {
 }
 
 static void tell(const struct vs_namespace *ns, const char *why) {
-    vs_say("the worker number of '%s' was not given back: %s", ns->name, why);
+    vs_say("the worker id of '%s' was not released: %s", ns->name, why);
 }
 
-/* How many were not given back.  `threads`: those that still hang.  Where no generator was opened nothing is held. */
+/* Reports the worker ids that were not released, and returns their number.  `threads`: those that still hang.  If no
+ * generator was opened, nothing is leased. */
 static int tell_all(const struct ending_release *release, struct vs_threads *threads) {
     const struct vs_server *server = &release->serving->server;
     int kept = 0;
@@ -94,11 +97,11 @@ static int tell_all(const struct ending_release *release, struct vs_threads *thr
         bool hangs = (threads && !vs_threads_did(threads, i, 0)) || !release->of[i].begun;
         if (hangs ? !vs_namespace_is_open(&server->names.at[i]) : release->of[i].rc == VESTA_OK) continue;
         if (kept++ < TOLD_MAX)
-            tell(&server->names.at[i], hangs
-                                           ? "its store does not answer in time; it is free once its lease has expired"
-                                           : release->of[i].err.text);
+            tell(&server->names.at[i],
+                 hangs ? "its store does not answer in time; the worker id is free when its lease has expired"
+                       : release->of[i].err.text);
     }
-    if (kept > TOLD_MAX) vs_say("of %d more namespaces the worker number was not given back", kept - TOLD_MAX);
+    if (kept > TOLD_MAX) vs_say("the worker ids of %d more namespaces were not released", kept - TOLD_MAX);
     return kept;
 }
 
@@ -110,7 +113,7 @@ void vs_ending_log(const struct vs_serving *serving) {
     vs_log_end(wait_ms / 2);
 }
 
-/* Threads that hang use what would be freed. */
+/* Exits without freeing memory, which threads that hang still use. */
 static _Noreturn void leave(struct vs_serving *serving) {
     vs_log(VS_LOG_WARN, "stopped, although a call to a store still hangs", NULL);
     vs_unbind_all(serving);
@@ -121,7 +124,7 @@ static _Noreturn void leave(struct vs_serving *serving) {
 int vs_ending_release(struct vs_serving *serving) {
     size_t count = (size_t)serving->server.names.count;
     struct ending_release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
-    vs_ending_begin(serving); /* where no signal came */
+    vs_ending_begin(serving); /* if no signal was received */
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;

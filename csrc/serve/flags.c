@@ -1,5 +1,5 @@
-/* flags.c -- what `vesta serve` is asked for: flags and a config become one struct vs_serving.  Knows no key's rules,
- * and opens nothing. */
+/* flags.c -- reads the flags and the config of `vesta serve` into struct vs_serving.  Knows no rules of keys, and opens
+ * nothing. */
 #include "base/array.h"
 #include "lease/lease.h"
 #include "os/address.h"
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-_Static_assert(VS_GUARDED_MAX >= 2 * VS_NAMESPACES_MAX, "the map of each namespace is guarded, and what comes after it");
+_Static_assert(VS_GUARDED_MAX >= 2 * VS_NAMESPACES_MAX, "the maps of all namespaces, and others, can be guarded");
 _Static_assert(VS_CONF_NAMESPACES_MAX == VS_NAMESPACES_MAX && 3 * VS_CONF_LISTEN_MAX <= VS_LISTENERS_MAX,
-               "the server has room for what a config may hold");
+               "a server can have as many as a config");
 
 /* ------------------------------------------------------------------ reading flags */
 
@@ -32,7 +32,7 @@ enum flags_kind { FLAG_TEXT, FLAG_SWITCH, FLAG_SECRET };
 #define FLAG_POLICY FLAG_TEXT
 #define FLAG_ROW(kind, flag, key, ...) {FLAG_##kind, flag, "--" flag, key, __VA_ARGS__},
 
-/* The flags of a config's keys, made of lua/config/schema.lua.  `says`: what a switch sets its key to. */
+/* The flags for keys of the config, generated from lua/config/schema.lua.  `says`: the value that a switch sets. */
 static const struct flags_row {
     enum flags_kind kind;
     const char *name, *dashed, *key, *value, *help, *says;
@@ -41,7 +41,7 @@ static const struct flags_row {
 #define FLAGS ((int)VS_COUNT(flags_rows))
 _Static_assert(VS_COUNT(flags_rows) <= VS_SERVING_FLAGS_MAX, "a server has room for every flag");
 
-/* Flags as they were written: lua/config checks them, as it checks the file's values. */
+/* Flags as written.  lua/config checks them like values of the file. */
 struct flags {
     const char *text[VS_SERVING_FLAGS_MAX];
     int is_on[VS_SERVING_FLAGS_MAX], effective, json;
@@ -84,7 +84,7 @@ static int flags_refuse_with_config(const char *flag, const char *key) {
     return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s", flag, key);
 }
 
-/* A config may have several namespaces, so a flag does not say which one it is about. */
+/* A config may have several namespaces, so a flag cannot be combined with it. */
 static int flags_refuse_namespace(const struct vesta_opts *opts, const struct flags *flags) {
     const struct {
         bool given;
@@ -130,7 +130,7 @@ static void flags_listen_at(struct vs_serving *serving, enum vs_protocol protoco
             .is_secure = vs_address_is_secure(list->text[i])};
 }
 
-/* vs_drop_rights wants NAME:GROUP, and so does --user. */
+/* Joins user and group to NAME:GROUP, the form of --user. */
 static void flags_take_user(struct vs_serving *serving, const struct vs_config *config) {
     serving->user = config->user;
     if (!config->group) return;
@@ -138,7 +138,7 @@ static void flags_take_user(struct vs_serving *serving, const struct vs_config *
     serving->user = serving->user_group;
 }
 
-/* A number that was not given is 0 in the limits. */
+/* A missing number is 0 in the limits. */
 static int flags_given(int64_t number) {
     return number > 0 ? (int)number : 0;
 }
@@ -154,7 +154,7 @@ struct vs_limits vs_limits_of(const struct vs_config *config) {
                               .tags = vs_segments_plan(config)};
 }
 
-/* Each was looked at when the config was read. */
+/* The networks were checked when the config was read. */
 static void flags_take_proxies(struct vs_serving *serving, const struct vs_conf_list *list) {
     struct vesta_error err;
     for (int i = 0; i < list->count; i++)
@@ -204,7 +204,8 @@ static void flags_take_config(struct vs_serving *serving) {
 static int flags_read_config(struct vs_serving *serving) {
     struct vesta_error err;
     if (vs_config_read(&serving->conf, &serving->config, &err) != VESTA_OK) {
-        if (!serving->conf.path || strncmp(err.text, "--", 2) == 0) return vs_report(&err); /* the caller's words */
+        /* the error is about a flag */
+        if (!serving->conf.path || strncmp(err.text, "--", 2) == 0) return vs_report(&err);
         return vs_say("%s", err.text), VS_FAILED;
     }
     return VS_GO;
@@ -222,23 +223,24 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     return rc;
 }
 
-/* The other commands read it; whoever set it for them may believe that a server does, too. */
+/* Warns about a variable that other commands read but a server does not, since its owner may expect otherwise. */
 static void flags_tell_of_variable(const char *name, const char *flag, const char *said) {
     if (!said && vs_environment(name))
-        vs_log(VS_LOG_WARN, "a server does not read this variable, which is set", "variable", name, "do", flag, NULL);
+        vs_log(VS_LOG_WARN, "a server does not read this environment variable, but it is set", "variable", name, "do",
+               flag, NULL);
 }
 
-/* The list of processes shows it until the program has blotted it out, and the shell's history for longer. */
+/* The list of processes shows the password until the program has overwritten it, and the shell's history keeps it. */
 static void flags_tell_of_secrets(const struct vs_serving *serving) {
     size_t at;
     struct stat st;
     if (serving->opts.store && vs_store_password(serving->opts.store, &at) > 0)
-        vs_log(VS_LOG_WARN, "the store's password was given on the command line, where others may have read it", "do",
+        vs_log(VS_LOG_WARN, "the store's password is on the command line, where other users may have read it", "do",
                "write it into a file, and secret_file=FILE into the store's URI", NULL);
     const char *others =
         serving->password_file && stat(serving->password_file, &st) == 0 ? vs_open_to_others(&st) : NULL;
     if (others)
-        vs_log(VS_LOG_WARN, "others may access the password of Redis clients", "file",
+        vs_log(VS_LOG_WARN, "other users may access the file of the Redis password", "file",
                serving->password_file, "access", others, "do", "chmod o= on it", NULL);
 }
 
@@ -246,7 +248,7 @@ void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->notes.count; i++)
         vs_log(VS_LOG_WARN, serving->config->notes.text[i], NULL);
     flags_tell_of_secrets(serving);
-    if (serving->conf.path) return; /* a config reads what it likes */
+    if (serving->conf.path) return; /* a config chooses the variables that it reads */
     flags_tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);
     flags_tell_of_variable("VESTA_STORE", "name the store with --store, or in a config", serving->opts.store);
     flags_tell_of_variable("VESTA_NAMESPACE", "name it with --namespace, or in a config", serving->opts.namespace_);

@@ -1,4 +1,4 @@
-/* holders.c -- the processes that hold worker ids; see holders.h.  Knows no socket.
+/* holders.c -- reads the leases of worker ids (see holders.h).  Knows no socket.
  *
  * A namespace that viewers ask about has a thread, which reads its store's list every few seconds.  When no viewer asks
  * any more, the thread closes its connection and ends.  An event loop copies the last list and its age. */
@@ -15,7 +15,7 @@
 
 #define HOLDERS_EVERY_US 5000000
 #define HOLDERS_WANTED_US 30000000            /* the thread ends this long after the last viewer asked */
-#define HOLDERS_SILENT_US 2000000             /* a store that is silent for so long is reported */
+#define HOLDERS_SILENT_US 2000000             /* a store that does not answer for this long is reported */
 #define HOLDERS_TEXT_MAX VS_HOLDERS_BYTES_MAX /* further worker ids are counted, not listed */
 #define HOLDERS_ROW_MAX 4096
 
@@ -24,23 +24,23 @@ struct holders_reader {
     struct holders *of;
     int ns;
     bool runs;
-    int64_t wanted_us;               /* when a viewer asked last; boot time, as all here */
-    struct vs_out list;              /* members of an object; at is NULL until something was read */
-    uint64_t list_number, readings;  /* counts of lists that differed from the one before, and of all readings */
+    int64_t wanted_us;               /* when a viewer last asked; in boot time, like all times here */
+    struct vs_out list;              /* members of an object; `at` is NULL until the store was read */
+    uint64_t list_number, readings;  /* how often the list changed, and how often it was read */
     int64_t read_unix_ms, store_ms;  /* when the list was read, by this host's clock and the store's */
-    int64_t asked_us, asked_unix_ms; /* when the unanswered reading began; 0: the last one was answered */
-    bool is_down;                    /* and it has failed */
+    int64_t asked_us, asked_unix_ms; /* when the unanswered reading began (0: the last one was answered) */
+    bool is_down;                    /* it has failed */
     char why[VS_REPLY_TEXT_MAX];     /* the reason */
 };
 
 struct holders {
     struct vs_serving *serving;
-    pthread_mutex_t lock; /* over what follows */
+    pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t woken;
-    _Atomic int64_t cut_us; /* no call waits for a store past that instant; 0: no end is near */
+    _Atomic int64_t cut_us; /* store calls must end at that instant (0: not set) */
     int running;
     bool ending;
-    struct holders_reader reader[]; /* of each namespace */
+    struct holders_reader reader[]; /* one per namespace */
 };
 
 static int64_t holders_now_us(const struct holders *h) {
@@ -66,8 +66,7 @@ static void holders_put_worker(struct vs_out *out, const struct vs_listed *liste
     vs_put(out, "}", 1);
 }
 
-/* Held worker ids come first: most viewers look for them. */
-/* shape: NULL while the namespace is not open. */
+/* Puts leased worker ids first, because most viewers look for them.  shape: NULL while the namespace is not open. */
 static void holders_put_list(struct vs_out *out, const struct vs_listed *listed, size_t count,
                              const struct vs_shape *shape, int64_t store_ms) {
     uint64_t standing[VS_STANDINGS] = {0}, told = 0;
@@ -86,7 +85,7 @@ static void holders_put_list(struct vs_out *out, const struct vs_listed *listed,
 
 /* ------------------------------------------------------------------ reading */
 
-/* The store's address is the config's, or the generator file's if the config names none. */
+/* Opens the store in the config, or in the generator file if the config has none. */
 static struct vs_store *holders_open_store(struct holders_reader *reader, struct vesta_error *err) {
     const struct vs_serving *serving = reader->of->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[reader->ns];
@@ -103,7 +102,7 @@ static struct vs_store *holders_open_store(struct holders_reader *reader, struct
     return vs_store_open(uri ? uri : header.store, &opts, &store, err) == VESTA_OK ? store : NULL;
 }
 
-/* A list with the same text as the last one keeps its number. */
+/* Keeps the list's number if its text has not changed. */
 static void holders_take_list(struct holders_reader *reader, struct vs_out *fresh, int64_t store_ms) {
     const struct vs_out *list = &reader->list;
     reader->store_ms = store_ms;
@@ -113,7 +112,7 @@ static void holders_take_list(struct holders_reader *reader, struct vs_out *fres
     if (text) fresh->at = text;
     reader->list = *fresh;
     reader->list_number++;
-    *fresh = old; /* to be freed */
+    *fresh = old; /* the caller frees it */
 }
 
 static void holders_begin_reading(struct holders_reader *reader, int64_t unix_ms) {
@@ -122,7 +121,7 @@ static void holders_begin_reading(struct holders_reader *reader, int64_t unix_ms
     pthread_mutex_unlock(&reader->of->lock);
 }
 
-/* fresh: the list, or NULL if the reading failed; `reply` has the reason. */
+/* fresh: the list, or NULL if the reading failed for the reason in `reply`. */
 static void holders_end_reading(struct holders_reader *reader, struct vs_out *fresh, const struct vs_reply *reply,
                                 int64_t unix_ms) {
     pthread_mutex_lock(&reader->of->lock);
@@ -156,7 +155,7 @@ static void holders_read_store(struct holders_reader *reader, struct vs_store **
         snprintf(reply.text, sizeof reply.text, "%.*s", (int)sizeof reply.text - 1, err.text);
     int64_t unix_ms = clock->unix_us(clock->self) / 1000;
     if (reply.store_ms <= 0) reply.store_ms = unix_ms;
-    vs_put(&fresh, "{", 1); /* the first member replaces it by a comma */
+    vs_put(&fresh, "{", 1); /* the brace becomes a comma before the first member */
     const struct vs_namespace *ns = &reader->of->serving->server.names.at[reader->ns];
     const struct vs_shape *shape = vs_namespace_is_open(ns) ? &ns->gen[VS_RESP]->shape : NULL;
     if (reply.outcome == VS_STORE_OK) holders_put_list(&fresh, listed, count, shape, reply.store_ms);
@@ -165,7 +164,7 @@ static void holders_read_store(struct holders_reader *reader, struct vs_store **
     free(fresh.at);
 }
 
-/* With the lock held. */
+/* Requires the lock. */
 static bool holders_is_wanted(const struct holders_reader *reader) {
     return !reader->of->ending && holders_now_us(reader->of) - reader->wanted_us < HOLDERS_WANTED_US;
 }
@@ -193,7 +192,7 @@ static void *holders_work(void *arg) {
     return NULL;
 }
 
-/* With the lock held.  The thread is detached: vs_server_holders_end waits until none runs. */
+/* Requires the lock.  The thread is detached: vs_server_holders_end waits until none runs. */
 static void holders_start(struct holders_reader *reader) {
     pthread_t thread;
     reader->runs = vs_thread_start(&thread, holders_work, reader) == 0;
@@ -204,7 +203,7 @@ static void holders_start(struct holders_reader *reader) {
 
 /* ------------------------------------------------------------------ asking */
 
-/* With the lock held, as the next two. */
+/* Requires the lock, like the next two functions. */
 static bool holders_is_silent(const struct holders_reader *reader) {
     return reader->asked_us != 0 &&
            (reader->is_down || holders_now_us(reader->of) - reader->asked_us >= HOLDERS_SILENT_US);

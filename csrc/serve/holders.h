@@ -1,4 +1,4 @@
-/* holders.h -- the processes that hold worker ids, read from the stores for viewers of the admin routes. */
+/* holders.h -- reads the leases of worker ids from the stores, for viewers of the admin routes. */
 #ifndef VS_HOLDERS_OF_SERVER_H
 #define VS_HOLDERS_OF_SERVER_H
 
@@ -6,7 +6,7 @@
 
 /* Sets server->above.holders.  false: no memory. */
 bool vs_server_holders_begin(struct vs_serving *serving);
-/* Call it when the event loops have ended.  false: a thread hangs in a store's call at that instant
+/* Call it after the event loops have ended.  false: a thread still hangs in a store's call at that instant
  * (vs_monotonic_us). */
 bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us);
 

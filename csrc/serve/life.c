@@ -1,5 +1,5 @@
-/* life.c -- what goes on beside the requests: a thread that wakes twice a second, tells the service manager that the
- * server is well and the log what the keepers met; and what HUP, USR1 and USR2 do.  Knows no protocol. */
+/* life.c -- a thread that wakes twice a second, notifies the service manager, and logs the state of namespaces and
+ * keepers; and the signals HUP, USR1 and USR2.  Knows no protocol. */
 #include "command/options.h"
 #include "log/access.h"
 #include "serve/serving.h"
@@ -13,25 +13,26 @@
 #include <string.h>
 
 #define TICK_US 500000
-#define LOOKS_MAX 512 /* of namespaces, a tick: of ten thousand each is looked at every ten seconds */
-#define ALIVE_MS 2000         /* a loop that has not swept for so long is stuck */
-#define READY_US_MAX 10000000 /* a service manager waits no longer: it would end who waits for a store */
+#define LOOKS_MAX 512 /* namespaces checked per tick: ten thousand take ten seconds */
+#define ALIVE_MS 2000         /* a loop that has not swept for this long is stuck */
+/* READY is sent at the latest then: a service manager would end a server that still waits for a store */
+#define READY_US_MAX 10000000
 
 struct vs_life {
     struct vs_serving *serving;
     pthread_t thread;
-    pthread_mutex_t mutex; /* over what follows, up to reloads */
+    pthread_mutex_t mutex; /* guards the following members up to `served` */
     pthread_cond_t woken;
     bool stopping, ending, reloading, ready_told, files_asked;
     int64_t from_us;
-    uint64_t reloads; /* of the policies, when the reload was asked for */
-    int served; /* namespaces, since all of them settled; 0: some still wait */
-    /* the thread's own */
+    uint64_t reloads; /* number of reloads of the policies when this one was requested */
+    int served; /* namespaces served after all settled (0: some still wait) */
+    /* only used by the thread */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_policies_status status;
-    struct vs_seen *seen; /* of each namespace */
-    int looked_at;        /* where it goes on looking */
-    int stopped_told;     /* namespaces without ids, as the status has it */
+    struct vs_seen *seen; /* one per namespace */
+    int looked_at;        /* where the next check begins */
+    int stopped_told;     /* namespaces without ids in the last STATUS */
 };
 
 /* ------------------------------------------------------------------ twice a second */
@@ -46,7 +47,7 @@ static void look_at_namespaces(struct vs_life *life, bool tell) {
     }
 }
 
-/* True: this call is the one that tells it. */
+/* Returns true to the one caller that must send READY. */
 static bool take_ready(struct vs_life *life) {
     pthread_mutex_lock(&life->mutex);
     bool mine = !life->ready_told && !life->stopping;
@@ -55,16 +56,16 @@ static bool take_ready(struct vs_life *life) {
     return mine;
 }
 
-/* Who is told READY only when all give ids would give up a server whose healthy namespaces are served. */
+/* Sends READY after a while although some namespaces wait, because the others are served. */
 static void look_at_start(struct vs_life *life) {
     int waiting = vs_start_waiting(life->serving->start);
     if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
-    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker number", waiting,
+    vs_notify("READY=1\nSTATUS=%d of %d namespaces wait for a worker id", waiting,
               life->serving->server.names.count);
     vs_log(VS_LOG_WARN, "serving, but some namespaces are not ready yet", "waiting", VS_DIGITS(waiting), NULL);
 }
 
-/* After the start, the status follows the namespaces: an operator reads it first. */
+/* After the start STATUS follows the namespaces, because operators read it first. */
 static void life_tell_status(struct vs_life *life) {
     int count = life->serving->server.names.count, stopped = 0;
     pthread_mutex_lock(&life->mutex);
@@ -75,7 +76,7 @@ static void life_tell_status(struct vs_life *life) {
     if (served == 0 || stopped == life->stopped_told) return;
     life->stopped_told = stopped;
     if (stopped)
-        vs_notify("STATUS=no ids of %d of %d namespaces: the log has the reason", stopped, count);
+        vs_notify("STATUS=%d of %d namespaces issue no ids: the log has the reason", stopped, count);
     else
         vs_notify("STATUS=serving ids of %d namespace%s", served, served == 1 ? "" : "s");
 }
@@ -91,7 +92,7 @@ static void end_reload(struct vs_life *life) {
                   status->reload_ok ? "reloaded" : "the reload failed; the old policies stay in use");
 }
 
-/* Says nothing when something is stuck: then the manager ends us, and starts another. */
+/* Sends nothing if something is stuck, so that the manager restarts the server. */
 static void tell_watchdog(struct vs_life *life) {
     int64_t now_us = vs_monotonic_us();
     if (!life->watchdog_us || !vs_life_is_ready(life->serving) ||
@@ -127,7 +128,8 @@ static void *watch(void *arg) {
         bool stopping = life->stopping, asked = life->files_asked;
         life->files_asked = false;
         pthread_mutex_unlock(&life->mutex);
-        if (asked && life->serving->config->clients) vs_clients_reload(life->serving); /* a disk that hangs holds up no loop */
+        /* on this thread, so that a disk that hangs does not delay a loop */
+        if (asked && life->serving->config->clients) vs_clients_reload(life->serving);
         vs_secure_look(life->serving, asked);
         tick(life, stopping);
         pthread_mutex_lock(&life->mutex);
@@ -200,9 +202,9 @@ void vs_life_stopping(void *self) {
     struct vs_life *life = serving->life;
     vs_ending_begin(serving);
     pthread_mutex_lock(&life->mutex);
-    life->stopping = true; /* that leases end is no news from here on */
+    life->stopping = true; /* leases that end from here on are not logged */
     pthread_mutex_unlock(&life->mutex);
-    vs_log(VS_LOG_INFO, "stopping: requests in flight are still answered", NULL);
+    vs_log(VS_LOG_INFO, "stopping after the requests in flight", NULL);
     vs_notify("STOPPING=1\nSTATUS=answering requests in flight");
 }
 

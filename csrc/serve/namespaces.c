@@ -1,4 +1,4 @@
-/* namespaces.c -- the namespaces of a server: how each is opened, named and told of.  Knows no socket and no thread. */
+/* namespaces.c -- opens, names and logs the namespaces of a server.  Knows no socket and no thread. */
 #include "base/error.h"
 #include "command/options.h"
 #include "id/id.h"
@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Both protocols write the same `method` unless the config says by_protocol: then each has its own, as in Vesta (Java),
- * and its ids sort apart from those of the other. */
+/* Both protocols write the same `method` unless the config has by_protocol.  Then each has its own, as in Vesta (Java),
+ * and ids of one protocol do not sort among those of the other. */
 static int open_gen(struct vesta_opts opts, const struct vesta_layout *layout, enum vs_protocol protocol,
                     struct vs_namespace *ns, struct vesta_error *err) {
     static const char *const methods[VS_ID_PROTOCOLS] = {[VS_RESP] = "1", [VS_HTTP] = "2"};
@@ -34,7 +34,7 @@ static void close_gens(struct vs_namespace *ns) {
     }
 }
 
-/* Whether there is a generator file of that namespace and layout, to the last constant. */
+/* Whether a generator file of this namespace and exactly this layout exists. */
 static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_layout *layout,
                       struct vs_settings *settings, struct vs_anchor *anchor) {
     struct vesta_layout has;
@@ -45,7 +45,8 @@ static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_l
            strcmp(anchor->header.namespace_, conf->leased_as) == 0;
 }
 
-/* What was shown once remains.  A file that a program made which names the generation itself says nothing of it. */
+/* Whether the generator file records the proof, which stays valid.  A file of a program that named the generation
+ * itself has no such record. */
 static bool is_proved(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
     struct vs_settings settings;
     struct vs_anchor anchor;
@@ -56,19 +57,19 @@ static void note_proof(const struct vs_conf_namespace *conf, const struct vesta_
     struct vs_settings settings;
     struct vs_anchor anchor;
     if (find_file(conf, layout, &settings, &anchor) && !anchor.header.is_proved)
-        (void)vs_anchor_note_proof(settings.path, &anchor); /* else the next start asks the store again */
+        (void)vs_anchor_note_proof(settings.path, &anchor); /* on failure the next start asks the store again */
 }
 
 static bool is_generation(const struct vs_conf_namespace *conf) {
     return conf->leased_as && strcmp(conf->leased_as, conf->name) != 0;
 }
 
-/* A generation of a namespace gives ids beside those before it: not before the store has shown that they differ.  A
- * file behind the proof goes on without its store. */
+/* A generation of a namespace issues ids alongside earlier generations, so the store must first prove that they differ.
+ * A file with the proof can be used without the store. */
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err) {
     struct vesta_layout layout;
     if (!is_generation(conf)) return VESTA_OK;
-    assert(conf->opts.store && conf->opts.layout); /* the config was checked */
+    assert(conf->opts.store && conf->opts.layout); /* checked by the config */
     int rc = vesta_layout_parse(conf->opts.layout, &layout, err);
     if (rc != VESTA_OK) return rc;
     if (is_proved(conf, &layout)) return VESTA_OK;
@@ -79,7 +80,7 @@ int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error 
     return rc;
 }
 
-/* Its ids can still be read. */
+/* Keeps the layout, so that ids can still be decoded. */
 static void keep_layout(struct vs_namespace *ns, const struct vesta_layout *layout) {
     if (!ns->ended) ns->ended = malloc(sizeof *ns->ended);
     if (!ns->ended) return;
@@ -87,12 +88,13 @@ static void keep_layout(struct vs_namespace *ns, const struct vesta_layout *layo
     ns->layout = ns->ended;
 }
 
-/* The clock of a machine without a battery is in the past until it is set: that passes. */
+/* A machine without a battery-backed clock starts in the past until its clock is set, so this may change. */
 static bool has_future_epoch(const struct vesta_layout *layout) {
     return !layout->read_only && vs_now_ms() < layout->epoch_ms;
 }
 
-/* The layout may be the file's own, and then the file is asked for it.  A generation's is behind its proof. */
+/* Opens the generators of a namespace.  If the config has no layout, the generator file's layout is used.  A generation
+ * is proved already. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->server.names.at[i];
     struct vesta_opts opts = serving->config->ns[i].opts;
@@ -115,7 +117,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     return rc;
 }
 
-/* A generator file that is attached to says itself which namespace it is of. */
+/* The name of an attached generator file is recorded in the file. */
 static int read_name(const struct vs_conf_namespace *from, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_error err;
     struct vs_header header;
@@ -126,9 +128,9 @@ static int read_name(const struct vs_conf_namespace *from, char name[VESTA_NAMES
     return VS_GO;
 }
 
-/* Longer than the longest time unit, and than a lease's renewal takes: stock Redis clients do not try again, so a pause
- * that ends soon is no client's business.  Shorter than the shortest patience of a client, which is 2 s.  Where there
- * is a policy it is asked soon: to wait or not is its decision. */
+/* Longer than the longest time unit and the renewal of a lease: stock Redis clients do not retry, so a short pause
+ * should not reach them.  Shorter than the shortest timeout of clients, which is 2 s.  With a policy the wait is short,
+ * because the policy decides whether to wait longer. */
 #define WAIT_MS_DEFAULT 1500
 #define WAIT_MS_POLICY_DEFAULT 100
 

@@ -1,5 +1,4 @@
-/* policies.c -- the policies of a server's namespaces: which there are, and the thread that judges by them.  Knows no
- * Lua. */
+/* policies.c -- loads the policies of a server's namespaces, and starts the thread that runs them.  Knows no Lua. */
 #include "base/error.h"
 #include "policy/control/control.h"
 #include "command/options.h"
@@ -8,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* They stand in the same order in both configs, so it is looked for from where the one before it was found. */
+/* Finds a namespace.  Both configs usually have the same order, so the search starts after the last result. */
 static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name, int *hint) {
     for (int i = 0; i < config->ns_count; i++) {
         int at = (*hint + i) % config->ns_count;
@@ -24,7 +23,7 @@ static int copy_policies(const struct vs_serving *serving, const struct vs_confi
     int rc = VESTA_OK, hint = 0;
     for (int i = 0; rc == VESTA_OK && i < serving->config->ns_count; i++) {
         const struct vs_conf_namespace *ns = find(config, serving->config->ns[i].name, &hint);
-        if (!ns) ns = &serving->config->ns[i]; /* gone from the file, but served until a restart */
+        if (!ns) ns = &serving->config->ns[i]; /* removed from the file, but served until a restart */
         if (ns->policy.name) rc = vs_policy_text_copy(&ns->policy.text, &out[i], err);
         if (rc == VESTA_OK && ns->shadow.name)
             rc = vs_policy_text_copy(&ns->shadow.text, &shadow[i], err);
@@ -32,8 +31,7 @@ static int copy_policies(const struct vs_serving *serving, const struct vs_confi
     return rc;
 }
 
-/* At the start the config has just been read; what holds later is read from where that was: file, environment, flags.
- */
+/* Reads the policies: at the start from the config that was just read, and later again from its sources. */
 static int read_sources(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow,
                         struct vesta_error *err) {
     struct vs_serving *serving = self;
@@ -47,7 +45,8 @@ static int read_sources(void *self, struct vs_policy_text *out, struct vs_policy
     if (rc != VESTA_OK) return rc;
     rc = copy_policies(serving, config, out, shadow, err);
     if (rc == VESTA_OK && vs_config_differences(serving->config, config, keys, sizeof keys) > 0)
-        vs_log(VS_LOG_WARN, "a reload changes policies only; a restart is needed for the rest", "keys", keys, NULL);
+        vs_log(VS_LOG_WARN, "a reload only changes policies: restart the server to apply the other keys", "keys", keys,
+               NULL);
     vs_config_free(config);
     return rc;
 }
@@ -57,7 +56,7 @@ static void wake(void *self) {
 }
 
 bool vs_policies_wanted(const struct vs_serving *serving) {
-    bool any = serving->conf.path && serving->config->ns_count > 0; /* a policy may come with a reload */
+    bool any = serving->conf.path && serving->config->ns_count > 0; /* a reload may add a policy */
     for (int i = 0; i < serving->config->ns_count; i++)
         any = any || serving->config->ns[i].policy.name || serving->config->ns[i].shadow.name;
     return any;
@@ -68,7 +67,7 @@ int vs_policies_open(struct vs_serving *serving) {
     struct vesta_error err;
     if (!vs_policies_wanted(serving)) return VS_GO;
     const char **names = calloc((size_t)server->names.count, sizeof *names);
-    struct vesta_gen **gens = calloc((size_t)server->names.count, sizeof *gens); /* they come one by one: start.c */
+    struct vesta_gen **gens = calloc((size_t)server->names.count, sizeof *gens); /* filled one by one: start.c */
     if (!names || !gens) return vs_say("no memory"), free(names), free(gens), VS_FAILED;
     struct vs_control_opts opts = {.name = names,
                                    .ns_count = server->names.count,

@@ -1,5 +1,5 @@
-/* segments.c -- the thread that has tags served: their tables are read when the server begins, and every minute from
- * then on; what the log says of tags that give no numbers; and the way out.  Knows no table. */
+/* segments.c -- the thread that serves tags: reads their tables at the start and every minute, logs tags without
+ * numbers, and returns ranges at the end.  Knows no table. */
 #include "serve/segments.h"
 #include "command/options.h"
 #include "os/clock.h"
@@ -12,9 +12,9 @@
 #include <time.h>
 
 #define TICK_US 1000000
-#define READ_US 60000000  /* as Leaf does */
-#define RELEASERS 8       /* threads that give rests back side by side */
-#define RELEASE_US 700000 /* what the last of them may take: none is begun with less left */
+#define READ_US 60000000  /* as in Leaf */
+#define RELEASERS 8       /* threads that return ranges at the same time */
+#define RELEASE_US 700000 /* time for the last of them: none begins later */
 
 /* ------------------------------------------------------------------ every second */
 
@@ -56,7 +56,8 @@ static void read_rows(struct vs_segments *segments, bool all) {
     tell_status(segments);
 }
 
-/* Databases that do not answer are tried with the next reading of all tables only: each takes its whole deadline. */
+/* Tests the row's databases.  Databases that do not answer are only tested together with the reading of all tables,
+ * because each takes its whole timeout. */
 static void try_rows(struct vs_segments *segments, bool all) {
     for (int i = 0; i < segments->row_count && !segments_is_ending(segments); i++) {
         struct vs_tag_row *row = &segments->row[i];
@@ -65,7 +66,7 @@ static void try_rows(struct vs_segments *segments, bool all) {
     tell_status(segments);
 }
 
-/* Requests that were refused a number since the last look. */
+/* Logs tags with requests that were rejected since the last check. */
 static void look_at_refusals(struct vs_segments *segments) {
     for (size_t i = 0; i < segments->tag_count; i++) {
         const struct vs_served_tag *tag = segments->tag[i];
@@ -76,12 +77,12 @@ static void look_at_refusals(struct vs_segments *segments) {
         if (refused == told) continue;
         snprintf(why, sizeof why, "the database does not answer in time");
         if (tag->seg) vesta_segment_pause_text(tag->seg, &pause, why, sizeof why);
-        vs_log(VS_LOG_WARN, "no numbers at the moment", "tag", tag->name, "why", why, "refused",
+        vs_log(VS_LOG_WARN, "no numbers can be issued now", "tag", tag->name, "why", why, "refused",
                VS_DIGITS((int64_t)(refused - told)), NULL);
     }
 }
 
-/* False: it is to end.  *asked: the tables are to be read now. */
+/* Waits for the next second.  false: the thread is to end.  *asked: the tables are to be read now. */
 static bool rest(struct vs_segments *segments, bool *asked) {
     int64_t until_us = vs_monotonic_us() + TICK_US;
     pthread_mutex_lock(&segments->lock);
@@ -148,7 +149,7 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
     struct vs_tags_plan plan = {0};
     for (int i = 0; i < config->segment_count; i++) {
         const struct vs_conf_segment *conf = &config->segment[i];
-        plan.connections += 2 * conf->uri_count; /* who fetches ranges, who reads the table */
+        plan.connections += 2 * conf->uri_count; /* one fetches ranges, one reads the table */
         if (conf->order != VS_CONF_TREND) plan.connections += VS_DESK_THREADS;
         if (vs_conf_segment_is_any(conf))
             plan.found_max = VS_SERVED_TAGS_MAX;
@@ -158,7 +159,7 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
     return plan;
 }
 
-/* The config was checked with them; a zone's file may have gone since. */
+/* The config was checked with the form and zone, but the file of the zone may have been removed since. */
 static int read_form(struct vs_tag_row *row) {
     const char *zone = row->conf->zone ? row->conf->zone : "UTC";
     struct vesta_error err;
@@ -208,7 +209,7 @@ bool vs_segments_begin(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ end */
 
-/* Has the thread end.  False: it hangs in a store's call. */
+/* Ends the thread.  false: it hangs in a store's call. */
 static bool end_thread(struct vs_segments *segments, int64_t until_us) {
     if (!segments->has_thread) return true;
     pthread_mutex_lock(&segments->lock);
@@ -225,10 +226,10 @@ static bool end_thread(struct vs_segments *segments, int64_t until_us) {
 
 struct segments_release {
     struct vs_segments *segments;
-    int64_t until_us; /* none is begun later */
+    int64_t until_us; /* no return begins after this */
     _Atomic size_t next;
     uint64_t kept;
-    pthread_mutex_t lock; /* over `kept` and `why` */
+    pthread_mutex_t lock; /* guards `kept` and `why` */
     char why[VS_NAMESPACE_WHY_MAX];
 };
 
@@ -257,7 +258,7 @@ static int64_t release_some(void *self, int unused) {
 
 static void tell_kept(const struct vs_segments *segments, uint64_t kept, const char *why) {
     if (kept == 0) return;
-    vs_log(VS_LOG_WARN, "ranges were not given back: what is left of them is for the next start on this machine",
+    vs_log(VS_LOG_WARN, "ranges were not returned: the next start on this machine uses the rest of them",
            "tags", VS_DIGITS((int64_t)kept), "of", VS_DIGITS((int64_t)segments->tag_count), "why", why, NULL);
 }
 

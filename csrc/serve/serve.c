@@ -1,4 +1,4 @@
-/* serve.c -- `vesta serve`: the order in which a server comes to life.  Knows no protocol and no option. */
+/* serve.c -- the command `vesta serve`: the order in which a server starts.  Knows no protocol and no option. */
 #include "access/gate.h"
 #include "os/address.h"
 #include "command/options.h"
@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ------------------------------------------------------------------ handed sockets */
+/* ------------------------------------------------------------------ checks of listeners */
 
-/* Addresses of flags and configs were checked where they were read. */
+/* Addresses of flags and configs were checked when they were read, but those of sockets handed over were not. */
 static int serve_look_at(struct vs_serving_listener *at) {
     struct vesta_error err;
     int local = vs_address_is_local(at->address, &err);
@@ -26,7 +26,8 @@ static int serve_look_at(struct vs_serving_listener *at) {
     return local < 0 && at->handed ? vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text) : VS_GO;
 }
 
-/* Who can be reached by other machines must not serve ids of a number that this machine drew for itself. */
+/* Rejects handed sockets that other machines can reach if clients need no secret, or if a worker id was drawn on this
+ * machine only. */
 static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     if (!at->handed) return VS_GO;
     if (at->protocol == VS_ADMIN && !serving->config->admin_token && !serving->config->clients && strncmp(at->address, "unix:", 5) != 0)
@@ -46,8 +47,9 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     return VS_GO;
 }
 
-/* A page whose own name was made to lead to this machine reaches what only this machine can.  Who listens for others is
- * called by names that it does not know of, unless it was told them. */
+/* Decides for which protocols Host is checked, against DNS rebinding: a web page whose name resolves to this machine
+ * can reach what only this machine can.  A listener for other machines has names that the server does not know, unless
+ * they are configured. */
 static void judge_hosts(struct vs_serving *serving) {
     bool is_reached[VS_PROTOCOLS] = {false};
     for (int i = 0; i < serving->listener_count; i++)
@@ -65,19 +67,20 @@ static int check_listeners(struct vs_serving *serving) {
     return rc;
 }
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ the log */
 
 static void write_secure_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *host = vs_address_plain(at->written), *port = strrchr(host, ':');
     int length = (int)(port - host);
-    if (strncmp(host, "0.0.0.0:", 8) == 0 || strncmp(host, "[::]:", 5) == 0) host = "HOST", length = 4; /* in no certificate */
+    /* not in any certificate */
+    if (strncmp(host, "0.0.0.0:", 8) == 0 || strncmp(host, "[::]:", 5) == 0) host = "HOST", length = 4;
     if (at->protocol == VS_HTTP)
         snprintf(buf, size, "curl -s --cacert CA https://%.*s%s/genid", length, host, port);
     else
         snprintf(buf, size, "redis-cli --tls --cacert CA -h %.*s -p %s GET %s", length, host, port + 1, name);
 }
 
-/* A command that shows that the address answers. */
+/* Writes a command that tests the address. */
 static void write_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *port = strrchr(at->written, ':');
     bool local = strncmp(at->written, "unix:", 5) == 0;
@@ -95,19 +98,20 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
         snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->written), at->written, port + 1, name);
 }
 
-/* A link that opens the page with its token: for whoever sits at the terminal, and for no log.  The token stands behind
- * the #, which no browser sends. */
+/* Prints a link that opens the page with its token, only to a terminal and never to a log.  Browsers do not send the
+ * part after the #. */
 static void show_page(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     const char *address = vs_address_plain(at->written), *port = strrchr(address, ':');
     if (!serving->server.rules.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
     bool is_any = strncmp(address, "0.0.0.0:", 8) == 0 || strncmp(address, "[::]:", 5) == 0;
-    fprintf(stderr, "the admin's page: %s://%s%s/#token=", at->is_secure ? "https" : "http", is_any ? "127.0.0.1" : "", is_any ? port : address);
+    fprintf(stderr, "admin page: %s://%s%s/#token=", at->is_secure ? "https" : "http", is_any ? "127.0.0.1" : "",
+            is_any ? port : address);
     for (const char *c = serving->server.rules.admin_token; *c; c++)
         fprintf(stderr, isalnum((unsigned char)*c) ? "%c" : "%%%02X", (unsigned char)*c);
     fputc('\n', stderr);
 }
 
-/* One event a protocol, with all its addresses. */
+/* One line per protocol, with all its addresses. */
 static void tell_protocol(const struct vs_serving *serving, enum vs_protocol protocol) {
     static const char *const sentences[VS_PROTOCOLS] = {
         [VS_RESP] = "serving the Redis protocol", [VS_HTTP] = "serving HTTP", [VS_ADMIN] = "serving the admin routes"};
@@ -127,7 +131,7 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
     if (protocol == VS_ADMIN) show_page(serving, first);
 }
 
-/* The loops answer: who asks how the server is hears it from here on, whatever the stores do. */
+/* The loops run.  From here on health checks are answered, whatever the stores do. */
 static void on_ready(void *self) {
     struct vs_serving *serving = self;
     for (int protocol = VS_PROTOCOLS - 1; protocol >= 0; protocol--)
@@ -163,8 +167,8 @@ static int run(struct vs_serving *serving) {
     rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
     int released = vs_ending_release(serving), started = vs_start_result(serving->start);
     if (rc == VS_DONE) rc = started != VS_GO ? started : released;
-    if (rc == VS_DONE) { /* before the thread of life ends, which may hang in a disk */
-        vs_log(VS_LOG_INFO, "stopped: all worker numbers are given back", NULL);
+    if (rc == VS_DONE) { /* before the life thread ends, which may hang in a disk */
+        vs_log(VS_LOG_INFO, "stopped: all worker ids are released", NULL);
         vs_ending_given_back();
     }
     vs_life_end(serving);
@@ -175,11 +179,11 @@ static void log_error(const char *text) {
     vs_log(VS_LOG_ERROR, text, NULL);
 }
 
-/* From here on messages are events: who reads the log finds there, too, why a server did not start. */
+/* From here on messages go to the log, so that it contains the reason if the server does not start. */
 static int begin_log(const struct vs_serving *serving) {
     struct vs_log_opts opts = serving->log;
     struct vesta_error err;
-    opts.path = NULL; /* a file is made by the user whom the server becomes */
+    opts.path = NULL; /* the file is opened later, as the user that the server switches to */
     if (vs_log_setup(&opts, &err) != VESTA_OK) return vs_report(&err);
     vs_say_by(log_error);
     return VS_GO;
@@ -197,8 +201,8 @@ static int begin_log_file(struct vs_serving *serving) {
     return VS_GO;
 }
 
-/* Each needs what is before it: who finds a port taken has claimed nothing, and root opens no generator file.  The
- * namespaces come last, once the loops run (start.c): none of them can keep the others, or a signal, waiting. */
+/* Each step needs the ones before it: if a port is in use, nothing was claimed, and no generator file is opened as
+ * root.  The namespaces come last, when the loops run (start.c), so that none delays the others or a signal. */
 static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
     if (rc == VS_GO) vs_flags_tell(serving);
@@ -213,13 +217,13 @@ static int serve(struct vs_serving *serving) {
     return rc == VS_GO ? run(serving) : rc;
 }
 
-/* /transtime writes the server's zone. */
+/* /transtime writes times in the server's zone. */
 static int adopt_zone(void) {
     struct vesta_error err;
     int rc = vs_zone_adopt(&err);
     if (rc == VESTA_OK) return VS_GO;
     int code = vs_report(&err);
-    return rc == VESTA_EIO ? VS_GO : code; /* no tzdata here: the C library takes UTC */
+    return rc == VESTA_EIO ? VS_GO : code; /* without tzdata the C library uses UTC */
 }
 
 static int run_serve(int argc, char **argv) {
@@ -252,8 +256,8 @@ static int run_serve(int argc, char **argv) {
 
 const struct vs_command vs_serve_command = {
     "serve", run_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
-    "Gives ids to its clients: over HTTP with Vesta (Java)'s routes and /v1, and over the Redis protocol, so that any\n"
-    "Redis client can be used.  Serves only this machine unless told otherwise.  Stops on TERM or Ctrl-C after\n"
+    "Issues ids over HTTP, with Vesta (Java)'s routes and /v1, and over the Redis protocol, so that any\n"
+    "Redis client can be used.  By default only this machine can connect.  Stops on TERM or Ctrl-C after\n"
     "answering requests in flight, or at once on a second one.  Logs what happens, one event per line;\n"
     "USR1 reopens the log files, USR2 logs the state of each namespace.\n"
     "\n"

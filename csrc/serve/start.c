@@ -1,6 +1,6 @@
-/* start.c -- from listening to serving: namespaces are opened by a few threads for each store (crews/), so that one
- * whose store is away harms no other, and one thread sees to all that wait for their worker numbers.  Knows no socket.
- */
+/* start.c -- from listening to serving: a few threads per store (crews/) open namespaces, so that an unreachable store
+ * does not affect the others, and one thread watches all namespaces that wait for their worker ids.  Knows no
+ * socket. */
 #include "policy/control/control.h"
 #include "serve/crews/threads.h"
 #include "command/options.h"
@@ -11,26 +11,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEP_US_MAX 2000000 /* between two looks at a namespace that waits; it is looked at soon where it has just begun */
+#define STEP_US_MAX 2000000 /* longest interval between two checks of a waiting namespace; it is short at first */
 #define STEP_US_MIN 1000
 #define STEPS_OF_AGE 8
-#define LOOK_US 100000 /* between two looks of an opener whether the server ends */
-#define TELLS_MAX 8 /* namespaces of which the log says in one go why they wait; the others are counted */
-#define PROGRESS_US 2000000 /* nobody should look at a silent program for longer */
+#define LOOK_US 100000 /* an opener checks this often whether the server is stopping */
+#define TELLS_MAX 8 /* namespaces whose reason to wait is logged at a time; the others are counted */
+#define PROGRESS_US 2000000 /* a program that waits logs at least this often at first */
 #define PROGRESS_US_MAX 60000000
-#define RETRY_US 1000000         /* after a generator that could not be opened */
+#define RETRY_US 1000000         /* after a generator could not be opened */
 
-/* A namespace that is open, and waits for its worker number. */
+/* An open namespace that waits for its worker id. */
 struct waiter {
     struct waiter *next;
     int ns;
     int64_t since_us, due_us;
-    char text[256]; /* why */
+    char text[256]; /* why it waits */
 };
 
 enum place { WAITING, READY, FAILED, PLACES };
 
-/* When why something waits was logged last, and for how long it is not logged again.  All zero: never, so it is due. */
+/* When the reason of a wait was last logged, and how long it is not repeated.  All zero: due. */
 struct progress {
     int64_t said_us, rest_us;
 };
@@ -38,24 +38,24 @@ struct progress {
 struct vs_start {
     struct vs_serving *serving;
     struct vs_threads *threads;
-    pthread_t waiting; /* sees to the waiters */
+    pthread_t waiting; /* the thread for the waiters */
     bool has_waiting;
     int64_t from_us;
     struct progress progress; /* of all that wait for a worker id */
     atomic_bool ending;
-    struct one *one;      /* of each namespace; its opener's own */
-    pthread_mutex_t lock; /* over what follows */
+    struct one *one;      /* one per namespace; only its opener uses it */
+    pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t arrived;
-    struct waiter *waiter; /* that have arrived */
-    bool knows_tags; /* or there are none */
-    int rc;          /* of a start that failed as a whole */
+    struct waiter *waiter; /* namespaces that have newly opened */
+    bool knows_tags; /* the tags were read, or there are none */
+    int rc;          /* exit code of a start that failed as a whole */
     int count[PLACES];
-    enum place at[]; /* of each namespace */
+    enum place at[]; /* one per namespace */
 };
 
-/* ------------------------------------------------------------------ how far they are */
+/* ------------------------------------------------------------------ progress */
 
-/* The start has failed, and with it the server. */
+/* Ends the server, because the start has failed as a whole. */
 static void give_up(struct vs_start *start, int rc) {
     pthread_mutex_lock(&start->lock);
     if (start->rc == VS_GO) start->rc = rc;
@@ -63,7 +63,7 @@ static void give_up(struct vs_start *start, int rc) {
     vs_serve_stop(&start->serving->server);
 }
 
-/* The last to settle says that the server is ready; where none can be served any more, it ends. */
+/* When all have settled, reports that the server is ready, or ends it if nothing can be served. */
 static void look_whether_all_settled(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
     int waiting = start->count[WAITING] + !start->knows_tags, ready = start->count[READY];
@@ -104,8 +104,8 @@ int vs_start_waiting(struct vs_start *start) {
     return waiting;
 }
 
-/* Whether this one is all that could still be served: then what is wrong with it ends the server, and its manager may
- * try again. */
+/* Whether this namespace is the last that could still be served.  Its failure then ends the server, and a service
+ * manager may retry. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
     bool last = !start->serving->segments && start->count[FAILED] == start->serving->server.names.count - 1;
@@ -113,7 +113,7 @@ static bool is_last(struct vs_start *start) {
     return last;
 }
 
-/* No wait mends it.  The others are served; the server ends only if there is nothing else that it could serve. */
+/* A namespace failed for good.  The others are served; the server only ends if nothing else can be served. */
 static void fail(struct vs_start *start, int i, int rc, const char *text) {
     struct vs_namespace *ns = &start->serving->server.names.at[i];
     vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);
@@ -122,24 +122,24 @@ static void fail(struct vs_start *start, int i, int rc, const char *text) {
     start_settle(start, i, FAILED);
 }
 
-/* Its ids can be read, and the others are served. */
+/* A namespace has ended.  Its ids can be decoded, and the others are served. */
 static void end(struct vs_start *start, int i, const char *text) {
     struct vs_server *server = &start->serving->server;
-    vs_log(VS_LOG_WARN, "a namespace has ended: its ids can be read, and no new ones are issued", "namespace",
+    vs_log(VS_LOG_WARN, "a namespace has ended: its ids can be decoded, but no new ones are issued", "namespace",
            server->names.at[i].name, "why", text, NULL);
     vs_namespace_set(&server->names.at[i], VS_NAMESPACE_ENDED, text);
     vs_namespace_seen(&server->names, &server->names.at[i],
-                      true); /* no server issues its ids, so it takes no balancer elsewhere */
+                      true); /* no server can issue its ids, so it does not make this one unready */
     start_settle(start, i, FAILED);
 }
 
-/* The operator has said how long a start may take; the server ends, whatever else it could serve. */
+/* Ends the server if the configured time for a start is over, whatever else could be served. */
 static bool is_too_late(struct vs_start *start, int i, const char *text) {
     struct vs_serving *serving = start->serving;
     int64_t ms_max = serving->config->start_wait_ms_max;
     char sentence[VS_NAMESPACE_WHY_MAX];
     if (ms_max == 0 || vs_monotonic_us() - start->from_us < ms_max * 1000) return false;
-    snprintf(sentence, sizeof sentence, "%s: no worker number within %lld ms (--start-wait-ms): %.300s",
+    snprintf(sentence, sizeof sentence, "%s: no worker id within %lld ms (--start-wait-ms): %.300s",
              serving->server.names.at[i].name, (long long)ms_max, text);
     vs_log(VS_LOG_ERROR, sentence, NULL);
     give_up(start, VS_FAILED);
@@ -151,13 +151,13 @@ static bool start_is_ending(const struct vs_start *start) {
 }
 
 static void tell_waiting(const struct vs_namespace *ns, const char *text) {
-    vs_log(VS_LOG_WARN, "waiting for a worker number", "namespace", ns->name, "why", text, NULL);
-    vs_notify("STATUS=waiting for a worker number of %s", ns->name);
+    vs_log(VS_LOG_WARN, "waiting for a worker id", "namespace", ns->name, "why", text, NULL);
+    vs_notify("STATUS=waiting for a worker id of %s", ns->name);
 }
 
 /* ------------------------------------------------------------------ opening */
 
-/* What an opener knows of a namespace. */
+/* An opener's state of a namespace. */
 struct one {
     bool is_proved;
     int64_t again_us;
@@ -168,7 +168,7 @@ static bool progress_is_due(const struct progress *progress, int64_t now_us) {
     return now_us - progress->said_us >= progress->rest_us;
 }
 
-/* Twice as long each time, up to a minute: a day of waiting does not fill the log. */
+/* Doubles the interval each time, up to a minute, so that a day of waiting does not fill the log. */
 static void progress_told(struct progress *progress, int64_t now_us) {
     int64_t rest_us = progress->rest_us ? 2 * progress->rest_us : 2 * PROGRESS_US;
     progress->said_us = now_us;
@@ -182,7 +182,7 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
     fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
 }
 
-/* In a second, unless the operator does not want to wait for so long. */
+/* Tries again in a second, unless the time for a start is over. */
 static int64_t try_again(struct vs_start *start, int i, const char *text) {
     vs_namespace_set(&start->serving->server.names.at[i], VS_NAMESPACE_OPENING, text);
     if (is_too_late(start, i, text)) return VS_THREADS_DONE;
@@ -198,8 +198,8 @@ static void tell_unproved(const struct vs_start *start, int i, const char *text)
     tell_waiting(&start->serving->server.names.at[i], text);
 }
 
-/* Where the ids of a generation cannot be proved because its store is away, or was not told of it yet, that is waited for
- * as a number is: it ends no server. */
+/* Proves a generation.  If the store is unreachable or does not know the generation yet, this waits as for a worker id,
+ * and does not end the server. */
 static int64_t prove(struct vs_start *start, int i) {
     struct vesta_error err;
     int rc = vs_namespace_prove(&start->serving->config->ns[i], &err);
@@ -233,7 +233,7 @@ static int64_t open_generator(struct vs_start *start, int i) {
     return try_again(start, i, err.text);
 }
 
-/* Done: it is open, or cannot be served, or the server ends. */
+/* Returns VS_THREADS_DONE if the namespace is open or cannot be served, or the server is stopping. */
 static int64_t open_namespace(void *self, int i) {
     struct vs_start *start = self;
     struct one *one = &start->one[i];
@@ -247,7 +247,7 @@ static int64_t open_namespace(void *self, int i) {
 
 /* ------------------------------------------------------------------ the first lease */
 
-/* Has the keeper's question answered; false: a policy wants no lease. */
+/* Lets the policies answer the keeper's question.  false: a policy decided against a lease. */
 static bool start_is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
     const struct vs_policies *policies = &serving->server.above.policies;
     int64_t until_us;
@@ -265,12 +265,12 @@ static void fail_as(struct vs_start *start, int i, const char *text) {
 
 static void be_ready(struct vs_start *start, int i) {
     struct vs_server *server = &start->serving->server;
-    vs_namespace_seen(&server->names, &server->names.at[i], true); /* before others look at it: serve/life.c */
+    vs_namespace_seen(&server->names, &server->names.at[i], true); /* before life.c checks it for the first time */
     vs_namespace_say(server, &server->names.at[i]);
     start_settle(start, i, READY);
 }
 
-/* False: it waits no more. */
+/* Checks a waiting namespace.  false: it no longer waits. */
 static bool start_look_at(struct vs_start *start, struct waiter *w) {
     const struct vs_serving *serving = start->serving;
     struct vesta_gen *gen = serving->server.names.at[w->ns].gen[VS_RESP];
@@ -278,16 +278,16 @@ static bool start_look_at(struct vs_start *start, struct waiter *w) {
     char over[VS_OVER_MAX];
     uint64_t id;
     if (vesta_next(gen, &id, &pause) == VESTA_OK) return be_ready(start, w->ns), false;
-    bool is_stopped = pause.why == VESTA_FAILSTOP; /* an operator repairs the store, and the keeper notices it */
+    bool is_stopped = pause.why == VESTA_FAILSTOP; /* the keeper notices when an operator has repaired the store */
     bool is_keepers =
         pause.why == VESTA_LEASE || pause.why == VESTA_CHOOSE || pause.why == VESTA_CLOSED || is_stopped;
     if (is_keepers && vesta_keep(gen) != VESTA_OK)
         return fail_as(start, w->ns, "cannot start the keeper of the lease"), false;
-    if (pause.why != VESTA_CHOOSE || !*w->text) /* the last answer's reason says more than the next question */
+    if (pause.why != VESTA_CHOOSE || !*w->text) /* the last answer explains more than the next question */
         vesta_pause_text(gen, &pause, w->text, sizeof w->text);
     if (!start_is_wanted(serving, w->ns, &pause, over)) return fail_as(start, w->ns, over), false;
     if (pause.wait_us < 0 && !is_stopped) return fail_as(start, w->ns, w->text), false;
-    if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that a request may meet at any time */
+    if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that any request may meet */
     return !is_too_late(start, w->ns, w->text);
 }
 
@@ -296,7 +296,7 @@ static int64_t step_us(const struct waiter *w, int64_t now_us) {
     return us < STEP_US_MIN ? STEP_US_MIN : us > STEP_US_MAX ? STEP_US_MAX : us;
 }
 
-/* Logs now and then why some wait. */
+/* Logs from time to time why namespaces wait. */
 static void tell_progress(struct vs_start *start, const struct waiter *w) {
     int64_t now_us = vs_monotonic_us();
     int told = 0, more = 0;
@@ -309,11 +309,11 @@ static void tell_progress(struct vs_start *start, const struct waiter *w) {
             more++;
     }
     if (more > 0)
-        vs_log(VS_LOG_WARN, "more namespaces wait for a worker number", "waiting", VS_DIGITS(more), NULL);
+        vs_log(VS_LOG_WARN, "more namespaces wait for a worker id", "waiting", VS_DIGITS(more), NULL);
     if (told > 0) progress_told(&start->progress, now_us);
 }
 
-/* Looks at those that are due.  When the next one is. */
+/* Checks the namespaces that are due.  Returns when the next one is due. */
 static int64_t start_go_round(struct vs_start *start, struct waiter **waiters) {
     int64_t first_us = vs_monotonic_us() + STEP_US_MAX;
     for (struct waiter **at = waiters, *w; (w = *at) && !start_is_ending(start);) {
@@ -332,7 +332,7 @@ static int64_t start_go_round(struct vs_start *start, struct waiter **waiters) {
     return first_us;
 }
 
-/* Puts those that have come before the others. */
+/* Moves the newly arrived namespaces to the front of the list. */
 static void take_arrived(struct vs_start *start, struct waiter **waiters) {
     struct waiter **last = &start->waiter;
     while (*last)
@@ -417,7 +417,7 @@ void vs_start_stop(struct vs_start *start) {
     atomic_store(&start->ending, true);
     pthread_cond_signal(&start->arrived);
     pthread_mutex_unlock(&start->lock);
-    if (start->has_waiting) pthread_join(start->waiting, NULL); /* it calls no store */
+    if (start->has_waiting) pthread_join(start->waiting, NULL); /* it calls no store, so it cannot hang */
     start->has_waiting = false;
 }
 
@@ -438,7 +438,7 @@ void vs_start_free(struct vs_start *start) {
     if (!start) return;
     pthread_cond_destroy(&start->arrived);
     pthread_mutex_destroy(&start->lock);
-    for (struct waiter *w = start->waiter, *next; w; w = next) { /* of an opener that was late */
+    for (struct waiter *w = start->waiter, *next; w; w = next) { /* from an opener that ended late */
         next = w->next;
         free(w);
     }

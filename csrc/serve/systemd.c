@@ -1,5 +1,5 @@
-/* systemd.c -- sd_notify(3) and sd_listen_fds(3) by hand: datagrams to a socket, and descriptors from 3 on.
- * Knows no server. */
+/* systemd.c -- sd_notify(3) and sd_listen_fds(3) without their library: datagrams to a socket, and descriptors from 3
+ * on.  Knows no server. */
 #include "serve/systemd.h"
 
 #include "base/error.h"
@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 #define NOTICE_BYTES 1024
-#define PATIENCE_MS 1000 /* a manager that does not read may hold us up for so long */
+#define PATIENCE_MS 1000 /* the most that a manager that does not read can delay a call */
 #define FIRST_FD 3
 
-/* ------------------------------------------------------------------ telling */
+/* ------------------------------------------------------------------ notifying */
 
-/* 0, or why the text could not be sent. */
+/* Returns 0, or the errno of the failure. */
 static int send_to(const char *path, const char *text, size_t length) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     struct timeval patience = {PATIENCE_MS / 1000, PATIENCE_MS % 1000 * 1000};
@@ -34,7 +34,8 @@ static int send_to(const char *path, const char *text, size_t length) {
     if (path_length >= sizeof to.sun_path) return ENAMETOOLONG;
     if (*path != '/' && *path != '@') return EAFNOSUPPORT;
     memcpy(to.sun_path, path, path_length);
-    if (*path == '@') to.sun_path[0] = '\0'; /* abstract: the name begins with a NUL and has no end but its length */
+    /* abstract: the name begins with a NUL, and its end is only given by its length */
+    if (*path == '@') to.sun_path[0] = '\0';
     socklen_t to_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path_length);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return errno;
@@ -44,12 +45,12 @@ static int send_to(const char *path, const char *text, size_t length) {
     return rc;
 }
 
-/* Logs the first of a row of failures, and the end of the row: the watchdog is notified every few seconds. */
+/* Logs the first of a series of failures, and the end of the series.  The watchdog is notified every few seconds. */
 static void tell_change(const char *path, const char *text, int rc) {
     static atomic_int before;
     if (atomic_exchange(&before, rc) == rc) return;
     if (rc != 0)
-        vs_log(VS_LOG_WARN, "cannot notify the service manager; is NOTIFY_SOCKET right?", "socket", path, "error",
+        vs_log(VS_LOG_WARN, "cannot notify the service manager: check NOTIFY_SOCKET", "socket", path, "error",
                strerror(rc), "notice", text, NULL);
     else
         vs_log(VS_LOG_INFO, "the service manager can be notified again", "socket", path, NULL);
@@ -67,7 +68,7 @@ void vs_notify(const char *format, ...) {
     tell_change(path, text, send_to(path, text, (size_t)length));
 }
 
-/* A number of the environment; -1: not there or none. */
+/* Returns a number from the environment; -1: the variable is missing or not a number. */
 static int64_t number_of(const char *name) {
     const char *text = vs_environment(name);
     char *end;
@@ -83,9 +84,9 @@ int64_t vs_watchdog_us(void) {
     return mine && us > 0 ? us : 0;
 }
 
-/* ------------------------------------------------------------------ taking over */
+/* ------------------------------------------------------------------ sockets */
 
-/* The next of $LISTEN_FDNAMES, which are split by colons. */
+/* Cuts the next name off $LISTEN_FDNAMES, which has colons between names. */
 static void take_name(const char **names, char *name) {
     struct vs_slice all = {*names, strlen(*names)}, first = all, rest = {"", 0};
     vs_slice_split(all, ':', &first, &rest);
@@ -104,7 +105,7 @@ static int check_socket(int fd, const char *name, struct vesta_error *err) {
         return vs_fail(err, VESTA_EIO, "descriptor %d ('%s'), handed over by LISTEN_FDS, is not a socket: %s", fd,
                        SHOWN(name), strerror(errno));
     if (family != AF_INET && family != AF_INET6 && family != AF_UNIX)
-        return vs_fail(err, VESTA_EIO, "socket %d ('%s') is neither an internet socket nor a unix socket", fd,
+        return vs_fail(err, VESTA_EIO, "socket %d ('%s') must be an internet socket or a unix socket", fd,
                        SHOWN(name));
     if (type != SOCK_STREAM)
         return vs_fail(err, VESTA_EIO, "socket %d ('%s') is not a stream socket: use ListenStream= in the .socket unit",
@@ -124,7 +125,7 @@ static void write_address(int fd, char *buf) {
     } any = {.local = {.sun_path = ""}};
     socklen_t length = sizeof any;
     char host[INET6_ADDRSTRLEN];
-    (void)getsockname(fd, &any.base, &length); /* fails for what is no socket, which was refused before */
+    (void)getsockname(fd, &any.base, &length); /* only fails for other descriptors, which were rejected before */
     if (any.base.sa_family == AF_UNIX) {
         bool abstract = any.local.sun_path[0] == '\0';
         snprintf(buf, VS_HANDED_ADDRESS_MAX, "unix:%s%.*s", abstract ? "@" : "", (int)sizeof any.local.sun_path - 1,
@@ -138,11 +139,11 @@ static void write_address(int fd, char *buf) {
     }
 }
 
-/* How many sockets are ours to take; VESTA_EIO: more than `max`, or no number. */
+/* Returns how many sockets belong to this process.  VESTA_EIO: more than `max`, or not a number. */
 static int count_handed(int max, struct vesta_error *err) {
     const char *text = vs_environment("LISTEN_FDS");
     int64_t count = number_of("LISTEN_FDS");
-    if (!text || number_of("LISTEN_PID") != getpid()) return 0; /* they were another process's */
+    if (!text || number_of("LISTEN_PID") != getpid()) return 0; /* they were handed to another process */
     if (count < 0 || count > max)
         return vs_fail(err, VESTA_EIO, "LISTEN_FDS is '%s', which must be a number of sockets from 0 to %d",
                        VS_QUOTE(text, strlen(text)), max);

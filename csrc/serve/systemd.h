@@ -1,15 +1,15 @@
-/* systemd.h -- what a service manager is told, and the sockets that it hands over: sd_notify(3) and
- * sd_listen_fds(3), spoken without their library. */
+/* systemd.h -- notifies a service manager and takes over its sockets, as sd_notify(3) and sd_listen_fds(3) do, without
+ * their library. */
 #ifndef VS_SYSTEMD_H
 #define VS_SYSTEMD_H
 
 #include "vesta.h"
 
-/* Sends lines like "READY=1\nSTATUS=..." to $NOTIFY_SOCKET; does nothing where there is none.  A socket that cannot be
- * told is one log line until that changes, never a failure.  Threads: any. */
+/* Sends lines like "READY=1\nSTATUS=..." to $NOTIFY_SOCKET, if it is set.  A failure is logged once until it ends.
+ * Threads: any. */
 void vs_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* How often the manager wants to hear WATCHDOG=1 at the least, in microseconds; 0: never. */
+/* Returns the longest interval of WATCHDOG=1 that the manager accepts, in microseconds; 0: no watchdog. */
 int64_t vs_watchdog_us(void);
 
 #define VS_HANDED_MAX 24
@@ -17,13 +17,13 @@ int64_t vs_watchdog_us(void);
 #define VS_HANDED_ADDRESS_MAX 128
 struct vs_handed {
     int fd;                              /* listening, close-on-exec */
-    char name[VS_HANDED_NAME_MAX];       /* "" for none */
-    char address[VS_HANDED_ADDRESS_MAX]; /* as serve's flags write it: "[::1]:8088", "unix:/run/x" */
+    char name[VS_HANDED_NAME_MAX];       /* "" if it has none */
+    char address[VS_HANDED_ADDRESS_MAX]; /* in the form of serve's flags: "[::1]:8088", "unix:/run/x" */
 };
 
-/* Takes the sockets that $LISTEN_FDS says were handed over to this process, and the variables out of the environment.
- * Returns how many.  Errors: VESTA_EIO: a descriptor that is no listening stream socket, more than `max`; the text
- * names it.  Call it before anything else opens a file. */
+/* Takes the sockets that $LISTEN_FDS hands over to this process, and removes the variables from the environment.
+ * Returns their number.  Call it before anything else opens a file.  Errors: VESTA_EIO, which names the descriptor: it
+ * is not a listening stream socket, or there are more than `max`. */
 int vs_handed_sockets(struct vs_handed *out, int max, struct vesta_error *err);
 
 #endif

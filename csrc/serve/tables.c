@@ -1,5 +1,5 @@
-/* tables.c -- which tags there are, by the config and by the tables, and which of them are served.  A table that cannot
- * be read changes nothing.  Knows no loop and no protocol. */
+/* tables.c -- finds the tags in the config and in tables, and decides which are served.  A table that cannot be read
+ * changes nothing.  Knows no loop and no protocol. */
 #include "base/error.h"
 #include "os/clock.h"
 #include "os/thread.h"
@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ opening one */
+/* ------------------------------------------------------------------ opening a tag */
 
 static void wake_loops(void *self) {
     vs_serve_wake(self);
 }
 
-/* What the row's counters are raised to as its zone's day begins. */
+/* Returns the number to which the row's counters are raised when a day begins in its zone. */
 static uint64_t first_of_day(void *self, int64_t unix_ms) {
     const struct vs_tag_row *row = self;
     return vs_form_first(row->form, &row->zone->zone, unix_ms);
@@ -28,7 +28,7 @@ static int fits_form(void *self, uint64_t number) {
     return vs_form_fits(row->form, number);
 }
 
-/* Of a dense tag it is the map of order strict, from which no number is taken. */
+/* Opens a tag's segment.  A dense tag has a map as in order strict, from which no number is taken. */
 static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, struct vs_served_tag *tag,
                         struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
@@ -62,7 +62,7 @@ static int take_place(const struct vs_segments *segments) {
     return place;
 }
 
-/* A map that was reserved for whatever a table has, and not for a name that the config lists. */
+/* Whether the tag was found in a table, so that its map is one of those reserved for such tags. */
 static bool is_found(const struct vs_segments *segments, const struct vs_served_tag *tag) {
     return vs_conf_segment_is_any(segments->row[tag->row].conf);
 }
@@ -74,7 +74,7 @@ static void free_tag(struct vs_segments *segments, struct vs_served_tag *tag) {
     vs_tag_free(tag);
 }
 
-/* VESTA_OK: it is served with the next set. */
+/* Opens a tag.  VESTA_OK: the next set serves it. */
 static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const char *name, struct vesta_error *err) {
     struct vs_served_tag *tag = vs_tag_new(name, segments->serving->threads);
     int place = take_place(segments);
@@ -99,14 +99,14 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     return VESTA_OK;
 }
 
-/* ------------------------------------------------------------------ what is served */
+/* ------------------------------------------------------------------ the served set */
 
-/* Puts what is served now where the loops look, and `gone` with the set that was there aside. */
+/* Makes the current tags the served set, and retires `gone` with the old set. */
 static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
     struct vs_server *server = &segments->serving->server;
     struct vs_tag_set *set = vs_tag_set_new(segments->tag, segments->tag_count);
-    if (!set) { /* the old one stays, and so must its tags: they are found again when there is memory */
-        vs_log(VS_LOG_ERROR, "no memory for the tags that are served: they stay as they were", NULL);
+    if (!set) { /* the old set stays, and so do its tags, until there is memory */
+        vs_log(VS_LOG_ERROR, "no memory for the changed tags: the previous ones stay in use", NULL);
         for (size_t i = 0; i < gone->count; i++)
             segments->tag[segments->tag_count++] = gone->tag[i];
         segments->leaving -= gone->count;
@@ -117,9 +117,9 @@ static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
     gone->since_us = vs_monotonic_us();
     *segments->retired_end = gone;
     segments->retired_end = &gone->next;
-    vs_serve_wake(server); /* who waits for a tag that is gone is told */
+    vs_serve_wake(server); /* rejects requests that wait for a removed tag */
     for (size_t i = 0; i < gone->count; i++)
-        vs_log(VS_LOG_INFO, "a tag is gone", "tag", gone->tag[i]->name, "table",
+        vs_log(VS_LOG_INFO, "a tag was removed", "tag", gone->tag[i]->name, "table",
                segments->row[gone->tag[i]->row].conf->table, NULL);
 }
 
@@ -134,7 +134,7 @@ static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retire
     }
 }
 
-/* In the order in which they were replaced: a tag may be in every set before the one that lacks it. */
+/* Frees retired sets in the order of replacement, because a tag may be in every set before the one that lacks it. */
 void vs_tags_sweep(struct vs_segments *segments) {
     struct vs_tag_retired *first;
     while ((first = segments->retired) && vs_serve_passed(&segments->serving->server, first->since_us) &&
@@ -152,16 +152,16 @@ void vs_tags_sweep(struct vs_segments *segments) {
     }
 }
 
-/* ------------------------------------------------------------------ what a table has */
+/* ------------------------------------------------------------------ the tags of a table */
 
 struct names {
     char (*at)[VESTA_TAG_MAX];
     size_t count, room;
-    uint64_t passed; /* rows that are no tags */
+    uint64_t passed; /* rows that are not tags */
     char strange[VS_QUOTE_MAX];
-    uint64_t unusable; /* rows of tags whose values cannot be used: they are served, or their tags would seem unknown */
-    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* of the first */
-    bool whole;                                                           /* every database of the row was read */
+    uint64_t unusable; /* rows with unusable values: their tags are served, because otherwise they would seem unknown */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag */
+    bool whole;                                                           /* all databases of the row were read */
 };
 
 static int by_name(const void *a, const void *b) {
@@ -223,21 +223,22 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     return rc;
 }
 
-/* The write names a value that no row has, so it changes nothing, but the database checks whether its user may write. */
+/* Tries a write to a value that no row has.  It changes nothing, but the database checks whether its user may write. */
 static enum vs_outcome try_database(struct vs_segments *segments, const struct vs_tag_row *row, int i,
                                     struct vs_counter counter, struct vs_reply *reply) {
     struct vs_store *store;
     struct vesta_error err;
     if (open_database(segments, row, i, &store, &err) != VESTA_OK) return VS_STORE_DOWN;
     if (store->backend->is_local)
-        reply->outcome = VS_STORE_CONFLICT; /* the first take creates what is missing there */
+        reply->outcome = VS_STORE_CONFLICT; /* nothing to test: the first take creates what is missing */
     else
         store->counters->untake(store, &counter, VS_NUMBER_MAX - 1, VS_NUMBER_MAX, reply);
     store->backend->close(store);
     return reply->outcome;
 }
 
-/* A tag of the row, or NULL if there is none yet or if one has numbers: then there is nothing to try. */
+/* Returns a tag of the row to test with.  NULL: the row has no tag yet, or a tag has numbers and a test is
+ * unnecessary. */
 static const char *tag_to_try(struct vs_segments *segments, struct vs_tag_row *row) {
     const char *name = NULL;
     for (size_t i = 0; i < segments->tag_count && !row->is_writable; i++) {
@@ -265,11 +266,11 @@ void vs_tag_row_try(struct vs_segments *segments, struct vs_tag_row *row) {
     }
     if (row->is_writable || refused < row->conf->uri_count) *row->refused = '\0';
     if (*row->refused && !was_refused)
-        vs_log(VS_LOG_WARN, "the counters of a table cannot be raised", "why", row->refused, "do",
-               "vesta doctor -c FILE names the remedy", NULL);
+        vs_log(VS_LOG_WARN, "the counters in a table cannot be raised", "why", row->refused, "do",
+               "vesta doctor -c FILE describes the solution", NULL);
 }
 
-/* The tags of all of a row's databases that can be read, each once.  Errors: none can. */
+/* Reads the tags of all the row's databases that can be read, without duplicates.  Errors: none of them can be read. */
 static int read_names(struct vs_segments *segments, const struct vs_tag_row *row, struct names *names,
                       struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
@@ -289,9 +290,9 @@ static int read_names(struct vs_segments *segments, const struct vs_tag_row *row
     return VESTA_OK;
 }
 
-/* ------------------------------------------------------------------ from one to the other */
+/* ------------------------------------------------------------------ changing the served set */
 
-/* Why a name is not to be served from this row, or NULL. */
+/* Returns why a name cannot be served from this row, or NULL. */
 static const char *reason_against(const struct vs_segments *segments, const struct vs_tag_row *row) {
     const struct vs_limits *limits = ledger_limits(segments->serving->server.ledger);
     bool needs_map = vs_conf_segment_is_any(row->conf);
@@ -301,7 +302,7 @@ static const char *reason_against(const struct vs_segments *segments, const stru
     return NULL;
 }
 
-/* One key of Leaf's clients may name both. */
+/* Warns about a name that is both, because Leaf's clients use one key for either. */
 static void tell_shared_name(struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
     if (!vs_namespace_named(&segments->serving->server.names, name, strlen(name))) return;
     vs_log(VS_LOG_WARN, "a tag and a namespace have one name: GET means the namespace, and INCR means the tag", "tag", name,
@@ -314,7 +315,7 @@ static const struct vs_served_tag *served_as(const struct vs_segments *segments,
     return NULL;
 }
 
-/* Whether to tell of a tag that is not served: once. */
+/* Returns whether an unserved tag must be logged, and records that it is. */
 static bool is_news(struct vs_tag_row *row, const char *name) {
     for (int i = 0; i < row->told_count; i++)
         if (strcmp(row->told[i], name) == 0) return false;
@@ -323,7 +324,7 @@ static bool is_news(struct vs_tag_row *row, const char *name) {
     return true;
 }
 
-/* Serves a name, or counts it as passed; says why where that is new. */
+/* Serves a name, or counts it as passed and logs the reason once. */
 static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, const char *name, uint64_t *passed) {
     const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->server.tags), name, strlen(name));
     struct vesta_error err;
@@ -340,7 +341,7 @@ static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, con
     return false;
 }
 
-/* Takes what is not in `names` any more away from what is served. */
+/* Removes the tags that are not in `names` from those that are served. */
 static struct vs_tag_retired *take_gone(struct vs_segments *segments, const struct vs_tag_row *row,
                                         const struct names *names) {
     struct vs_tag_retired *gone = calloc(1, sizeof *gone + segments->tag_count * sizeof *gone->tag);
@@ -359,7 +360,7 @@ static struct vs_tag_retired *take_gone(struct vs_segments *segments, const stru
 static void tell_unread(struct vs_tag_row *row, const char *why) {
     snprintf(row->why, sizeof row->why, "%s", why);
     if (!row->is_told)
-        vs_log(VS_LOG_WARN, "the tags of a table are not known: they stay as they are", "why", row->why, NULL);
+        vs_log(VS_LOG_WARN, "the tags of a table cannot be read: the known ones stay in use", "why", row->why, NULL);
     row->is_told = true;
 }
 
@@ -370,7 +371,7 @@ static void tell_read(struct vs_tag_row *row, const struct names *names, size_t 
         vs_log(VS_LOG_INFO, "serving tags", "table", row->conf->table, "new", VS_DIGITS((int64_t)added), "of",
                VS_DIGITS((int64_t)names->count), NULL);
     if (names->passed > row->passed)
-        vs_log(VS_LOG_WARN, "rows of a table are no tags and are passed over", "table", row->conf->table, "first",
+        vs_log(VS_LOG_WARN, "rows of a table are not valid tags and are ignored", "table", row->conf->table, "first",
                names->strange, "rows", VS_DIGITS((int64_t)names->passed), NULL);
     if (names->unusable > 0 && (names->unusable > row->unusable || strcmp(names->unusable_why, row->unusable_why) != 0))
         vs_log(VS_LOG_WARN, "a tag has no numbers, because its row cannot be used", "tag", names->unusable_tag, "why",
@@ -397,13 +398,13 @@ static void tables_settle(struct vs_segments *segments, struct vs_tag_row *row, 
         publish(segments, gone);
     else
         free(gone);
-    tell_read(row, names, added); /* what the log says holds from then on */
+    tell_read(row, names, added); /* only now, when the log's statement is true */
     keep_unusable(row, names);
     row->is_read = true;
     row->passed = passed;
 }
 
-/* The tags that the config lists: none of them ever goes. */
+/* Reads the tags that the config lists, which are never removed. */
 static void read_listed(struct vs_segments *segments, struct vs_tag_row *row) {
     const struct vs_conf_list *tags = &row->conf->tags;
     struct names names = {.at = calloc((size_t)tags->count, sizeof *names.at), .whole = true};
@@ -426,7 +427,8 @@ void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row) {
     struct vesta_error err = {.code = VESTA_OK};
     if (!vs_conf_segment_is_any(row->conf)) return read_listed(segments, row);
     int rc = read_names(segments, row, &names, &err);
-    if (rc == VESTA_OK && names.count == 0 && serves_any(segments, row)) /* a table that was lost looks so, too */
+    /* a table that was lost looks like an empty one */
+    if (rc == VESTA_OK && names.count == 0 && serves_any(segments, row))
         rc = vs_fail(&err, VESTA_EIO, "%s of %s is empty", row->conf->table, row->stores[0]);
     if (err.code != VESTA_OK) tell_unread(row, err.text);
     if (rc == VESTA_OK) tables_settle(segments, row, &names);

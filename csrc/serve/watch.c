@@ -1,5 +1,5 @@
-/* watch.c -- what the log says of a namespace that gives no ids, or whose keeper has met trouble.  Called twice a
- * second by life.c; knows no thread and no signal. */
+/* watch.c -- logs when a namespace issues no ids, or its keeper has a problem.  Called twice a second by life.c.  Knows
+ * no thread and no signal. */
 #include "command/options.h"
 #include "serve/serving.h"
 #include "os/thread.h"
@@ -8,9 +8,10 @@
 #include <string.h>
 #include <time.h>
 
-#define QUIET_US 2000000 /* so long after the last refusal it is over, or it would be told twice a second */
+/* a failure ends this long after the last rejection, so that it is not logged twice a second */
+#define QUIET_US 2000000
 
-/* What it met, and for how long ids go on all the same. */
+/* Logs problems of the keeper, and for how long ids are issued without it. */
 static void look_at_keeper(const char *name, const struct vesta_info *info, struct vs_news *news) {
     if (*info->keeper && vs_news_take(news, info->keeper, vs_monotonic_us()))
         vs_log(VS_LOG_WARN, "the keeper of the lease has a problem", "namespace", name, "keeper", info->keeper,
@@ -20,11 +21,11 @@ static void look_at_keeper(const char *name, const struct vesta_info *info, stru
     *news = (struct vs_news){.count = 0};
 }
 
-/* When ids go on: a time where it is known, else what must happen first. */
+/* Returns when ids will be available: a time if it is known, else the condition. */
 static const char *until(const struct vesta_pause *pause, char buf[40]) {
     switch (pause->why) {
     case VESTA_LEASE: return "the store acknowledges a lease";
-    case VESTA_CHOOSE: return "a policy has chosen a worker number";
+    case VESTA_CHOOSE: return "a policy has chosen a worker id";
     case VESTA_FAILSTOP: return "an operator has repaired the store";
     case VESTA_CLOSED: return "the next map is in place";
     case VESTA_END: return "never";
@@ -41,10 +42,10 @@ static const char *until(const struct vesta_pause *pause, char buf[40]) {
 
 static const char *to_do(const struct vesta_pause *pause, const struct vesta_info *info, bool by_policy) {
     switch (pause->why) {
-    case VESTA_FULL: return "ask for fewer, or use a layout that gives more: vesta fit";
+    case VESTA_FULL: return "request fewer ids, or use a layout with more ids: vesta fit";
     case VESTA_CLOCK_BACK:
         if (by_policy) return "correct the clock; to tolerate such a step, change the policy and reload it";
-        return "correct the clock; policies may wait, borrow or switch meanwhile: on_clock_back";
+        return "correct the clock; until then a policy may wait, borrow or switch: on_clock_back";
     case VESTA_CLOCK_AHEAD: return "correct the clock; if it is right, do nothing: it will be accepted";
     case VESTA_AHEAD: return "nothing, if the store was repaired; otherwise correct the clock";
     case VESTA_LEASE:
@@ -62,11 +63,12 @@ static void tell_refusals(const struct vs_server *server, const struct vs_namesp
                           uint64_t refused) {
     char why[VS_PAUSE_TEXT_MAX], at[40];
     bool by_policy = vs_namespace_pause_text(server, ns, pause, why);
-    vs_log(VS_LOG_WARN, "no ids at the moment", "namespace", ns->name, "code", vesta_why_name(pause->why), "why", why,
-           "until", until(pause, at), "do", to_do(pause, info, by_policy), "refused", VS_DIGITS((int64_t)refused), NULL);
+    vs_log(VS_LOG_WARN, "no ids can be issued now", "namespace", ns->name, "code", vesta_why_name(pause->why), "why",
+           why, "until", until(pause, at), "do", to_do(pause, info, by_policy), "refused", VS_DIGITS((int64_t)refused),
+           NULL);
 }
 
-/* One line when it begins, one for each other cause, one when it is over. */
+/* Logs one line when a failure begins, one for each further cause, and one when it ends. */
 static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const struct vesta_info *info,
                         struct vs_seen *seen) {
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
@@ -78,7 +80,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
     int64_t now_us = vs_monotonic_us();
     seen->refused = refused;
     if (fails) {
-        if (ready) pause = met; /* it is over already, and was met all the same */
+        if (ready) pause = met; /* the pause has ended already, but a request met it */
         if (!seen->fails || pause.why != seen->why) tell_refusals(server, ns, info, &pause, refused - before);
         seen->refused_at = seen->fails ? seen->refused_at : before;
         seen->fails = true;
@@ -94,12 +96,13 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
 void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
-    if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker}; /* as it was when it settled */
+    /* the worker id at the time when it settled */
+    if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker};
     uint64_t worker = seen->worker;
     if (info.holds_lease) seen->worker = info.worker;
     if (!tell) return;
     if (seen->worker != worker)
-        vs_log(VS_LOG_INFO, "leased another worker number", "namespace", ns->name, "worker",
+        vs_log(VS_LOG_INFO, "leased another worker id", "namespace", ns->name, "worker",
                VS_DIGITS((int64_t)seen->worker), NULL);
     look_at_keeper(ns->name, &info, &seen->news);
     look_at_ids(server, ns, &info, seen);

@@ -85,7 +85,7 @@ def forgets(world, store):
             same(store.counter(), 5)
         reply = server.get("/v1/reservations?tag=invoices", "POST")
         same((reply.status, json.loads(reply.body)["code"]), (500, "failstop"))
-        event = server.heard("a database's counter went back")
+        event = server.heard("a counter in a database went back")
         assert " grants=3 granted=5 " in event, event
     with Configured(world, store.text) as server:  # It is remembered after a restart.
         assert ask(server, "VESTA.RESERVE", "invoices").startswith(b"-ERR the counter 'invoices' of"), "it stopped"

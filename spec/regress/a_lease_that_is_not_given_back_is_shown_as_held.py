@@ -30,8 +30,8 @@ def _():
         db.stop(signal.SIGKILL)
         server.send_signal(signal.SIGTERM)
         said, _ = server.communicate(timeout=20 * SLOW)
-        assert "all worker numbers are given back" not in said, said
-        assert "was not given back" in said and "12.0 min after its last renewal" in said, said
+        assert "all worker ids are released" not in said, said
+        assert "was not released" in said and "12.0 min after its last renewal" in said, said
         assert server.returncode != 0, said
         db.start()
         listed = subprocess.run([VESTA, "workers", "--store", URI, "--namespace", "orders"], env=env, capture_output=True, text=True, timeout=60)

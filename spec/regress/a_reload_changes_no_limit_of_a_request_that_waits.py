@@ -70,7 +70,7 @@ def _(world):
         time.sleep(0.3 * SLOW)  # The requests wait.
         limit_to(world, 3)
         server.process.send_signal(signal.SIGHUP)
-        server.heard('msg="the clients were read again"')
+        server.heard('msg="the file of clients was read again"')
         db.execute("ROLLBACK")
         asking.end()
         for tag in ("strictly", "ranges"):

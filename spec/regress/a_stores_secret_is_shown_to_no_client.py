@@ -153,8 +153,8 @@ def _(world):
             assert (says is not None and mode == 0o644) == ("others may" in done.out + done.err), (text, oct(mode), done.out + done.err)
             assert mode == 0o640 or says is None or says in done.out + done.err, (text, done.out + done.err)
             clean(text, done.out + done.err)
-    for flags, says in ((("--store", own), "given on the command line"), (("--store", named), None),
-                        (("--resp-password-file", secret), "others may access the password of Redis clients")):
+    for flags, says in ((("--store", own), "is on the command line"), (("--store", named), None),
+                        (("--resp-password-file", secret), "other users may access the file of the Redis password")):
         for mode in 0o644, 0o640:
             os.chmod(secret, mode)
             done = world.run("serve", *flags, "--start-wait-ms", "1", "--http", "off", "--resp", "unix:" + world.path("resp"), "--http", "127.0.0.1:1")

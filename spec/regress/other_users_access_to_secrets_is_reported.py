@@ -49,7 +49,7 @@ def _(world):
         os.chmod(clients, 0o642)
         assert "others may write" in world.run("client", "list", "--file", clients).err
         server.process.send_signal(signal.SIGHUP)
-        assert " access=write " in server.heard("others may access the file of clients")
+        assert " access=write " in server.heard("other users may access the file of clients")
 
 
 main()

@@ -1,4 +1,4 @@
-"""reserving.py -- a tag of dense numbers behind a server, for the specs that reserve them."""
+"""reserving.py -- a tag of dense numbers served by a server, for the specs that reserve them."""
 import os
 import re
 
@@ -15,7 +15,7 @@ def config(world, more=""):
 
 
 def host(world, name):
-    """A server on a host of that name: servers of one host share maps."""
+    """A server on a host of that name.  Servers of one host share maps."""
     world.own_maps()
     maps = os.path.realpath(world.path("maps", name))
     os.makedirs(maps, 0o700, exist_ok=True)
@@ -23,14 +23,14 @@ def host(world, name):
 
 
 def ask(server, *words):
-    """As server.redis, by a client that stays connected: one that half-closes is not served once it stood in line."""
+    """As server.redis, but the client stays connected: after a half-close, a request that had to wait is not served."""
     data = server.say(server.resp, command(*words) + command("QUIT"), end=False)
     assert data.endswith(b"+OK\r\n"), data
     return data[:-5]
 
 
 def reserve(server, *hold):
-    """(number, token)"""
+    """Returns (number, token)."""
     data = ask(server, "VESTA.RESERVE", "invoices", *hold)
     found = re.fullmatch(rb"\*8\r\n\$3\r\ntag\r\n\$8\r\ninvoices\r\n\$6\r\nnumber\r\n\$\d+\r\n(\d+)\r\n\$5\r\ntoken\r\n\$32\r\n([0-9a-f]{32})\r\n"
                          rb"\$13\r\nheld_until_ms\r\n:\d{13}\r\n", data)

@@ -1,7 +1,7 @@
-"""serving.py -- a running `vesta serve` for tests, and sockets that say exactly what a test wants said.
+"""serving.py -- a running `vesta serve` for tests, and sockets that send exactly what a test needs.
 
-A Server lives on free ports of its own and on state of its own; leaving the `with` block sends TERM and demands exit
-code 0.  Ids of the layout WIDE count up by one tick each, so a test can tell that nothing was given in between.
+A Server has its own free ports and its own state.  Leaving the `with` block sends TERM and requires exit code 0.  Ids
+of the layout WIDE count up by one tick each, so a test can check that no id was issued in between.
 """
 import contextlib
 import http.client
@@ -24,7 +24,7 @@ class Server:
         self.world = world
         self.http = free_port()
         self.resp = free_port()
-        self.quiet, self.pass_fds = quiet, pass_fds  # quiet: it does not say on stderr when it is ready
+        self.quiet, self.pass_fds = quiet, pass_fds  # quiet: it does not print on stderr when it is ready
         self.was_killed = False
         self.args = [*wrap, VESTA, "serve", "--http", "127.0.0.1:%d" % self.http, "--resp", "127.0.0.1:%d" % self.resp,
                      "--worker", "5", "--layout", layout, "--pacing", pacing, *flags]
@@ -63,10 +63,10 @@ class Server:
             same(code, 0)
             events = rest.splitlines()
             assert all(re.match(r'ts=|{"ts":', event) and not re.search('level"?[=:]"?error', event) for event in events), rest
-            assert not rest or any("all worker numbers are given back" in event for event in events), rest
+            assert not rest or any("all worker ids are released" in event for event in events), rest
 
     def kill(self):
-        """Ends it as a machine that fails does: nothing is said, nothing given back."""
+        """Kills it, like a machine that fails: nothing is logged or released."""
         self.process.kill()
         self.was_killed = True
 
@@ -74,14 +74,15 @@ class Server:
         for _ in range(1000):
             try:
                 self.connect(self.http).close()
-                return self.get("/healthz")  # whoever is answered meets every listener
+                return self.get("/healthz")  # after one answer, all listeners can be used
             except ConnectionRefusedError:
                 assert self.process.poll() is None, "the server ended with %r" % self.process.poll()
                 time.sleep(0.01)
         raise AssertionError("nobody listens on port %d" % self.http)
 
     def listen(self, part):
-        """Reads on in the log until an event has this part; the event.  Ends the server if none comes in time."""
+        """Reads the log until an event contains this part, and returns the event.  Ends the server if none comes in
+        time."""
         end = threading.Timer(60 * SLOW, self.process.kill)
         end.start()
         try:
@@ -95,7 +96,7 @@ class Server:
             end.cancel()
 
     def heard(self, part):
-        """The event that has this part, whether it was read at the start or is still to come."""
+        """Returns the event that contains this part, whether it was read already or is still to come."""
         return next((line for line in self.said.splitlines() if part in line), None) or self.listen(part)
 
     def rss_kb(self):
@@ -108,14 +109,14 @@ class Server:
         return sock
 
     def say(self, port, data, end=True):
-        """Sends bytes, ends the sending side, returns all that is answered until the server closes."""
+        """Sends bytes, ends the sending side, and returns all replies until the server closes."""
         with self.connect(port) as sock:
             try:
                 sock.sendall(data)
                 if end:
                     sock.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # the server may have refused before it had read all
+                pass  # the server may reject before it has read everything
             return until_closed(sock)
 
     def get(self, path, method="GET", headers=None, body=None):
@@ -128,9 +129,11 @@ class Server:
             connection.close()
 
     def redis(self, *words):
-        """The reply to one command.  The sending side ends after the reply: a request that waits is dropped if it ends before."""
+        """Returns the reply to one command.  The sending side is closed after the reply: an earlier end would drop a
+        request that waits."""
         reply = b""
-        with self.connect(self.resp) as sock, sock.makefile("rb") as file, contextlib.suppress(OSError):  # a refusal may come first
+        # a rejection may come first
+        with self.connect(self.resp) as sock, sock.makefile("rb") as file, contextlib.suppress(OSError):
             with contextlib.suppress(OSError):
                 sock.sendall(command(*words))
             reply = read_reply(file)
@@ -139,12 +142,12 @@ class Server:
         return reply
 
     def tick(self):
-        """The tick of a fresh id."""
+        """Returns the tick of a new id."""
         return int(self.get("/genid").body) >> 10
 
 
 def read_reply(file):
-    """The bytes of one reply of the Redis protocol, with the replies inside it."""
+    """Returns the bytes of one reply of the Redis protocol, including nested replies."""
     line = file.readline()
     kind, count = line[:1], line[1:-2]
     if kind in (b"$", b"=", b"!") and count != b"-1":
@@ -155,7 +158,7 @@ def read_reply(file):
 
 
 class Configured(Server):
-    """A server with a config of this text (or this file), on addresses of its own."""
+    """A server with this config (text or file), on addresses of its own."""
 
     def __init__(self, world, config, *flags, env=None, faces=True):
         super().__init__(world)
@@ -185,7 +188,7 @@ def refuses_soon(server):
         except ConnectionRefusedError:
             return
         except ConnectionResetError:
-            pass  # it stood in the queue of the listener that was just closed
+            pass  # it was in the queue of the listener that was just closed
         time.sleep(0.01)
     raise AssertionError("new connections are still accepted")
 
@@ -212,7 +215,7 @@ def command(*words):
 
 
 def bulks(data):
-    """The bulk strings of a stream of RESP replies that has nothing else but array headers."""
+    """Returns the bulk strings of RESP replies that contain nothing else but array headers."""
     return [int(digits) for digits in re.findall(rb"\$\d+\r\n(\d+)\r\n", data)]
 
 

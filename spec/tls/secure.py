@@ -155,7 +155,7 @@ def who_is_at_the_wrong_door_is_told(world):
             with server.plain(server.http) as sock:
                 sock.sendall(noise)
                 until_closed(sock)
-        assert "have them use https://" in server.listen("spoke no TLS")
+        assert "use https://" in server.listen("connected to a TLS listener without TLS")
         server.heard("TLS handshakes failed")
         same(server.say(server.resp, command("PING")), b"+PONG\r\n")
         same(server.metric('vesta_tls_handshakes_total{proto="http",result="no_tls"}'), 2)
@@ -164,7 +164,7 @@ def who_is_at_the_wrong_door_is_told(world):
             with server.connect(port) as sock:
                 sock.sendall(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03")
                 assert until_closed(sock).startswith(shown)
-        assert "write tls: before that address" in server.listen("spoke TLS")
+        assert "write tls: before its address" in server.listen("connected to a plain listener with TLS")
 
 
 @claim("a balancer's header inside TLS is rejected")
@@ -284,7 +284,7 @@ def a_certificate_may_be_required_and_its_client_taken_away(world):
             assert whole(sock, True).startswith(b"$")
             world.run("client", "remove", "orders", "--file", world.path("clients"))
             server.process.send_signal(signal.SIGHUP)
-            server.listen("the clients were read again")
+            server.listen("the file of clients was read again")
             sock.sendall(command("GET", "default"))
             same(whole(sock, True), b"-NOAUTH Authentication required.\r\n")
 
@@ -312,7 +312,7 @@ def an_admin_may_be_one_by_its_certificate(world):
             assert sock.recv(65536).startswith(b"HTTP/1.1 200 ")
             world.run("client", "remove", "ops", "--file", world.path("clients"))
             server.process.send_signal(signal.SIGHUP)
-            server.listen("the clients were read again")
+            server.listen("the file of clients was read again")
             until_closed(sock)
 
 

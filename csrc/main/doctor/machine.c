@@ -1,4 +1,4 @@
-/* machine.c -- the clock, limits, addresses, certificate and folders of this machine, as far as a server needs them. */
+/* machine.c -- examines the clock, limits, addresses, certificate and folders of this machine for a server. */
 #include "main/doctor/probe.h"
 
 #include "generator/map.h"
@@ -17,8 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source sets the clock; nil: the kernel does not say.
- */
+/* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source synchronizes the clock; nil: unknown. */
 int vs_probe_clock(lua_State *L) {
     int64_t error_us = 0;
     int in_step = vs_clock_in_step(&error_us);
@@ -31,7 +30,7 @@ int vs_probe_clock(lua_State *L) {
 
 /* ------------------------------------------------------------------ limits */
 
-/* Of a server with this config, once its log and its addresses are open. */
+/* Plans the descriptors of a server with this config, with its log and addresses open. */
 static struct vs_limits_plan probe_plan(const struct vs_config *config) {
     struct vs_process_usage usage = {.open_fds = 3};
     struct vs_limits_plan plan = {
@@ -50,7 +49,7 @@ static struct vs_limits_plan probe_plan(const struct vs_config *config) {
 }
 
 /* probe:limits() -> { descriptors, reserved, connections, configured, remedy } | nil, text
- * configured: how many connections the config has, if there are descriptors for fewer only. */
+ * configured: the configured number of connections, if the descriptors allow fewer. */
 int vs_probe_limits(lua_State *L) {
     const struct vs_config *config = vs_probe_self(L)->config;
     struct vs_limits limits = vs_limits_of(config);
@@ -68,7 +67,7 @@ int vs_probe_limits(lua_State *L) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* probe.free(address) -> true | nil, text: no server can listen on each address of its host */
+/* probe.free(address) -> true | nil, text: a server cannot listen on some address of its host */
 int vs_probe_free(lua_State *L) {
     const char *address = luaL_checkstring(L, 1);
     struct vs_addresses all;
@@ -120,7 +119,7 @@ static void probe_push_folder(lua_State *L, const char *path, int fd, const stru
 
 /* probe:folder(path) -> { will_be_created } | { blocked = why it cannot be created } | { unreadable = why } |
  * { user, mode, file_system, unwritable, is_unsafe, is_open, is_full, room_bytes }
- * file_system, unwritable and is_unsafe are texts if there is such a trouble. */
+ * file_system, unwritable and is_unsafe are descriptions of such a problem, or nil. */
 int vs_probe_folder(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);
     struct stat st;

@@ -1,4 +1,4 @@
-/* probe.c -- the module `probe`: the config that `vesta doctor` is about. */
+/* probe.c -- the module `probe`: the config that `vesta doctor` examines. */
 #include "main/doctor/probe.h"
 
 #include "main/where.h"
@@ -27,7 +27,7 @@ struct probe_options {
     struct vesta_opts ns;
 };
 
-/* The options at index 1.  If they name no namespace, the environment does.  VS_GO, or an exit code after a message. */
+/* Reads the options at index 1, completed from the environment.  Returns VS_GO, or an exit code after a message. */
 static int probe_read_options(lua_State *L, struct probe_options *out) {
     static const char *const flags[PROBE_ADDRESSES][3] = {
         {"http", "--http", "http.listen"}, {"resp", "--resp", "resp.listen"}, {"admin", "--admin", "admin.listen"}};
@@ -66,14 +66,14 @@ static int probe_open(lua_State *L) {
     struct vs_probe *probe = lua_newuserdatauv(L, sizeof *probe, 1);
     *probe = (struct vs_probe){.clock = vs_clock_system()};
     luaL_setmetatable(L, PROBE_CLASS);
-    lua_pushvalue(L, 1); /* it holds the texts of the options */
+    lua_pushvalue(L, 1); /* it keeps the texts of the options alive */
     lua_setiuservalue(L, -2, 1);
     if (vs_config_read(&options.conf, &probe->config, &err) != VESTA_OK) return host_fail(L, &err);
     lua_pushstring(L, options.conf.path);
     return 2;
 }
 
-/* probe.print(options) -> exit code.  `--effective`. */
+/* probe.print(options) -> exit code.  Prints `--effective`. */
 static int probe_print(lua_State *L) {
     struct probe_options options;
     struct vs_config *config;

@@ -1,10 +1,10 @@
-/* probe.h -- what `vesta doctor` can find out about a machine, a config's namespaces and their stores.  It changes
- * nothing and claims nothing.  lua/cli/doctor.lua judges and prints.
+/* probe.h -- examines a machine, a config's namespaces and their stores for `vesta doctor`.  Changes nothing and claims
+ * nothing.  lua/cli/doctor.lua draws the conclusions and prints them.
  *
  *   probe.c   the config, and the module `probe`
  *   machine.c the clock, limits, addresses, the certificate, folders
  *   state.c   generator files and their maps
- *   store.c   the stores that worker ids are leased from */
+ *   store.c   the stores of worker ids */
 #ifndef VS_PROBE_H
 #define VS_PROBE_H
 
@@ -12,15 +12,15 @@
 #include "main/modules.h"
 #include "modules/tables.h"
 
-/* A config, and what the generator file of the namespace says that was asked about last. */
+/* A config, and facts from the generator file of the namespace that was examined last. */
 struct vs_probe {
     struct vs_config *config;
     const struct vesta_clock *clock;
-    struct vesta_layout layout; /* zero: not known */
-    uint64_t incarnation;       /* of the store that granted its leases; 0: none has */
+    struct vesta_layout layout; /* zero: unknown */
+    uint64_t incarnation;       /* of the store that granted the file's leases (0: none has) */
 };
 
-/* The probe at index 1, and its namespace at index 2, counted from 1. */
+/* The probe at index 1, and its namespace at index 2, from 1 on. */
 struct vs_probe *vs_probe_self(lua_State *L);
 const struct vs_conf_namespace *vs_probe_namespace(lua_State *L);
 

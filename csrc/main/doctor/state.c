@@ -1,4 +1,4 @@
-/* state.c -- generator files and their maps, as vesta_open would find them: read only. */
+/* state.c -- examines generator files and their maps as vesta_open would, read-only. */
 #include "main/doctor/probe.h"
 
 #include "id/id.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* The lease in a map, and what the map knows of the clock. */
+/* Pushes the lease in a map, and what the map records about the clock. */
 static void probe_push_map(lua_State *L, const struct vs_probe *probe, const struct vs_map *map,
                            const struct vesta_layout *layout) {
     int64_t now_us = probe->clock->unix_us(probe->clock->self), boot_us = probe->clock->boot_us(probe->clock->self);
@@ -33,7 +33,7 @@ static void probe_push_map(lua_State *L, const struct vs_probe *probe, const str
     lua_setfield(L, -2, "map");
 }
 
-/* The folder of maps: whether all processes of this machine share it, and whether a map fits. */
+/* Pushes the folder of maps: whether all processes of this machine share it, and whether a map fits. */
 static void probe_push_maps(lua_State *L, const char *maps) {
     struct statvfs fs;
     bool is_full = statvfs(maps, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < sizeof(struct vs_map);
@@ -42,7 +42,7 @@ static void probe_push_maps(lua_State *L, const char *maps) {
     host_set_flag(L, "maps_are_full", is_full);
 }
 
-/* The live map of a file.  Its name says where it is, to tell what lies there. */
+/* Pushes the live map of a file.  If another file has the map's name, that is reported. */
 static void probe_push_live(lua_State *L, struct vs_probe *probe, const struct vs_anchor *anchor,
                             const struct vesta_layout *layout) {
     struct vs_mapping mapping = {.map = NULL};
@@ -64,9 +64,9 @@ static void probe_push_live(lua_State *L, struct vs_probe *probe, const struct v
 
 /* probe:file(i) -> { path, layout, maps, maps_are_shared, maps_are_full, is_there, no_file, map_trouble, map_renamed,
  * map_stale, map = { worker, left_s, is_stopped, said, used, leases, behind_us, set_us } } | nil, text
- * What vesta_open would find of the i-th namespace.  `layout`: the file's, "" if that is none; before there is a file,
- * the one that it will get.  The texts from no_file to map_stale name a trouble; `map` is nil if nobody has used the
- * file since the boot.  probe:store(i) asks by what this found. */
+ * The files that vesta_open would find for the i-th namespace.  `layout`: that of the file ("": invalid), or before
+ * there is a file the layout that it will get.  The texts from no_file to map_stale describe problems.  `map` is nil if
+ * no process has used the file since the boot.  Call it before probe:store(i). */
 int vs_probe_file(lua_State *L) {
     struct vs_probe *probe = vs_probe_self(L);
     const struct vs_conf_namespace *ns = vs_probe_namespace(L);
@@ -100,6 +100,6 @@ int vs_probe_file(lua_State *L) {
     host_set_text(L, "layout", has_layout ? anchor.header.layout : "");
     probe->incarnation = anchor.header.incarnation;
     probe_push_live(L, probe, &anchor, has_layout ? &layout : NULL);
-    if (!ns->opts.layout && has_layout) probe->layout = layout; /* a file keeps the layout that it has */
+    if (!ns->opts.layout && has_layout) probe->layout = layout; /* the layout of an existing file does not change */
     return 1;
 }

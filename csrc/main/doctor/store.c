@@ -1,5 +1,5 @@
-/* store.c -- the stores that worker ids are leased from: whether they answer, with which namespace, and by which clock.
- * The one write that it tries names a version that no record has. */
+/* store.c -- examines the stores of worker ids: whether they answer, the namespace in them, and their clock.  The only
+ * write that it tries names a version that no record has. */
 #include "main/doctor/probe.h"
 
 #include "base/array.h"
@@ -12,7 +12,7 @@
 #define PROBE_NO_VERSION (UINT64_C(1) << 62)
 #define PROBE_READS 3
 
-/* The shortest of some reads, each one message, or INT64_MAX. */
+/* Returns the shortest duration of several reads of one message each, or INT64_MAX. */
 static int64_t probe_trip_us(const struct vs_probe *probe, struct vs_store *store) {
     const struct vesta_clock *clock = probe->clock;
     struct vs_reply reply;
@@ -26,7 +26,7 @@ static int64_t probe_trip_us(const struct vs_probe *probe, struct vs_store *stor
     return trip_us;
 }
 
-/* key: the store's words; key_todo: the remedy. */
+/* Sets key to the store's message, and key_todo to the solution. */
 static void probe_set_trouble(lua_State *L, const char *key, const struct vs_reply *reply) {
     char todo[32];
     snprintf(todo, sizeof todo, "%s_todo", key);
@@ -41,7 +41,7 @@ static void probe_inspect(lua_State *L, struct vs_store *store) {
     if (reply.outcome != VS_STORE_OK) probe_set_trouble(L, "unexamined", &reply);
 }
 
-/* A write over a version that is not there: a conflict, unless this user may not write. */
+/* Tries to replace a version that does not exist: the result is a conflict, unless this user may not write. */
 static void probe_try_write(lua_State *L, struct vs_store *store, const struct vs_ns_record *stored) {
     struct vs_record record = {.ver = PROBE_NO_VERSION + 1, .fingerprint = stored->fingerprint};
     struct vs_reply reply;
@@ -92,10 +92,11 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
 /* probe:store(i) -> { is_local, has_leased, missing } | { trouble, trouble_todo } |
  * { is_local, has_leased, is_there, layout, is_another, is_of_layout, ahead_ms, trip_us, findings, unexamined,
  * unwritable, unlisted, held, workers } | nil, text
- * The store of the i-th namespace, behind probe:file(i).  has_leased: the generator file has had leases.  missing: the
- * place of a store on this machine that does not exist.  is_another: it is not the store that granted the file's
- * leases.  ahead_ms, trip_us: of a store on another machine.  unexamined, unwritable and unlisted are texts if there is
- * such a trouble, and each has a remedy beside it, for example unwritable_todo, or nil if the text names it.  If the namespace is not there, nothing behind ahead_ms is set. */
+ * Examines the store of the i-th namespace, after probe:file(i).  has_leased: the generator file has had leases.
+ * missing: the path of a local store that does not exist.  is_another: it is not the store that granted the file's
+ * leases.  ahead_ms, trip_us: only for a store on another machine.  unexamined, unwritable and unlisted describe such a
+ * problem, or are nil; each has a solution, such as unwritable_todo, or nil if the text contains it.  If the namespace
+ * is missing, nothing after ahead_ms is set. */
 int vs_probe_store(lua_State *L) {
     const struct vs_probe *probe = vs_probe_self(L);
     const struct vs_conf_namespace *ns = vs_probe_namespace(L);

@@ -1,5 +1,5 @@
-/* hiredis.c -- the connection of `vesta fill`; see hiredis.h.  hiredis writes commands and reads replies here; sockets
- * and deadlines are ours, because its own hold for each read, not for a reply. */
+/* hiredis.c -- the connection of `vesta fill` (see hiredis.h).  hiredis formats commands and parses replies.  Sockets
+ * and deadlines are implemented here, because deadlines of hiredis apply to each read, not to a whole reply. */
 #include "main/fill/hiredis.h"
 
 #include "os/clock.h"
@@ -49,7 +49,7 @@ static bool hiredis_begin(struct vs_redis *redis) {
     return redis->reader != NULL;
 }
 
-/* ------------------------------------------------------------------ bytes, by a deadline */
+/* ------------------------------------------------------------------ input and output with a deadline */
 
 static bool hiredis_await(const struct vs_redis *redis, short what, int64_t until_ms) {
     struct pollfd at = vs_link_poll(&redis->link, what);
@@ -75,7 +75,7 @@ static enum vs_redis_outcome hiredis_send_all(struct vs_redis *redis, const char
         enum vs_redis_outcome outcome = sent > 0 ? VS_REDIS_UNKNOWN : VS_REDIS_DOWN;
         if (n < 0 && !vs_link_is_for_later(n)) return hiredis_lost(redis, outcome, vs_link_why(&redis->link));
         if (!hiredis_await(redis, POLLOUT, until_ms))
-            return hiredis_lost(redis, outcome, "it takes nothing within --timeout-ms");
+            return hiredis_lost(redis, outcome, "it accepted no data within --timeout-ms");
     }
     return VS_REDIS_OK;
 }
@@ -92,10 +92,10 @@ static enum vs_redis_outcome hiredis_read_reply(struct vs_redis *redis, int64_t 
             return hiredis_lost(redis, VS_REDIS_UNKNOWN, n < 0 ? vs_link_why(&redis->link) : "it closed the connection");
         if (redisReaderFeed(redis->reader, bytes, (size_t)n) != REDIS_OK ||
             redisReaderGetReply(redis->reader, (void **)&redis->reply) != REDIS_OK)
-            return hiredis_lost(redis, VS_REDIS_UNKNOWN, "what it answers is not the Redis protocol");
+            return hiredis_lost(redis, VS_REDIS_UNKNOWN, "its reply is not the Redis protocol");
     }
     if (redis->reader->pos == redis->reader->len) return VS_REDIS_OK;
-    return hiredis_lost(redis, VS_REDIS_UNKNOWN, "it answers more than it was asked");
+    return hiredis_lost(redis, VS_REDIS_UNKNOWN, "it sent more replies than requests");
 }
 
 static enum vs_redis_outcome hiredis_call(struct vs_redis *redis, int argc, const char **argv) {

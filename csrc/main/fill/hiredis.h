@@ -1,6 +1,6 @@
-/* hiredis.h -- one connection to a Redis server: a command out, its reply in, each by a deadline.  A connection on
- * which a call was not answered, or not understood, is closed and never used again.  It is a module that `vesta fill`
- * loads, because no other command needs its library. */
+/* hiredis.h -- a connection to a Redis server: sends a command and reads its reply, with a deadline for each call.  If
+ * a call gets no reply or a malformed one, the connection is closed and not used again.  This is a module that `vesta
+ * fill` loads, because no other command needs the library. */
 #ifndef VS_FILL_HIREDIS_H
 #define VS_FILL_HIREDIS_H
 
@@ -15,21 +15,22 @@ struct redisReply;
 
 enum vs_redis_outcome {
     VS_REDIS_OK,
-    VS_REDIS_REFUSED, /* the server says so, and did nothing: `text` begins with its word, "READONLY" */
+    /* the server rejected it and did nothing: `text` begins with its error code, such as "READONLY" */
+    VS_REDIS_REFUSED,
     VS_REDIS_DOWN,    /* nothing was sent */
-    VS_REDIS_UNKNOWN  /* the command was sent, or a part of it: it may be done, now or later */
+    VS_REDIS_UNKNOWN  /* the command was sent, at least partly: it may be executed, now or later */
 };
 
 struct vs_redis;
 
-/* What the module exports as `vs_redis_module`. */
+/* The type of `vs_redis_module`, which the module exports. */
 #define VS_REDIS_ABI 3
 struct vs_redis_client {
     uint32_t abi, redis_bytes;
     /* Begins with a new `link`.  false: no memory. */
     bool (*begin)(struct vs_redis *redis);
     void (*close)(struct vs_redis *redis);
-    /* One command, on a connection that is there. */
+    /* Runs one command on an open connection. */
     enum vs_redis_outcome (*call)(struct vs_redis *redis, int argc, const char **argv);
 };
 
@@ -39,9 +40,9 @@ struct vs_redis {
     int64_t call_ms_max;
     struct vs_link link;
     struct redisReader *reader;
-    struct redisReply *reply; /* of the last call; `text` may be in it */
-    /* The reply, or why the call was not OK.  Valid until the next call. */
-    const char *text; /* NULL: the reply has none */
+    struct redisReply *reply; /* the last reply; `text` may point into it */
+    /* The reply, or the reason if the call was not OK.  Valid until the next call. */
+    const char *text; /* NULL: the reply has no text */
     size_t length;
     int64_t number;
     bool is_number;

@@ -33,7 +33,7 @@ static int redis_open(lua_State *L) {
     struct vs_redis *redis = lua_newuserdatauv(L, sizeof *redis, 2);
     *redis = (struct vs_redis){
         .client = client, .address = address, .call_ms_max = luaL_checkinteger(L, 2), .link = {.fd = -1}};
-    lua_pushvalue(L, 1); /* it holds the text */
+    lua_pushvalue(L, 1); /* it keeps the text alive */
     lua_setiuservalue(L, -2, 1);
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, 2);
@@ -41,7 +41,7 @@ static int redis_open(lua_State *L) {
     return 1;
 }
 
-/* outcome, and the reply: a number, a text, or nil; or why there is none. */
+/* Pushes the outcome, and the reply: a number, a text or nil, or the reason for a failure. */
 static int redis_end(lua_State *L, const struct vs_redis *redis, enum vs_redis_outcome outcome) {
     static const char *const names[] = {"ok", "refused", "down", "unknown"};
     lua_pushstring(L, names[outcome]);
@@ -63,7 +63,7 @@ static int redis_connect(lua_State *L) {
     lua_getiuservalue(L, 1, 2);
     host_link_opts(L, lua_gettop(L), &opts);
     if (is_new && (vs_link_open(&opts, &redis->link, &err) != VESTA_OK || !redis->client->begin(redis))) {
-        size_t length = strlen(redis->address); /* the caller prints it in front of the text */
+        size_t length = strlen(redis->address); /* the caller prints it before the text */
         bool names_it = strncmp(err.text, redis->address, length) == 0 && strncmp(err.text + length, ": ", 2) == 0;
         redis->client->close(redis);
         lua_pushliteral(L, "down");
@@ -76,8 +76,8 @@ static int redis_connect(lua_State *L) {
 }
 
 /* redis:call(words, more) -> "ok", reply | outcome, text
- * `more`: nil, or further words behind the first ones.  "refused": the server did nothing, "down": nothing was sent,
- * "unknown": it may be done, now or later. */
+ * `more`: nil, or further words after the first ones.  "refused": the server did nothing.  "down": nothing was sent.
+ * "unknown": it may be executed, now or later. */
 static int redis_call(lua_State *L) {
     struct vs_redis *redis = redis_self(L);
     int count, more = 0;
@@ -88,7 +88,7 @@ static int redis_call(lua_State *L) {
     memcpy(argv, words, (size_t)count * sizeof *argv);
     for (int i = 0; i < more; i++) {
         lua_rawgeti(L, 3, i + 1);
-        argv[count + i] = luaL_checkstring(L, -1); /* the table holds it */
+        argv[count + i] = luaL_checkstring(L, -1); /* the table keeps it alive */
         lua_pop(L, 1);
     }
     return redis_end(L, redis, redis->client->call(redis, count + more, argv));

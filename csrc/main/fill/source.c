@@ -1,4 +1,4 @@
-/* source.c -- the module `source`: a namespace's ids or a counter's numbers in batches, for `vesta fill`.  Knows no
+/* source.c -- the module `source`: ids of a namespace or numbers of a counter in batches, for `vesta fill`.  Knows no
  * Redis. */
 #include "base/slice.h"
 #include "config/config.h"
@@ -13,12 +13,12 @@
 
 struct fill_source {
     struct vesta_opts opts;
-    const char *tag, *table; /* of a counter, instead of a namespace */
-    const char *config_path; /* NULL: `opts` are the flags' */
+    const char *tag, *table; /* of a counter (NULL: a namespace) */
+    const char *config_path; /* NULL: `opts` come from flags */
     struct vs_config *config;
     struct vesta_gen *gen;
     struct vesta_segment *seg;
-    bool is_strict; /* its numbers come by asking the database */
+    bool is_strict; /* its numbers are requested from the database */
 };
 
 /* ------------------------------------------------------------------ options */
@@ -31,7 +31,7 @@ static int64_t source_integer(lua_State *L, int arg, const char *key, bool *is_g
     return value;
 }
 
-/* The options of a generator, as term.options returns them. */
+/* Reads the options of a generator, as term.options returns them. */
 static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
     bool is_given;
 #define TAKE(type, member, kind, max, flag, values, ...) TAKE_##kind(flag, member, values)
@@ -57,7 +57,7 @@ static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
 #undef TAKE
 }
 
-/* source.has_flags(options): whether a generator's options say more than its namespace. */
+/* source.has_flags(options) -> whether the options of a generator set more than its namespace */
 static int source_has_flags(lua_State *L) {
     struct vesta_opts opts;
     source_read_opts(L, 1, &opts);
@@ -72,7 +72,7 @@ static int source_open_namespace(struct fill_source *source) {
     struct vesta_info info;
     int rc = vs_where_opts(source->config_path, &source->opts, &source->config);
     if (rc != VS_GO) return rc;
-    source->opts.any_worker = !source->opts.has_worker; /* counts only where there is no generator file yet */
+    source->opts.any_worker = !source->opts.has_worker; /* only matters if there is no generator file yet */
     if (vesta_open(&source->opts, &source->gen, &err) != VESTA_OK) return vs_report(&err);
     vesta_get_info(source->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
@@ -93,7 +93,8 @@ static int source_choose_row(const struct fill_source *source, struct vesta_segm
     opts->step = (uint64_t)row->step;
     opts->step_max = (uint64_t)row->step_max;
     if (row->order == VS_CONF_DENSE)
-        return vs_usage("the tag '%s' gives numbers without a gap, which a list cannot commit", source->tag), VS_USAGE;
+        return vs_usage("the numbers of the tag '%s' have no gap, and a list cannot commit them", source->tag),
+               VS_USAGE;
     opts->order = row->order == VS_CONF_STRICT ? VESTA_STRICT : VESTA_TREND;
     return VS_GO;
 }
@@ -151,7 +152,7 @@ static struct fill_source *source_self(lua_State *L) {
     return luaL_checkudata(L, 1, SOURCE_CLASS);
 }
 
-/* What is left of a counter's range goes back, unless another process of this host uses it. */
+/* Returns the rest of a counter's range, unless another process of this host uses it. */
 static int source_close(lua_State *L) {
     struct fill_source *source = source_self(L);
     vesta_close(source->gen);
@@ -162,7 +163,7 @@ static int source_close(lua_State *L) {
     return 0;
 }
 
-/* A new source on the stack, which holds the options. */
+/* Pushes a new source, which keeps the options alive. */
 static struct fill_source *source_new(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     struct fill_source *source = lua_newuserdatauv(L, sizeof *source, 1);
@@ -176,7 +177,7 @@ static struct fill_source *source_new(lua_State *L) {
     return source;
 }
 
-/* source.open(options) -> source | nil, exit code after a message.  A counter if there is options.tag. */
+/* source.open(options) -> source | nil, exit code after a message.  A counter if options.tag is set. */
 static int source_open(lua_State *L) {
     struct fill_source *source = source_new(L);
     int code = source->tag ? source_read_config(source) : source_open_namespace(source);
@@ -184,7 +185,7 @@ static int source_open(lua_State *L) {
     return code == VS_GO ? 1 : host_end(L, code);
 }
 
-/* source.print(options, json) -> exit code.  `--effective`: where ids would come from. */
+/* source.print(options, json) -> exit code.  Prints `--effective`: where ids would come from. */
 static int source_print(lua_State *L) {
     struct fill_source *source = source_new(L);
     int json = lua_toboolean(L, 2), code = source->tag ? source_read_config(source) : VS_GO;
@@ -195,7 +196,7 @@ static int source_print(lua_State *L) {
     return 1;
 }
 
-/* In strict order one transaction gives all n; else a range that is there gives what it has. */
+/* Takes numbers.  In strict order one transaction returns all n; otherwise the current range returns what it has. */
 static int source_ask(struct fill_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
                       struct vesta_pause *pause) {
     if (source->is_strict) return vesta_segment_batch_wait(source->seg, n, numbers, wait_us, pause);
@@ -252,7 +253,7 @@ static int source_take(lua_State *L) {
     return 1;
 }
 
-/* `source`: the functions above; OPTIONS, the rows of a generator's options. */
+/* Opens `source`: the functions above; OPTIONS, the rows of a generator's options. */
 int modules_open_source(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"open", source_open}, {"print", source_print}, {"has_flags", source_has_flags}, {NULL, NULL}};

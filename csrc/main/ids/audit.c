@@ -1,5 +1,5 @@
-/* audit.c -- `audit`: are there equal ids in what was made?  Exact, by sorting; the order of input stays, so that a
- * duplicate can be shown with its lines. */
+/* audit.c -- `audit`: finds equal ids.  The result is exact, because the ids are sorted.  The original order is kept,
+ * so that duplicates can be shown with their lines. */
 #include "main/cli.h"
 #include "main/ids/audit.h"
 #include "main/ids/holders.h"
@@ -11,20 +11,20 @@
 #include <string.h>
 
 #define DUPLICATES_SHOWN 10
-#define LINES_SHOWN 4 /* of one duplicate */
+#define LINES_SHOWN 4 /* per duplicate */
 
 struct audit_duplicate {
     uint64_t id, times;
 };
 
 struct audit_finding {
-    uint64_t distinct, duplicates; /* duplicates: ids too many, total - distinct */
+    uint64_t distinct, duplicates; /* duplicates: total minus distinct */
     uint64_t min, max;
     struct audit_duplicate shown[DUPLICATES_SHOWN];
     int shown_count;
 };
 
-/* Counts runs in a sorted array. */
+/* Counts runs of equal ids in a sorted array. */
 static void audit_count_runs(const uint64_t *sorted, size_t count, struct audit_finding *out) {
     for (size_t i = 0, end; i < count; i = end) {
         end = i + 1;
@@ -62,7 +62,7 @@ static void audit_print_count(const char *name, uint64_t n) {
     vs_outf("%-12s %14s\n", name, vs_grouped(n, grouped));
 }
 
-/* As JSON to stdout, or into `text`. */
+/* Prints the lines as JSON to stdout, or into `text`. */
 static void audit_print_lines_of(const struct vs_ids *ids, const struct audit_duplicate *d, char *text, size_t size) {
     const char *file;
     uint64_t line;
@@ -152,7 +152,7 @@ static int audit_files(const struct audit_asked *asked, int count, char **files)
 }
 
 static int audit_print_no_layout(int json) {
-    vs_effective_print(&(struct vs_conf_value){.path = "layout", .absent = "none: only duplicates are looked for"},
+    vs_effective_print(&(struct vs_conf_value){.path = "layout", .absent = "none: only duplicates are found"},
                        json);
     return VS_DONE;
 }
@@ -188,9 +188,9 @@ const struct vs_command vs_audit_command = {
     "audit", audit_run, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
     "Reads ids, one per line in the first column, from files or stdin, and counts exactly how many occur more\n"
     "than once.  Decimal ids may be negative, in quotes, or end as in 5n or 5LL; --format reads other ids.\n"
-    "Of a line of JSON it reads all ids of a list, or the first one of an object, if they have 15 digits.\n"
+    "In a line of JSON it reads all ids of a list, or the first one of an object, if they have 15 digits.\n"
     "With --layout also: ids of another layout, from the future, out of order within their worker, ids that\n"
-    "sort otherwise than their times because a field above the time differs, and how many each worker made.\n"
+    "sort differently than their times because a field above the time differs, and ids per worker.\n"
     "Needs 16 bytes of memory per id.\n"
     "Exit code 1 if an id occurs twice, 2 if a line is not an id.\n"
     "\n"

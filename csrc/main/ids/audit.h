@@ -1,10 +1,10 @@
-/* audit.h -- what the two halves of `audit` share: reading ids and judging them. */
+/* audit.h -- shared by the two parts of `audit`: reading ids and examining them. */
 #ifndef VS_AUDIT_H
 #define VS_AUDIT_H
 
 #include "command/command.h"
 
-/* Where the lines of ids[index] and of those behind it stand; ids that follow stand one line below each other. */
+/* The file and line of ids[index] and the ids after it, each of which is one line further. */
 struct vs_mark {
     size_t index;
     const char *file;
@@ -17,18 +17,18 @@ struct vs_ids {
     size_t count, room;
     struct vs_mark *marks;
     size_t mark_count, mark_room;
-    uint64_t bad_lines; /* lines that are no id; the first few were named on stderr */
+    uint64_t bad_lines; /* lines that are not ids; the first few were reported on stderr */
 };
 
-/* Reads one file ("-" is stdin) behind what was read before: ids, one a line, in the first column.
- * Returns VS_DONE or an exit code after a message. */
+/* Reads a file ("-": stdin) after those read before: one id per line, in the first column.  Returns VS_DONE, or an exit
+ * code after a message. */
 int vs_ids_read(struct vs_ids *self, enum vs_notation notation, const char *file);
 void vs_ids_free(struct vs_ids *self);
 
-/* The file and line of ids[index]. */
+/* Returns the file and line of ids[index]. */
 void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, uint64_t *line);
 
-/* What the fields of ids say under a layout; prints lines of the report. */
+/* Examines the fields of ids under a layout, and prints its part of the report. */
 struct vs_oddities;
 int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
                      struct vs_oddities **out);

@@ -1,4 +1,4 @@
-/* compare.c -- two ids beside each other: which was made first, and how sure that is. */
+/* compare.c -- compares two ids: which was made first, and how certain that is. */
 #include "main/ids/compare.h"
 #include "id/id.h"
 
@@ -13,7 +13,7 @@ struct compare_pair {
     bool same_worker, same_fields, same_time;
 };
 
-/* Whether all but time and sequence are equal: then the ids are of one worker's one row of ticks. */
+/* Whether all fields except time and sequence are equal, so that both ids are from one sequence of ticks. */
 static bool compare_has_same_fields(const struct compare_pair *p) {
     for (int i = 0; i < p->layout->field_count; i++)
         if (i != p->layout->time && i != p->layout->seq && p->parts[0].values[i] != p->parts[1].values[i]) return false;
@@ -30,10 +30,10 @@ static void compare_read_pair(struct compare_pair *p) {
     p->older = p->same_time ? b->seq < a->seq : b->time < a->time;
 }
 
-/* How much the order of the ticks is worth. */
+/* Returns the basis of the order. */
 static const char *compare_certainty(const struct compare_pair *p) {
     if (p->layout->worker < 0) return "fields";
-    if (p->same_worker) return "worker"; /* one worker's ticks never go back */
+    if (p->same_worker) return "worker"; /* ticks of one worker id never go back */
     return p->same_time ? "unknown" : "clocks";
 }
 
@@ -80,20 +80,21 @@ static void compare_print_order(const struct compare_pair *p) {
                                : ", under other fields than time and sequence");
     else if (p->layout->worker >= 0)
         vs_outf("  different workers, %" PRIu64 " and %" PRIu64 "%s\n", a->worker, b->worker,
-                p->same_time ? ": which came first, nothing in them tells"
-                             : ": the order is as good as their clocks agreed");
+                p->same_time ? ": the ids do not show which was made first"
+                             : ": the order is as accurate as their clocks agreed");
     if (older > newer && (p->same_worker || !p->same_time))
-        vs_outf("  as numbers they sort the other way: fields above the time decide that\n");
+        vs_outf("  as numbers they sort the other way, because of fields above the time\n");
 }
 
-/* ------------------------------------------------------------------ of two layouts */
+/* ------------------------------------------------------------------ ids of two layouts */
 
-/* The millisecond by which the time unit of an id is over. */
+/* Returns the millisecond at which an id's time unit ends. */
 static int64_t compare_end_ms(const struct vesta_layout *layout, const struct vesta_parts *parts) {
     return vs_time_ms(layout, parts->time + 1) + (layout->unit_us % 1000 != 0);
 }
 
-/* They have their times in common, each as exact as its unit; a number is of another worker in each layout. */
+/* Compares ids of two layouts, which only have their times in common, each as exact as its unit.  Equal worker ids in
+ * two layouts mean different workers. */
 static void compare_print_times(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
     struct compare_pair p = {.ids = ids};
     char span[VS_AGO_MAX], ms[VS_GROUPED_MAX];
@@ -109,7 +110,7 @@ static void compare_print_times(const struct vesta_layout *const layouts[2], con
     } else if (is_known) {
         vs_outf("\n%" PRIu64 " is older than %" PRIu64 "\n  %s apart (%s ms)\n", older, newer,
                 vs_span(compare_apart_ms(&p), span), vs_grouped(compare_apart_ms(&p), ms));
-        vs_outf("  of two layouts, so only their times are compared: as good as their clocks agreed\n");
+        vs_outf("  of two layouts, so only their times are compared: as accurate as their clocks agreed\n");
     } else {
         vs_outf("\n%" PRIu64 " and %" PRIu64 ": neither is known to be older\n", ids[0], ids[1]);
         vs_outf("  of two layouts, so only their times are compared: they are within one time unit\n");

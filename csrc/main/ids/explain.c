@@ -1,4 +1,5 @@
-/* explain.c -- `explain`: what ids say, under the layout of their namespace, and who held their worker numbers. */
+/* explain.c -- `explain`: prints the fields of ids under the layout of their namespace, and which process held their
+ * worker ids. */
 #include "main/cli.h"
 #include "main/ids/compare.h"
 #include "main/ids/holders.h"
@@ -13,21 +14,22 @@
 #include <string.h>
 
 #define DAY_MS INT64_C(86400000)
-#define EARLY_MS (30 * DAY_MS) /* an id of a layout's first weeks is rare, and what a wrong layout often shows */
+/* few ids have a time of a layout's first weeks, but many show one under a wrong layout */
+#define EARLY_MS (30 * DAY_MS)
 
 struct explain_reading {
     struct vs_where where;
     struct vs_holders holders;
     struct vesta_layout layout;
-    const char *name; /* the layout, as the caller or the namespace has it */
+    const char *name; /* the layout, as written by the caller or the namespace */
     int64_t now_ms;
     int notation;
-    bool is_default;     /* nobody said which layout */
-    unsigned generation; /* which of the name's this is; 0: the one that was asked for */
+    bool is_default;     /* the layout was not specified */
+    unsigned generation; /* generation of the namespace (0: the requested one) */
     bool first;
-    uint64_t ids[2]; /* the first ones, */
+    uint64_t ids[2]; /* the first two ids, */
     const struct vesta_layout *layouts[2];
-    size_t count; /* of so many that were read, by whichever layout */
+    size_t count; /* number of ids read, with any layout */
 };
 
 static void explain_print_json(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
@@ -59,20 +61,20 @@ static bool explain_is_early(const struct vesta_layout *layout, const struct ves
     return parts->unix_ms < layout->epoch_ms + EARLY_MS;
 }
 
-/* An id carries no mark of its layout; a time that cannot be is the one thing that gives a wrong one away. */
+/* An id does not record its layout.  Only an impossible time reveals a wrong one. */
 static void explain_print_doubt(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
     struct vesta_candidate guess;
     bool is_ahead = explain_is_late(reading, parts);
     if (!is_ahead && !(reading->is_default && explain_is_early(&reading->layout, parts))) return;
     vs_outf("\n%s  !! The time is %s: is this the id's layout?\n", VS_YELLOW,
-            is_ahead ? "in the future" : "in the first month that the layout has");
+            is_ahead ? "in the future" : "in the first month of the layout");
     if (vesta_guess(id, reading->now_ms, &guess, 1) && strcmp(guess.preset->name, reading->name) != 0)
-        vs_outf("  !! `vesta guess %" PRIu64 "` says %s first.%s\n", id, guess.preset->name, VS_PLAIN);
+        vs_outf("  !! `vesta guess %" PRIu64 "` suggests %s first.%s\n", id, guess.preset->name, VS_PLAIN);
     else
-        vs_outf("  !! `vesta guess %" PRIu64 "` shows which could have made it.%s\n", id, VS_PLAIN);
+        vs_outf("  !! `vesta guess %" PRIu64 "` lists the layouts that could have made it.%s\n", id, VS_PLAIN);
 }
 
-/* A config's first namespace is the one that is asked, unless another is named: which may be the id's. */
+/* By default the config's first namespace is used, but the id may belong to another: suggests those. */
 static void explain_tell_of_others(const struct explain_reading *reading, uint64_t id) {
     const struct vs_config *config = reading->where.config;
     struct vesta_layout layout;
@@ -82,12 +84,12 @@ static void explain_tell_of_others(const struct explain_reading *reading, uint64
         if (vesta_layout_parse(text, &layout, NULL) == VESTA_OK &&
             vesta_explain(&layout, id, &parts, NULL) == VESTA_OK && !explain_is_early(&layout, &parts) &&
             !explain_is_late(reading, &parts))
-            vs_say("that is the layout of %s; it can be an id of %s: --namespace %s",
+            vs_say("the id was read with the layout of %s, but it may be an id of %s: use --namespace %s",
                    reading->where.text[VS_W_NAMESPACE], config->ns[i].name, config->ns[i].name);
     }
 }
 
-/* The layout that the words, the config, the generator file or the store say, and who holds its numbers. */
+/* Finds the layout from the options, the config, the generator file or the store, and the holders of its worker ids. */
 static int explain_find_layout(struct explain_reading *reading) {
     struct vs_where *where = &reading->where;
     int rc = vs_where_read(where);
@@ -100,7 +102,7 @@ static int explain_find_layout(struct explain_reading *reading) {
     return rc == VS_DONE ? VS_GO : rc;
 }
 
-/* What made the last id that was of another layout of the same name. */
+/* The reading with the layout of another generation, of the last id that had one. */
 static struct explain_reading elsewhere;
 
 static void explain_forget(struct explain_reading *reading) {
@@ -122,7 +124,8 @@ static int explain_read_generation(const struct explain_reading *reading, unsign
     return explain_find_layout(&elsewhere);
 }
 
-/* The layouts that a name has had (store/lineage.h), no two of which can have made the same id; asked for once. */
+/* The layouts of all generations of a name (store/lineage.h).  No two of them can make the same id.  Read at most
+ * once. */
 static struct {
     bool is_read;
     unsigned count;
@@ -145,7 +148,7 @@ static void explain_read_generations(const struct vs_where *where) {
     }
 }
 
-/* False: no layout of the name made this id, or no store says so; else `elsewhere` reads it. */
+/* Sets `elsewhere` to the generation that made this id.  false: there is none, or the store is unknown. */
 static bool explain_find_generation(const struct explain_reading *reading, uint64_t id, struct vesta_parts *parts) {
     if (!reading->holders.is_known) return false;
     if (elsewhere.name && vesta_explain(&elsewhere.layout, id, parts, NULL) == VESTA_OK) return true;
@@ -204,7 +207,7 @@ static int explain_ids(struct explain_reading *reading, int compares, int argc, 
     struct vs_id_input input = {(enum vs_notation)reading->notation, explain_id, reading};
     int rc = vs_each_id(&input, argc, argv);
     if (reading->count != 2 || argc == 0) {
-        if (compares && rc == VS_DONE) return vs_usage("--compare takes two ids, not %zu", reading->count);
+        if (compares && rc == VS_DONE) return vs_usage("--compare needs two ids, but there are %zu", reading->count);
         return rc;
     }
     if (compares || !reading->where.json) vs_compare_print(reading->layouts, reading->ids, reading->where.json);
@@ -233,7 +236,7 @@ static int explain_run(int argc, char **argv) {
                 "the layout that made the id (default: the namespace's, else vesta-second)"),
         VS_WHERE_OPTIONS(&reading.where),
         VS_NOTATION(&reading.notation),
-        VS_SWITCH("compare", &compares, "with --json: an object about two ids, too"),
+        VS_SWITCH("compare", &compares, "with --json: also print an object that compares two ids"),
         VS_TEXT("since", &since, "TIME", "with -: mark only ids made since then (default: ten years ago)"),
         VS_TEXT("form", &form, "TEXT", "read business numbers of this form instead, and check their check digits"),
         VS_SWITCH("json", &reading.where.json, "print one JSON object per line"),
@@ -242,9 +245,9 @@ static int explain_run(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     bool reads_text = argc == 1 && strcmp(argv[0], "-") == 0;
-    if (since && !reads_text) return vs_usage("--since goes with -, the ids in running text");
+    if (since && !reads_text) return vs_usage("--since can only be combined with -, which marks ids in text");
     if (form && (reading.where.text[VS_W_LAYOUT] || reading.notation))
-        return vs_usage("a business number has its form only: --form goes with neither --layout nor --format");
+        return vs_usage("--form cannot be combined with --layout or --format: a business number only has a form");
     if (form) return vs_explain_numbers(form, argc, argv, reading.where.json);
     if ((rc = explain_find_layout(&reading)) == VS_GO) {
         if (reading.where.effective)
@@ -263,12 +266,12 @@ const struct vs_command vs_explain_command = {
     "Shows what the bits of an id mean.  Ids are operands, or lines of stdin, as they are at hand: decimal,\n"
     "hex, base32, base62, negative, in quotes, or somewhere in a line.  Two ids are also compared.\n"
     "\n"
-    "An id carries no mark of its layout: another --layout reads other fields out of it, and `vesta guess`\n"
-    "says which are likely.  Name the namespace (-c, --store, --path, --namespace, or VESTA_CONFIG,\n"
-    "VESTA_STORE, VESTA_NAMESPACE in the environment), and its layout is used, and the holder of the worker\n"
-    "number is told.\n"
+    "An id does not record its layout: another --layout shows other fields, and `vesta guess`\n"
+    "lists likely layouts.  If you name the namespace (-c, --store, --path, --namespace, or VESTA_CONFIG,\n"
+    "VESTA_STORE, VESTA_NAMESPACE in the environment), its layout is used, and the process that held the\n"
+    "worker id is shown.\n"
     "\n"
-    "With - the text of stdin is copied, and each id in it is marked.\n"
+    "With - the command copies the text of stdin and marks each id in it.\n"
     "\n"
     "  $ vesta explain --layout snowflake 2006515713438674944\n"
     "  2006515713438674944  read as snowflake\n"

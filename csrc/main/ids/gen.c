@@ -1,5 +1,4 @@
-/* gen.c -- `gen` prints ids.  Waits through pauses with patience, and says why where a wait is long enough to be
- * noticed. */
+/* gen.c -- `gen`: prints ids.  Waits through pauses, and prints why if a wait is noticeable. */
 #include "base/text.h"
 #include "main/cli.h"
 #include "main/where.h"
@@ -15,18 +14,18 @@
 #define IDS_MAX UINT64_C(1000000000000)
 #define WAIT_MS_DEFAULT 10000
 #define WAIT_MS_MAX 86400000
-#define QUIET_US 2000000 /* a wait up to this long needs no word */
-#define POLL_US 100000   /* how often a pause that seems too long is looked at again: a clock may be set right */
+#define QUIET_US 2000000 /* a wait up to this long is not reported */
+#define POLL_US 100000   /* how often a long pause is checked again: the clock may be corrected */
 #define WHY_MAX 320
 #define ID_LINE_MAX 40 /* an id in JSON */
-#define ROW 256        /* lines that are written before there is a look at the room for more */
+#define ROW 256        /* lines written before the room in the buffer is checked */
 
 struct gen_run {
     struct vesta_gen *gen;
     uint64_t left;
     int64_t patience_us;
     int base, json;
-    uint64_t count; /* how many in all */
+    uint64_t count; /* ids in all */
     struct vs_progress progress;
     bool told_worker, shows_progress;
     struct vs_digits digits;
@@ -45,7 +44,7 @@ static void gen_sleep_us(int64_t us) {
 
 /* ------------------------------------------------------------------ printing */
 
-/* A line; its length. */
+/* Writes a line and returns its length. */
 static inline size_t gen_write_id(struct gen_run *run, uint64_t id, char *at) {
     char *end = at;
     if (run->json) end = (char *)memcpy(end, "{\"id\":\"", 7) + 7;
@@ -67,14 +66,14 @@ static void gen_write_ids(struct gen_run *run, const uint64_t *ids, size_t count
     }
 }
 
-/* Whoever gives no number gets one drawn, and must be able to find out which. */
+/* If no worker id was assigned, one is drawn, and this prints which. */
 static void gen_tell_worker(struct gen_run *run) {
     struct vesta_info info;
     if (run->told_worker) return;
     run->told_worker = true;
     vesta_get_info(run->gen, &info);
     if (info.drew_worker)
-        vs_say("drew the worker number %" PRIu64 " at random; it is kept in %s", info.worker, info.store);
+        vs_say("drew worker id %" PRIu64 " at random; it is kept in %s", info.worker, info.store);
 }
 
 static void gen_take(struct gen_run *run, const uint64_t *ids, size_t count) {
@@ -100,8 +99,8 @@ static void gen_say_why(struct gen_run *run, const struct vesta_pause *pause) {
     vs_say("waiting: %s (%s)", why, vesta_why_name(pause->why));
 }
 
-/* The library waits out a short pause to the microsecond.  A long one it leaves to us, at once: then we look again
- * now and then, because a clock may be set right before it has caught up. */
+/* The library waits through a short pause with microsecond accuracy, but returns at once from a long one.  This then
+ * checks again from time to time, because the clock may be corrected before it has caught up. */
 static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
     int64_t before = gen_boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
     int rc = vesta_next_wait(run->gen, id, slice_us, pause);
@@ -111,7 +110,7 @@ static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, str
     return rc;
 }
 
-/* Waits until there is an id, up to the patience of one pause.  What is said is said once. */
+/* Waits for an id, up to the limit of one pause.  Prints each message once. */
 static int gen_wait_for_id(struct gen_run *run) {
     struct vesta_pause pause;
     uint64_t id;
@@ -154,7 +153,7 @@ static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run
     vesta_get_info(run->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
     run->count = run->left;
-    run->shows_progress = !isatty(STDOUT_FILENO); /* else the ids themselves are seen */
+    run->shows_progress = !isatty(STDOUT_FILENO); /* otherwise the ids themselves show the progress */
     int rc = gen_print_ids(run);
     vs_progress_end();
     vs_out_flush();
@@ -162,7 +161,7 @@ static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run
     return rc;
 }
 
-/* Whether neither a flag nor the environment says which generator is meant. */
+/* Whether neither a flag nor the environment names a generator. */
 static bool gen_is_default(const char *config_path, const struct vesta_opts *opts) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
                                       [VS_W_NAMESPACE] = opts->namespace_,
@@ -171,12 +170,12 @@ static bool gen_is_default(const char *config_path, const struct vesta_opts *opt
     return vs_where_environment(&where) == VS_GO && !vs_where_is_named(&where);
 }
 
-/* `gen --layout snowflake` beside a default generator of another layout uses a namespace of its own.  It is named after
- * the fingerprint, so that all layouts whose ids could be equal share one namespace, and its leases. */
+/* If the default generator has another layout, `gen --layout snowflake` uses a namespace of its own.  The namespace is
+ * named after the fingerprint, so that all layouts whose ids could be equal share a namespace and its leases. */
 static void gen_choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_layout asked, own;
     char text[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
-    if (vesta_layout_parse(opts->layout, &asked, NULL) != VESTA_OK) return; /* vesta_open says what is wrong */
+    if (vesta_layout_parse(opts->layout, &asked, NULL) != VESTA_OK) return; /* vesta_open reports the error */
     if (vs_default_layout(text, NULL) != VESTA_OK || !*text || vesta_layout_parse(text, &own, NULL) != VESTA_OK) return;
     if (own.fingerprint == asked.fingerprint && !vs_layout_departs(&asked, text, why)) return;
     const struct vesta_preset *preset = vs_preset_of(asked.fingerprint);
@@ -185,7 +184,7 @@ static void gen_choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESP
     else
         snprintf(name, VESTA_NAMESPACE_MAX, "layout-%016" PRIx64, asked.fingerprint);
     opts->namespace_ = name;
-    vs_say("the namespace default has layout %s; this is the namespace %s", vs_layout_shown(text), name);
+    vs_say("the namespace default has layout %s, so this uses the namespace %s", vs_layout_shown(text), name);
 }
 
 static int gen_run(int argc, char **argv) {
@@ -210,11 +209,11 @@ static int gen_run(int argc, char **argv) {
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
-    if (argc) return vs_usage("unexpected operand %s; for several ids write -n N", vs_shown_text(argv[0]));
+    if (argc) return vs_usage("unexpected operand %s: for several ids use -n N", vs_shown_text(argv[0]));
     if (opts->layout && gen_is_default(config_path, opts)) gen_choose_namespace(opts, name);
     if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
-    opts->any_worker = !opts->has_worker; /* counts only where there is no generator file yet */
+    opts->any_worker = !opts->has_worker; /* only matters if there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
     rc = gen_open_and_print(opts, &run);
     vs_config_free(config);
@@ -223,15 +222,15 @@ static int gen_run(int argc, char **argv) {
 
 const struct vs_command vs_gen_command = {
     "gen", gen_run, "print new ids", "gen [-n N] [OPTION...]",
-    "Prints new ids, one per line.  They never repeat, no matter who else makes ids in the same\n"
-    "namespace.  The first call on a machine draws a worker number and keeps it; later calls and other\n"
+    "Prints new ids, one per line.  They never repeat, whichever other programs make ids in the same\n"
+    "namespace.  The first call on a machine draws a worker id and keeps it; later calls and other\n"
     "programs share its generator file.  If the namespace default has another layout than --layout, and you\n"
-    "name no namespace, path, store or config, the ids are of a namespace named after the preset, or after\n"
-    "the layout's fingerprint.  Waits while the clock is behind or the second is used up, and\n"
-    "says why when that takes longer than two seconds.\n"
+    "name no namespace, path, store or config, the ids belong to a namespace named after the preset, or after\n"
+    "the layout's fingerprint.  Waits while the clock is behind or the sequence of the second is exhausted,\n"
+    "and prints why if that takes longer than two seconds.\n"
     "\n"
     "  $ vesta gen\n"
-    "  vesta gen: drew the worker number 417 at random; it is kept in file:/...\n"
+    "  vesta gen: drew worker id 417 at random; it is kept in file:/...\n"
     "  403041233137828257\n"
     "\n"
     "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"

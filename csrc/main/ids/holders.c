@@ -1,8 +1,8 @@
-/* holders.c -- who held a worker number when an id of it was made.
+/* holders.c -- finds which process held a worker id when an id was made.
  *
- * A store keeps one record a number: its last holder, how often it was claimed, and the mark below which all ids
- * granted under it lie.  So what can be said for sure is: that an id lies past the mark, and was granted by nobody; and
- * where the number was claimed once, who made the id. */
+ * A store keeps one record per worker id: its last holder, how often it was claimed, and the tick below which all
+ * granted ids are.  So two facts are certain: an id at or after that tick was never granted, and if a worker id was
+ * claimed once, its holder made the id. */
 #include "main/ids/holders.h"
 
 #include "id/id.h"
@@ -31,16 +31,17 @@ int vs_holders_read(struct vs_holders *holders, struct vs_where *where) {
     bool is_told = where->text[VS_W_LAYOUT];
     int rc = holders_ask(at, &holders->workers);
     if (rc != VS_GO && !is_told) return rc;
-    if (rc != VS_GO) return vs_say("so who holds which number is not said"), VS_GO;
+    if (rc != VS_GO) return vs_say("so the output does not show which processes held the worker ids"), VS_GO;
     holders->is_known = true;
     vs_store_public(at->uri, holders->shown);
     if (is_told) {
         struct vesta_layout layout;
         if ((rc = vs_read_layout(where->text[VS_W_LAYOUT], &layout)) != VS_DONE) return rc;
         if (layout.fingerprint == at->layout.fingerprint) return VS_GO;
-        return vs_usage("the layout %s of %s is not that of the namespace %s in its store, %s: leave the first out, or "
-                        "name the namespace that it is of",
-                        vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], at->name, at->ns.layout);
+        return vs_usage(
+            "the layout %s of %s differs from that of the namespace %s in its store, %s: leave out the first, or "
+            "name the namespace that has it",
+            vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], at->name, at->ns.layout);
     }
     vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");
     return VS_GO;
@@ -91,7 +92,7 @@ static void holders_draw_holder(const struct vs_holders *holders, const struct v
     enum vs_standing standing = vs_standing_of(r, &holders->at.shape, holders->at.store_ms);
     vs_outf("    ");
     vs_out_fittedf(6, 4, "%s %s, identity %s", standing == VS_STANDS_HELD ? "held by" : "last held by",
-                   *r->holder ? r->holder : "somebody who gave no name", *r->identity ? r->identity : "-");
+                   *r->holder ? r->holder : "a process without a name", *r->identity ? r->identity : "-");
     vs_outf("    ");
     if (standing == VS_STANDS_HELD)
         vs_out_fittedf(4, 4, "last renewed %s; its lease ends at %s unless renewed",
@@ -100,25 +101,25 @@ static void holders_draw_holder(const struct vs_holders *holders, const struct v
         vs_outf("not renewed since %s: its lease ended %s\n", vs_iso(r->written_ms, iso),
                 vs_ago(end_ms, holders->at.store_ms, ago));
     else
-        vs_outf("given back at %s, %s\n", vs_iso(r->written_ms, iso), vs_ago(r->written_ms, holders->at.store_ms, ago));
+        vs_outf("released at %s, %s\n", vs_iso(r->written_ms, iso), vs_ago(r->written_ms, holders->at.store_ms, ago));
 }
 
-/* What the record proves about this id. */
+/* Prints what the record proves about the id. */
 static void holders_draw_proof(const struct vs_holders *holders, const struct vs_record *r,
                                const struct vesta_parts *parts) {
     char iso[VESTA_ISO_MAX], th[24];
     int64_t until_us = vs_tick_unix_us(&holders->at.shape, r->until);
     if (r->fingerprint != holders->at.ns.fingerprint)
-        vs_outf("    the record is another layout's: it says nothing about this id\n");
+        vs_outf("    the record belongs to another layout and proves nothing about this id\n");
     else if (holders_tick_of(&holders->at.layout, parts) >= r->until)
-        vs_outf("%s    !! nobody was granted this id: all that were lie before\n"
+        vs_outf("%s    !! this id was never granted: all granted ids are before\n"
                 "    !! %s.  It was made by hand, in another namespace,\n"
-                "    !! or before this store lost what it knew%s\n",
+                "    !! or before this store lost data%s\n",
                 VS_YELLOW, until_us == INT64_MAX ? "the layout's end" : vs_iso(until_us / 1000, iso), VS_PLAIN);
     else if (r->epoch == 1)
-        vs_outf("    it is the only one that ever claimed the number, so it made the id\n");
+        vs_outf("    it is the only process that ever claimed the worker id, so it made the id\n");
     else
-        vs_outf("    it is the %s to claim the number: an earlier one may have made the id\n",
+        vs_outf("    it is the %s to claim the worker id: an earlier process may have made the id\n",
                 holders_ordinal(r->epoch, th));
 }
 
@@ -133,10 +134,10 @@ void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts 
         holders_draw_holder(holders, r);
         holders_draw_proof(holders, r, parts);
     } else if (vs_is_static(&holders->at.ns, parts->worker))
-        vs_outf("    given out by hand: no lease is kept of it\n");
+        vs_outf("    reserved for assignment by hand: the store has no lease of it\n");
     else
         vs_outf("%s    !! never leased: the id was made by hand, in another namespace,\n"
-                "    !! or before this store lost what it knew%s\n",
+                "    !! or before this store lost data%s\n",
                 VS_YELLOW, VS_PLAIN);
 }
 

@@ -1,4 +1,4 @@
-/* holders.h -- who held a worker number when an id of it was made, as its namespace's store tells. */
+/* holders.h -- finds in a namespace's store which process held a worker id when an id was made. */
 #ifndef VS_HOLDERS_H
 #define VS_HOLDERS_H
 
@@ -7,23 +7,24 @@
 
 struct vs_holders {
     struct vs_at at;
-    const char *public_; /* the config's name of the namespace; NULL: the same */
+    const char *public_; /* the config's name of the namespace (NULL: the same) */
     struct vs_workers workers;
     bool is_known;
     char shown[VS_URI_MAX]; /* the store's address without its password */
 };
 
-/* Reads the namespace's record and its numbers from the store that `where` came to, and completes where's layout from
- * it.  No store is known, or it does not answer though the layout is known: VS_GO, with is_known false, after a
- * message.  Else VS_GO, or an exit code after a message; end with vs_holders_free either way. */
+/* Reads the namespace's record and its worker ids from the store in `where`, and sets the layout of `where`.  If no
+ * store is known, or the store does not answer but the layout is known, returns VS_GO with is_known false, after a
+ * message.  Otherwise returns VS_GO, or an exit code after a message.  Call vs_holders_free in either case. */
 int vs_holders_read(struct vs_holders *holders, struct vs_where *where);
 void vs_holders_free(struct vs_holders *holders);
 
-/* The layout alone: what `where` comes to, else the store's, else the default.  VS_GO, or an exit code after a message,
- * or after --effective; end with vs_where_free either way. */
+/* Finds only the layout: that of `where`, else the store's, else the default.  Returns VS_GO, or an exit code after a
+ * message or after --effective.  Call vs_where_free in either case. */
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout);
 
-/* What the store says of an id's worker number, for people, below its picture; as a member of a JSON object. */
+/* Prints the store's information about an id's worker id, as text below its picture, or as a member of a JSON
+ * object. */
 void vs_holders_draw(const struct vs_holders *holders, const struct vesta_parts *parts);
 void vs_holders_json(const struct vs_holders *holders, const struct vesta_parts *parts);
 

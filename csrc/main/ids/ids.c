@@ -1,4 +1,4 @@
-/* ids.c -- reads ids from files, millions a second, and remembers on which line each stood. */
+/* ids.c -- reads ids from files, millions a second, and records their lines. */
 #include "main/ids/audit.h"
 #include "command/notation.h"
 
@@ -12,19 +12,19 @@
 #include <unistd.h>
 
 #define READ_ROOM (1 << 18)
-#define LINE_MAX_BYTES 65536 /* a longer line is no line of ids */
+#define LINE_MAX_BYTES 65536 /* a longer line cannot be in a list of ids */
 #define BAD_NAMED_MAX 10
-#define JSON_DIGITS_MIN 15 /* of an id in JSON; shorter numbers there are mostly something else */
+#define JSON_DIGITS_MIN 15 /* shorter numbers in JSON are mostly not ids */
 
 struct ids_reader {
     struct vs_ids *out;
     const char *file;
     uint64_t line;
-    size_t column; /* length of the last id */
-    bool marked;   /* the next id follows the last mark without a gap */
+    size_t column; /* width of the last id */
+    bool marked;   /* the next id is one line after the last mark */
     enum vs_notation notation;
     struct vs_progress progress;
-    uint64_t size; /* of the file; 0: it is none */
+    uint64_t size; /* of the file (0: not a regular file) */
     char bytes_of[64];
 };
 
@@ -60,7 +60,7 @@ static int ids_add_id(struct ids_reader *r, uint64_t id) {
     return VS_DONE;
 }
 
-/* The first column: up to a separator behind its first character, or the quote that ends it. */
+/* Returns the length of the first column: up to a separator, or the quote that ends it. */
 static size_t ids_column_of(const char *line, size_t length) {
     size_t column = 0;
     while (column < length && memchr(" \t\"'", line[column], 4))
@@ -84,7 +84,8 @@ static bool ids_is_blank(const char *line, size_t length) {
     return length == 0;
 }
 
-/* Nearly always the whole line is a decimal; else the first column is looked at as `explain` does. */
+/* Tries the whole line as a decimal first, which is by far the most common, and then the first column as `explain`
+ * reads it. */
 static bool ids_read_id(const struct ids_reader *r, const char *line, size_t length, size_t *column, uint64_t *id) {
     struct vs_found_id found;
     *column = length;
@@ -96,8 +97,8 @@ static bool ids_read_id(const struct ids_reader *r, const char *line, size_t len
     return is_id;
 }
 
-/* A line of JSON, as `vesta gen --json` and /v1/ids print: the ids of a list, the first one of an object.  The number of
- * ids that were added, or -1 after a message. */
+/* Adds the ids in a line of JSON, as `vesta gen --json` and /v1/ids print: all ids of a list, the first one of an
+ * object.  Returns their number, or -1 after a message. */
 static int ids_add_json(struct ids_reader *r, const char *line, size_t length) {
     struct vs_slice text = {line, length}, word;
     struct vs_finder finder;
@@ -109,7 +110,7 @@ static int ids_add_json(struct ids_reader *r, const char *line, size_t length) {
     vs_finder_begin(&finder, VESTA_DECIMAL, JSON_DIGITS_MIN);
     while ((count == 0 || is_list) && vs_finder_next(&finder, text, &from, &word)) {
         if (!vs_id_read(r->notation, word, &found)) continue;
-        if (count > 0) r->marked = false; /* the lines of marked ids follow each other */
+        if (count > 0) r->marked = false; /* ids after a mark are on consecutive lines */
         if (ids_add_id(r, found.id) != VS_DONE) return -1;
         count++;
     }
@@ -135,8 +136,8 @@ static int ids_take_line(struct ids_reader *r, const char *line, size_t length) 
     return ids_add_id(r, id);
 }
 
-/* The end of a file that has no newline.  A killed writer may have left half an id, and two halves may be equal where
- * the ids were not; a person's `printf` leaves a whole one.  Ids of one writer are equally long. */
+/* Handles a last line without newline.  It may be part of an id of a killed writer, and such parts may be equal
+ * although the ids differ.  But `printf` of a person leaves a whole id.  Ids of one writer have equal lengths. */
 static int ids_take_rest(struct ids_reader *r, const char *line, size_t length) {
     if (length >= r->column) return ids_take_line(r, line, length);
     vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: an incomplete id, not counted",
@@ -144,7 +145,7 @@ static int ids_take_rest(struct ids_reader *r, const char *line, size_t length) 
     return VS_DONE;
 }
 
-/* Takes the whole lines of buf[0..used); returns the bytes done, or -1 after a message. */
+/* Takes the whole lines of buf[0..used).  Returns the bytes consumed, or -1 after a message. */
 static ssize_t ids_take_lines(struct ids_reader *r, const char *buf, size_t used) {
     const char *at = buf, *end = buf + used, *newline;
     while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
@@ -154,7 +155,7 @@ static ssize_t ids_take_lines(struct ids_reader *r, const char *buf, size_t used
     return at - buf;
 }
 
-/* The bytes read into buf, 0 at the end, -1 after a message. */
+/* Returns the number of bytes read into buf, 0 at the end, -1 after a message. */
 static ssize_t ids_read_some(const char *file, int fd, char *buf, size_t size) {
     ssize_t n;
     while ((n = read(fd, buf, size)) < 0 && errno == EINTR)

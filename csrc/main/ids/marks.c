@@ -1,8 +1,8 @@
-/* marks.c -- running text, copied with a mark behind each id in it.
+/* marks.c -- copies text, with a mark after each id in it.
  *
- * Nothing in a line says which of its numbers are ids.  So a word of digits is taken for one if the layout can have
- * made it within the last years: that is a guess, and --since narrows it.  Lines go out as they came in, whatever bytes
- * they have, and as soon as they came. */
+ * A line does not show which of its numbers are ids.  So a word of digits counts as an id if the layout can have made
+ * it in recent years.  That is a guess, which --since makes more precise.  Lines are copied unchanged, whatever bytes
+ * they contain, and without delay. */
 #include "main/ids/marks.h"
 
 #include "command/times.h"
@@ -18,23 +18,23 @@
 #define ROOM (1 << 20)
 #define DAY_MS INT64_C(86400000)
 #define YEARS_MS (10 * INT64_C(31556952000))
-#define MARK_MAX 512 /* bytes of a mark, its holder apart */
+#define MARK_MAX 512 /* bytes of a mark, without its holder */
 
 struct marks_text {
     const struct vs_marks *marks;
     struct vs_finder finder;
     int64_t since_ms, until_ms;
-    uint64_t line; /* of the text behind `counted` */
+    uint64_t line; /* line number of the text after `counted` */
     const char *counted;
     const char *paint, *plain; /* around a mark */
-    char when[VESTA_ISO_MAX];  /* of the last mark: ids of a line are often of one instant */
+    char when[VESTA_ISO_MAX];  /* time of the last mark, since ids in a line often have the same time */
     int64_t when_ms;
     struct vs_progress progress;
-    uint64_t bytes, size; /* read; of the file that stdin is, or 0 */
+    uint64_t bytes, size; /* bytes read; size of the file at stdin, or 0 */
     bool shows_progress;
 };
 
-/* The smallest id that there can be since an instant, or the largest until it. */
+/* Returns the smallest id with that time or later, or the largest with that time or earlier. */
 static uint64_t marks_bound_at(const struct vesta_layout *l, int64_t unix_ms, bool is_largest) {
     uint64_t values[VESTA_FIELDS_MAX] = {0}, id = 0;
     for (int i = 0; i < l->field_count; i++)
@@ -45,8 +45,8 @@ static uint64_t marks_bound_at(const struct vesta_layout *l, int64_t unix_ms, bo
     return id;
 }
 
-/* The digits of the smallest number that an id can stand as: what is shorter is none.  Of ids from 2^63 on that may be
- * a negative one. */
+/* Returns the least number of digits of an id, so that shorter numbers are skipped.  Ids from 2^63 on may appear as
+ * shorter negative numbers. */
 static size_t marks_length_min(const struct vesta_layout *l, int64_t since_ms, int64_t until_ms) {
     char digits[VESTA_FORMAT_MAX];
     uint64_t largest = marks_bound_at(l, until_ms, true);
@@ -60,7 +60,7 @@ static bool marks_is_made_by_now(const struct marks_text *text, uint64_t id, str
            parts->unix_ms <= text->until_ms;
 }
 
-/* A minus in front of a number, and no hyphen behind a word. */
+/* Whether a minus precedes the number, not a hyphen after a word. */
 static bool marks_has_sign(struct vs_slice all, const char *at) {
     static const char before[] = " \t\n\"'`([{<=:,;";
     return at > all.at && at[-1] == '-' && (at - 1 == all.at || memchr(before, at[-2], sizeof before - 1));
@@ -92,7 +92,7 @@ static char *marks_put_number(char *at, const char *name, uint64_t n) {
     return at + vesta_format(VESTA_DECIMAL, n, at);
 }
 
-/* By hand, since there may be millions: printf takes half of the time of all else together. */
+/* Formats without printf, which would take half of the total time with millions of ids. */
 static void marks_put_mark(struct marks_text *text, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = text->marks->layout;
     const struct vs_record *r =
@@ -128,7 +128,7 @@ static void marks_count_rest(struct marks_text *text, struct vs_slice all) {
         text->line++;
 }
 
-/* Copies a piece of the text, which cuts no word. */
+/* Copies a part of the text that cuts no word. */
 static void marks_each(struct marks_text *text, struct vs_slice all) {
     struct vs_slice word;
     struct vesta_parts parts;
@@ -151,7 +151,7 @@ static void marks_each(struct marks_text *text, struct vs_slice all) {
         vs_out_write(all.at + copied, all.length - copied);
 }
 
-/* How much of the text may be looked at: whole lines, or of a line that does not end whole words. */
+/* Returns how much of the text can be processed: whole lines, or whole words of a very long line. */
 static size_t marks_whole(const char *buf, size_t used) {
     const char *newline = memrchr(buf, '\n', used);
     if (newline) return (size_t)(newline - buf) + 1;
@@ -171,7 +171,7 @@ static int marks_copy(struct marks_text *text, char *buf) {
         if (text->shows_progress) vs_progress_show(&text->progress, "bytes", text->bytes, text->size);
         size_t done = n > 0 ? marks_whole(buf, used) : used;
         marks_each(text, (struct vs_slice){buf, done});
-        if (n < ROOM / 2) vs_out_flush(); /* nothing more is there just now: who reads us shall not wait */
+        if (n < ROOM / 2) vs_out_flush(); /* there is no more input for now: do not delay the reader */
         used -= done;
         memmove(buf, buf + done, used);
     }
@@ -189,7 +189,7 @@ int vs_marks_run(const struct vs_marks *marks) {
     text.paint = VS_CYAN;
     text.plain = VS_PLAIN;
     vs_finder_begin(&text.finder, marks->base, marks_length_min(marks->layout, text.since_ms, text.until_ms));
-    vs_say_waiting("text from stdin, in which ids are marked");
+    vs_say_waiting("text from stdin, whose ids are marked");
     text.shows_progress = fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode) && !isatty(STDOUT_FILENO);
     if (text.shows_progress) text.size = (uint64_t)st.st_size;
     char *buf = malloc(ROOM);

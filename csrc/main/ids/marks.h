@@ -1,4 +1,4 @@
-/* marks.h -- running text, copied with a mark behind each id in it. */
+/* marks.h -- copies text, with a mark after each id in it. */
 #ifndef VS_MARKS_H
 #define VS_MARKS_H
 
@@ -8,12 +8,12 @@ struct vs_marks {
     const struct vesta_layout *layout;
     const struct vs_holders *holders;
     int64_t now_ms;
-    const char *since; /* the time before which nothing is taken for an id; NULL: ten years ago */
+    const char *since; /* words with an earlier time are not treated as ids (NULL: ten years ago) */
     enum vesta_base base;
-    int json; /* an object for each id, instead of the text */
+    int json; /* print an object per id instead of the text */
 };
 
-/* From stdin to its end.  Returns an exit code. */
+/* Copies stdin to its end.  Returns an exit code. */
 int vs_marks_run(const struct vs_marks *marks);
 
 #endif

@@ -1,4 +1,4 @@
-/* numbers.c -- business numbers by hand: `make --form` writes one, `explain --form` reads them back and checks them. */
+/* numbers.c -- business numbers: `make --form` writes one, and `explain --form` parses and checks them. */
 #include "main/ids/numbers.h"
 
 #include "base/time.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "2026-11-22", or as much of it as the form says. */
+/* Writes "2026-11-22", or the part of the date that the form has. */
 #define DATE_MAX 32
 static const char *numbers_date_of(const struct vs_form *form, uint64_t number, char *buf) {
     struct vs_date date = vs_date_of(vs_form_day_of(form, number));
@@ -48,7 +48,7 @@ static int numbers_read_operand(const char *text, uint64_t *count, int64_t *unix
     }
     if (strncmp(text, "time=", 5) == 0)
         return vesta_time_parse(text + 5, unix_ms, &err) == VESTA_OK ? VS_GO : vs_report(&err);
-    return vs_usage("%s is neither number=N nor time=TIME", vs_shown_text(text));
+    return vs_usage("%s must be number=N or time=TIME", vs_shown_text(text));
 }
 
 int vs_make_number(const char *text, const char *zone_name, int argc, char **argv, int json) {
@@ -64,11 +64,11 @@ int vs_make_number(const char *text, const char *zone_name, int argc, char **arg
     for (int i = 0; i < argc && rc == VS_GO; i++)
         rc = numbers_read_operand(argv[i], &count, &unix_ms);
     if (rc != VS_GO) return rc;
-    if (count == 0) return vs_usage("give the number: number=N, and time=TIME where it is not now");
+    if (count == 0) return vs_usage("add number=N, and time=TIME if it is not now");
     uint64_t first = vs_form_first(&form, &file.zone, unix_ms);
-    if (first == 0) return vs_usage("the time lies outside the years that the form can say");
+    if (first == 0) return vs_usage("the time is outside the years that the form can show");
     if (form.period != VS_FORM_NEVER && count >= UINT64_C(1) << VS_FORM_DAY_BITS)
-        return vs_usage("number=%" PRIu64 " is more than a %s has", count, periods[form.period]);
+        return vs_usage("number=%" PRIu64 " exceeds the numbers of a %s", count, periods[form.period]);
     if (vs_form_write(&form, first + count - 1, out, &err) != VESTA_OK) return vs_report(&err);
     if (json)
         numbers_print_number(&form, out, first + count - 1, json);
@@ -84,7 +84,7 @@ int vs_explain_numbers(const char *text, int argc, char **argv, int json) {
     struct vesta_error err;
     int rc = VS_DONE;
     if (vs_form_parse(text, &form, &err) != VESTA_OK) return vs_report(&err);
-    if (argc == 0) return vs_usage("give the numbers to read, as %s has them", vs_shown_text(text));
+    if (argc == 0) return vs_usage("name the numbers to read, in the form %s", vs_shown_text(text));
     for (int i = 0; i < argc; i++) {
         uint64_t number;
         if (vs_form_read(&form, argv[i], &number, &err) == VESTA_OK)

@@ -1,8 +1,8 @@
-/* numbers.h -- `make` and `explain` on business numbers, by their form. */
+/* numbers.h -- `make` and `explain` for business numbers, by their form. */
 #ifndef VS_NUMBERS_H
 #define VS_NUMBERS_H
 
-/* Each returns an exit code, after a message. */
+/* Each returns an exit code, after a message if it failed. */
 int vs_make_number(const char *form, const char *zone, int argc, char **argv, int json);
 int vs_explain_numbers(const char *form, int argc, char **argv, int json);
 

@@ -1,5 +1,5 @@
-/* odd.c -- what looks odd in a list of ids, by their fields: constants of another layout, times to come, ticks that
- * fall.  Only equal ids are wrong; these are for a person to judge. */
+/* odd.c -- finds oddities in the fields of a list of ids: constants of another layout, times in the future, ticks that
+ * go back.  Only equal ids are errors; a person must judge the oddities. */
 #include "main/ids/audit.h"
 #include "id/id.h"
 
@@ -15,13 +15,13 @@ struct odd_worker {
 };
 
 struct vs_oddities {
-    struct odd_worker *workers; /* open addressing by number; count 0: free */
+    struct odd_worker *workers; /* open addressing by worker id (count 0: free) */
     size_t room, used;          /* room is a power of two */
     uint64_t foreign, future, inversions, unsorted;
-    size_t foreign_at, future_at, inversions_at, unsorted_at; /* index of the first of each */
+    size_t foreign_at, future_at, inversions_at, unsorted_at; /* index of the first of each kind */
     const struct vesta_layout *layout;
-    uint64_t before_id, before_time; /* of the id that was read before */
-    bool differs[VESTA_FIELDS_MAX];  /* fields above the time that decided the order of an unsorted id */
+    uint64_t before_id, before_time; /* of the previous id */
+    bool differs[VESTA_FIELDS_MAX];  /* fields above the time that determined the order of an unsorted id */
     int64_t first_ms, last_ms;
     uint64_t read;
     const struct vs_ids *ids;
@@ -51,14 +51,14 @@ static void odd_count_one(uint64_t *counter, size_t *at, size_t index) {
     if ((*counter)++ == 0) *at = index;
 }
 
-/* Whether the order of two ids as numbers can differ from that of their times. */
+/* Whether ids can sort differently as numbers and by time. */
 static bool odd_has_upper_fields(const struct vesta_layout *layout) {
     for (int i = 0; i < layout->time; i++)
         if (!layout->field[i].fixed) return true;
     return false;
 }
 
-/* Compares an id with the one before it, of whichever worker: by the number, and by the time. */
+/* Compares an id with the previous one, of any worker: as a number, and by time. */
 static void odd_see_order(struct vs_oddities *self, size_t index, const struct vesta_parts *parts) {
     uint64_t id = self->ids->ids[index], before = self->before_id, before_time = self->before_time;
     self->before_id = id;
@@ -120,7 +120,7 @@ static int odd_by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Packs the workers to the front of the table, ascending: the table is of no use any more. */
+/* Moves the workers to the front of the table in ascending order, after the table was used for the last time. */
 static void odd_pack(struct vs_oddities *self) {
     size_t n = 0;
     for (size_t i = 0; i < self->room; i++)

@@ -1,6 +1,6 @@
-/* sort.c -- in place, whatever their order: by their most significant digits until a part of them lies in the
- * processor's cache, and there by the least significant one first.  A digit has eleven bits; those in which all ids of
- * a part agree cost nothing, and most ids of one place agree in their high ones. */
+/* sort.c -- sorts in place: by the most significant digits until a part fits into the processor's cache, and there from
+ * the least significant digit on.  A digit has eleven bits.  Digits in which all ids of a part are equal are skipped,
+ * and most ids of one source have equal high digits. */
 #include "main/ids/sort.h"
 
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 
 #define DIGIT_BITS 11
 #define BUCKETS (1u << DIGIT_BITS)
-#define CACHED 65536 /* ids: half a megabyte, and as much to sort them into */
-#define FEW 24       /* are put in order one by one */
+#define CACHED 65536 /* ids: half a megabyte, and as much again to sort them into */
+#define FEW 24       /* so few are sorted by insertion */
 
 static size_t sort_digit_of(uint64_t id, int shift) {
     return id >> shift & (BUCKETS - 1);
 }
 
-/* The bits in which ids differ; 0: they are in order already. */
+/* Returns the bits in which ids differ; 0: they are sorted already. */
 static uint64_t sort_differing(const uint64_t *ids, size_t count) {
     uint64_t bits = 0;
     bool falls = false;
@@ -42,7 +42,7 @@ static void sort_count_digits(const uint64_t *ids, size_t count, int shift, size
         buckets[sort_digit_of(ids[i], shift)]++;
 }
 
-/* Sizes become starts. */
+/* Converts sizes of buckets to their starts. */
 static void sort_starts_of(size_t *buckets) {
     size_t start = 0;
     for (size_t i = 0; i < BUCKETS; i++) {
@@ -69,13 +69,14 @@ static void sort_cached(uint64_t *ids, size_t count, uint64_t bits) {
     if (from != ids) memcpy(ids, from, count * sizeof *ids);
 }
 
-/* Each id changes places with whoever stands at the next place of its bucket; who came in exchange is looked at in the
- * next round, so that no step waits for the one before it. */
+/* Swaps each id with the id at the next position of its bucket.  The id that comes in exchange is moved in a later
+ * round, so that no step depends on the one before. */
 static void sort_move_to_buckets(uint64_t *ids, int shift, size_t *next, const size_t *end) {
     for (bool moved = true; moved;) {
         moved = false;
         for (size_t b = 0; b < BUCKETS; b++)
-            for (size_t i = next[b]; i < end[b]; i++) { /* next[b] is never above i: it rises by one a step at most */
+            /* next[b] is at most i, because it increases by at most one per step */
+            for (size_t i = next[b]; i < end[b]; i++) {
                 uint64_t id = ids[i];
                 size_t at = next[sort_digit_of(id, shift)]++;
                 ids[i] = ids[at];

@@ -1,5 +1,5 @@
-/* crews.c -- which threads open and close which namespaces: those of a store have a few, and share them with no other
- * store's, so that one which hangs holds up nobody else's.  Knows no thread. */
+/* crews.c -- assigns namespaces to the threads that open and close them.  Each store has a few threads of its own, so a
+ * store that hangs does not delay namespaces of others.  Starts no thread. */
 #include "command/options.h"
 #include "keeper/file.h"
 #include "keeper/shift.h"
@@ -14,7 +14,8 @@ struct entry {
     int ns;
 };
 
-/* The config's, or the generator file's where the config names none; "": this machine's own.  Makes nothing. */
+/* Returns the store in the config, or in the generator file if the config has none; "": this machine's own.  Makes no
+ * file. */
 static char *store_of(const struct vs_conf_namespace *conf) {
     struct vs_settings settings;
     struct vs_anchor anchor;
@@ -31,9 +32,9 @@ static int by_store(const void *a, const void *b) {
     return order != 0 ? order : left->ns - right->ns;
 }
 
-/* The n-th of a store has the n-th of its threads, around. */
+/* Distributes the namespaces of a store over its threads in turn. */
 static void assign(struct vs_crews *crews, const struct entry *entry, int count) {
-    int first = 0; /* of this store */
+    int first = 0; /* first entry of this store */
     for (int i = 0; i < count; i++) {
         if (i > 0 && strcmp(entry[i].store, entry[i - 1].store) != 0) first = i;
         int nth = i - first;

@@ -1,5 +1,4 @@
-/* threads.c -- threads that do one thing for each namespace, one after the other of those that they have; and waiting
- * for them, but not for ever.  Knows not what. */
+/* threads.c -- threads that call a function for each of their members in turn, and waiting for them with a limit. */
 #include "serve/crews/threads.h"
 #include "os/thread.h"
 
@@ -12,13 +11,13 @@
 struct crew {
     struct vs_threads *threads;
     pthread_t thread;
-    int first; /* of those that it has to go on with; linked by `next` */
+    int first; /* first member that is not done; linked by `next` */
 };
 
 struct member {
     int next;
     int64_t due_us;
-    bool done; /* under the lock */
+    bool done; /* guarded by the lock */
 };
 
 struct vs_threads {
@@ -27,7 +26,7 @@ struct vs_threads {
     void *self;
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    int begun, done; /* threads; members */
+    int begun, done; /* begun: threads; done: members */
     struct crew *crew;
     struct member member[];
 };
@@ -44,7 +43,7 @@ static void threads_settle(struct vs_threads *threads, int i) {
     pthread_mutex_unlock(&threads->lock);
 }
 
-/* Goes on with each that is due.  When the next one is; INT64_MAX: none is left. */
+/* Calls the function for each member that is due.  Returns when the next one is due; INT64_MAX: all are done. */
 static int64_t threads_go_round(struct crew *crew) {
     struct vs_threads *threads = crew->threads;
     int64_t first_us = INT64_MAX;
@@ -115,12 +114,12 @@ bool vs_threads_began(const struct vs_threads *threads, int i) {
     return crew_of(threads, i) < threads->begun;
 }
 
-/* With the lock held: until one more is done.  False: that instant has come. */
+/* Waits until one more member is done.  Requires the lock.  false: that instant was reached. */
 static bool wait_for_one(struct vs_threads *threads, int64_t until_us) {
     return vs_cond_wait(&threads->finished, &threads->lock, until_us);
 }
 
-/* How many will be done, if nothing hangs. */
+/* Returns how many members have a thread. */
 static int count_begun(const struct vs_threads *threads) {
     int count = 0;
     for (int i = 0; i < threads->crews->count; i++)

@@ -1,5 +1,5 @@
-/* tls.c -- the certificate of a server: read at the start, again with HUP and when its files change; told of before it
- * expires.  Knows no OpenSSL. */
+/* tls.c -- the certificate of a server: read at the start, with HUP and when its files change.  Logs a warning before
+ * it expires.  Knows no OpenSSL. */
 #include "tls/tls.h"
 #include "base/error.h"
 #include "command/options.h"
@@ -13,14 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_US 2000000 /* files are looked at so often; a change that two looks see is whole */
+#define LOOK_US 2000000 /* interval of checks; a change is complete if two checks see the same */
 #define FILES 3
 #define DAY_S 86400
 
-static const int64_t days[] = {30, 7, 1, 0}; /* left, when it is warned */
+static const int64_t days[] = {30, 7, 1, 0}; /* days left when a warning is logged */
 #define STAGES ((int)(sizeof days / sizeof *days))
 
-/* Of the file that a path leads to, through any links.  `changed` is its ctime: contents, owner and rights set it. */
+/* Identifies the contents of a file, after following links.  `changed` is its ctime, which changes with contents, owner
+ * and mode. */
 struct stamp {
     dev_t device;
     ino_t inode;
@@ -31,12 +32,12 @@ struct stamp {
 struct vs_secure {
     const struct vs_tls *tls;
     struct vs_tls_server *server;
-    /* life's own */
+    /* only used by the life thread */
     struct stamp used[FILES], seen[FILES];
     int64_t looked_us;
-    int stage; /* of the warnings */
+    int stage; /* stage of the warnings that was logged */
     int64_t warned_of;
-    /* told to others */
+    /* also read by other threads */
     pthread_mutex_t lock;
     struct vs_tls_status status;
 };
@@ -67,7 +68,7 @@ int vs_secure_try(const struct vs_config *config, struct vs_tls_facts *facts, st
 
 static void stamp_all(const struct vs_config *config, struct stamp stamp[FILES]) {
     const char *const path[FILES] = {config->tls_certificate, config->tls_key, config->tls_client_ca};
-    memset(stamp, 0, FILES * sizeof *stamp); /* compared as bytes */
+    memset(stamp, 0, FILES * sizeof *stamp); /* they are compared as bytes */
     for (int i = 0; i < FILES; i++) {
         struct stat st;
         if (!path[i] || stat(path[i], &st) != 0) continue;
@@ -104,12 +105,13 @@ int vs_secure_open(struct vs_serving *serving) {
     struct vesta_error err;
     if (!secure_is_wanted(serving)) return VS_GO;
     if (!config->tls_certificate)
-        return vs_usage("a socket that was handed over is to speak TLS, which needs --tls-certificate and --tls-key");
+        return vs_usage(
+            "a socket from the service manager is named for TLS, which requires --tls-certificate and --tls-key");
     struct vs_secure *secure = calloc(1, sizeof *secure);
     if (!secure) return vs_say("no memory"), VS_FAILED;
     pthread_mutex_init(&secure->lock, NULL);
     serving->secure = secure;
-    stamp_all(config, secure->used); /* before they are read: what changes meanwhile is seen */
+    stamp_all(config, secure->used); /* before the files are read, so that a change during the reading is noticed */
     secure->tls = vs_tls_find(&err);
     if (!secure->tls || open_server(config, secure->tls, &secure->server, &err) != VESTA_OK) return vs_report(&err);
     secure->status.path = config->tls_certificate;
@@ -138,8 +140,9 @@ void vs_secure_tell_rights(const struct vs_serving *serving) {
     const char *const path[] = {config->tls_certificate, config->tls_key};
     for (int i = 0; serving->secure && i < 2; i++)
         if (access(path[i], R_OK) != 0)
-            vs_log(VS_LOG_WARN, "a file of TLS was read as root, and cannot be read again when it changes", "file",
-                   path[i], "do", "let the user of the server read it", NULL);
+            vs_log(VS_LOG_WARN,
+                   "a TLS file was read as root, but the server's user cannot read it again when it changes", "file",
+                   path[i], "do", "allow the server's user to read it", NULL);
 }
 
 /* ------------------------------------------------------------------ while it serves */
@@ -158,11 +161,11 @@ static void renew(struct vs_secure *secure) {
         vs_log(VS_LOG_INFO, "the certificate was read again", "file", secure->status.path, "name", secure->status.name,
                "expires", day_of(secure->status.expires_unix_s, when), NULL);
     else
-        vs_log(VS_LOG_ERROR, "the certificate cannot be read again; the one from before stays", "error", err.text,
+        vs_log(VS_LOG_ERROR, "the certificate cannot be read again: the previous one stays in use", "error", err.text,
                NULL);
 }
 
-/* Once for each of the days, of a certificate. */
+/* Warns once for each of `days` per certificate. */
 static void warn(struct vs_secure *secure, int64_t now_s) {
     int64_t expires_s = secure->status.expires_unix_s, left_s = expires_s - now_s;
     char when[VESTA_ISO_MAX];
@@ -174,9 +177,9 @@ static void warn(struct vs_secure *secure, int64_t now_s) {
     secure->warned_of = expires_s;
     if (!is_news) return;
     vs_log(stage == STAGES ? VS_LOG_ERROR : VS_LOG_WARN,
-           stage == STAGES ? "the certificate has expired: clients refuse it" : "the certificate expires soon", "file",
+           stage == STAGES ? "the certificate has expired: clients reject it" : "the certificate expires soon", "file",
            secure->status.path, "expires", day_of(expires_s, when), "days_left", VS_DIGITS(left_s / DAY_S), "do",
-           "put another into its place: it is read without a restart", NULL);
+           "replace the file: the server reads it without a restart", NULL);
 }
 
 void vs_secure_look(struct vs_serving *serving, bool is_asked) {

@@ -29,7 +29,7 @@ def _(w):
                 "os package pairs pcall print rawget rawset require select setmetatable string table tonumber tostring type " \
                 "utf8 vesta xpcall".split():
         refused(w, "return { threads = %s }" % name, ":1: '%s' is not known here" % name, "env(name, default) and file(path)")
-    refused(w, "return { user = os.getenv('HOME') }", "for os.getenv(\"X\") write env(\"X\")")
+    refused(w, "return { user = os.getenv('HOME') }", "instead of os.getenv(\"X\") write env(\"X\")")
     refused(w, "local f = io.open('x')", "to read a file write file(path)")
     refused(w, "return { user = ('x'):rep(5) }", ":1: attempt to index a string value")
     refused(w, "return { user = (''):dump() }", "attempt to index a string value")
@@ -48,7 +48,7 @@ def _(w):
                  "for i = 1, 1e18 do end", "local t = {} while true do t = { t } if false then return t end end"):
         result = check(w, text)
         fails(result, 1, "vesta check: c.lua")
-        assert "runs for too long" in result.err or "too much memory" in result.err, result.err
+        assert "runs too long" in result.err or "too much memory" in result.err, result.err
     refused(w, "local s = 'x' while true do s = s .. s end", "too much memory")
     refused(w, "local t = {} for i = 1, 1e9 do t[i] = i end", "too much memory")
     refused(w, "local t = {} for i = 1, 1e9 do t['k' .. i] = i end return t", "too much memory")
@@ -171,7 +171,7 @@ def _(w):
                        ("- a comment\nreturn {}", "Lua comments start with --")):
         refused(w, text, part)
     compiled = subprocess.run(["luac5.4", "-o", "-", "-"], input=b"return {}", capture_output=True).stdout if _luac() else b"\x1bLuaT\x00\x19\x93"
-    refused(w, compiled, "is compiled Lua; a config is text")
+    refused(w, compiled, "is compiled Lua, but a config must be text")
     refused(w, b"return { threads = 2 }\0", "has a NUL byte at byte 23")
     refused(w, b"\xff\xfer\0e\0t\0", "has a NUL byte at byte 4")
     refused(w, b"return { \xff\xfe = 1 }", ":1: ")
@@ -213,7 +213,7 @@ def _(w):
 
 @claim("env() checks names, defaults and types")
 def _(w):
-    refused(w, "return { user = env('NOPE') }", ":1: env: NOPE is not set, or empty, and there is no default: env(\"NOPE\", DEFAULT)")
+    refused(w, "return { user = env('NOPE') }", ":1: env: NOPE is not set or empty, and has no default: write env(\"NOPE\", DEFAULT)")
     passes(w, "return { user = env('NOPE', nil) }")
     passes(w, "return { threads = env('NOPE', 2), leaf_any_key = env('NOPE', true) }")
     passes(w, "return { threads = env('N', 2), leaf_any_key = env('B', false) }", env={"N": "4", "B": "true"})

@@ -39,7 +39,7 @@ def patch(path, offset, data):
 def _(w):
     first = w.run("gen")
     same(first.code, 0)
-    like(first.err, "vesta gen: drew the worker number ... at random; it is kept in file:%s\n" % w.path("state"))
+    like(first.err, "vesta gen: drew worker id ... at random; it is kept in file:%s\n" % w.path("state"))
     worker = int(first.err.split("number ")[1].split()[0])
     second = w.run("gen")
     same((second.code, second.err), (0, ""))
@@ -131,7 +131,7 @@ def _(w):
         return done
     gen()
     first, second = gen("--layout", "snowflake"), gen("--layout", "snowflake", "-n", "2")
-    note = "vesta gen: the namespace default has layout vesta-second; this is the namespace snowflake\n"
+    note = "vesta gen: the namespace default has layout vesta-second, so this uses the namespace snowflake\n"
     assert first.err.startswith(note), first.err
     same(second.err, note)
     worker = lambda text: json.loads(w.run("explain", "--json", "--layout", "snowflake", text).out)["worker"]
@@ -142,7 +142,7 @@ def _(w):
     leaf = gen("--layout", "leaf").err  # The sequence starts differently, so ids could collide with those of snowflake.
     same(leaf, note)
     own = gen("--layout", "sign:1=0 time:41 worker:8 seq:14 unit=1ms epoch=2026-01-01T00:00:00Z").err
-    assert re.search(r"this is the namespace layout-[0-9a-f]{16}\n", own), own
+    assert re.search(r"this uses the namespace layout-[0-9a-f]{16}\n", own), own
     same(gen("--layout", "vesta-second", "--pacing", "clock").err, "")
     same(gen("--layout", "vesta-second method:2=2").err, "")  # Its ids have the layout of the default namespace.
     fails(w.run("gen", "--layout", "vesta-second", "--pacing", "history"), 1, "was created with pacing clock, not history", "mismatch")
@@ -159,7 +159,7 @@ def _(w):
     os.unlink(w.path("state", "default.gen"))
     same(w.run("gen", "--layout", "leaf").err.count("the namespace default has"), 0)
     os.unlink(w.path("state", "default.gen"))
-    assert w.run("gen", "--layout", "uid epoch=2026-01-01T00:00:00Z").err.startswith("vesta gen: the namespace default has layout snowflake; this is the namespace "), w
+    assert w.run("gen", "--layout", "uid epoch=2026-01-01T00:00:00Z").err.startswith("vesta gen: the namespace default has layout snowflake, so this uses the namespace "), w
     fails(w.run("gen", "--layout", "uid epoch=2026-01-01T00:00:00Z", "--namespace", "default"), 1,
           "namespace default was created with layout snowflake, not sign:1=0 time:28", "Use another namespace", "mismatch")
     fails(w.run("gen", "--layout", "vesta-milli", "--store", "file:" + w.path("state")), 1, "namespace default was created with layout snowflake", "mismatch")

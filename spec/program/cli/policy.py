@@ -473,9 +473,9 @@ def _(w):
     like(result.out, "not ok - ./a_spec.lua\n  ./a_spec.lua:1: ...not ok - ./b_spec.lua\n  ./b_spec.lua:1: early\nnot ok - x\n..."
          "not ok - ./d_spec.lua\n...not ok - ends\n...a spec does not end the program\nok - good\n1 passed, 5 failed\n")
     fails(w.run("policy", "test", "nowhere_spec.lua"), 1, "cannot open", "No such file")
-    fails(w.run("policy", "test", "/dev/zero"), 1, "neither a file nor a folder")
+    fails(w.run("policy", "test", "/dev/zero"), 1, "must be a file or a folder")
     os.mkfifo(w.path("fifo"))
-    fails(w.run("policy", "test", "fifo"), 1, "neither a file nor a folder")
+    fails(w.run("policy", "test", "fifo"), 1, "must be a file or a folder")
     os.mkdir(w.path("empty"))
     none = w.run("policy", "test", "empty")
     same((none.code, none.out), (1, "0 passed, 0 failed\n"))

@@ -178,7 +178,7 @@ def _(world):
             third = Chooser(world, lowest, store, name="c")
             process = subprocess.Popen(third.args, cwd=world.folder, env=third.env, stderr=subprocess.PIPE, text=True)
             said = ""
-            while "waiting for a worker number" not in said:
+            while "waiting for a worker id" not in said:
                 said = process.stderr.readline()
             assert "the numbers 7 to 8 are held" in said, said
             freed = b.worker()

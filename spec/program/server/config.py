@@ -166,7 +166,7 @@ def _(world):
     with Configured(world, text) as server:
         write(world, "return { threads = 3, namespaces = { a = { worker = 1, policy = { 'borrow', borrow_ms_max = 5 } }, c = {} } }")
         server.process.send_signal(signal.SIGHUP)
-        event = server.listen("a reload changes policies only")
+        event = server.listen("a reload only changes policies")
         assert 'keys="namespaces.b, namespaces.c, threads"' in event, event
         server.listen("reloaded")
         same(len(bulks(server.redis("GET", "a") + server.redis("GET", "b"))), 2)

@@ -49,7 +49,7 @@ def _(world):
             assert re.fullmatch(STAMP, event["ts"]) and event["level"] in ("info", "warn"), event
         sentences = [event["msg"] for event in told if event["level"] == "info"]
         same(sentences, ["client limits", "serving HTTP", "serving the Redis protocol", "serving ids", "ready", "state",
-                         "stopping: requests in flight are still answered", "stopped: all worker numbers are given back"])
+                         "stopping after the requests in flight", "stopped: all worker ids are released"])
         found = {event["msg"]: event for event in told}
         same((found["serving ids"]["namespace"], found["serving ids"]["worker"]), ("n%d" % number, "5"))
         same(found["serving ids"]["ids_per_second"], str(2 ** 22))  # The layout has 22 bits of sequence per second.
@@ -92,7 +92,7 @@ def _(world):
     with Server(world, "--wait-ms", "10", layout="vesta-milli", pacing="clock", env=shifted(clock)) as server:
         server.get("/genid")
         set_clock(clock, "-3600")
-        event = logfmt(server.listen("no ids at the moment").rstrip("\n"))
+        event = logfmt(server.listen("no ids can be issued now").rstrip("\n"))
         same((event["level"], event["namespace"], event["code"]), ("warn", "default", "clock_back"))
         assert re.match(r"the clock is 3[56]\d\d\.\d+ s behind", event["why"]), event
         same(server.get("/genid").status, 503)

@@ -294,11 +294,11 @@ def _(world):
                 return sock.recv(4096).split(b" ")[1]
             same(ask(old), b"200")
             new = client(world, "rotate", "orders")
-            hup(server, "were read again")
+            hup(server, "was read again")
             same((ask(old), ask(new), ask(old)), (b"200", b"200", b"200"))
             client(world, "rotate", "orders", "--drop-old")
-            hup(server, "a secret is gone")
-            server.listen("were read again")
+            hup(server, "a secret was removed")
+            server.listen("was read again")
             until(lambda: ask(new) == b"200" and ask(old) == b"401", "the older is gone")
     client(world, "rotate", "orders", "--drop-old", code=2)
 
@@ -318,7 +318,7 @@ def _(world):
                     got += sock.recv(100)
                 same(got, b"+OK\r\n+OK\r\n+QUEUED\r\n")
                 client(world, *words)
-                hup(server, "were read again")
+                hup(server, "was read again")
                 sock.sendall(command("EXEC"))
                 said = sock.recv(100)
                 assert said.startswith(answer), (words, said)
@@ -336,8 +336,8 @@ def _(world):
             web.sendall(get("/genid", "Authorization: " + bearer(secret)))
             assert web.recv(4096).startswith(b"HTTP/1.1 200 ")
             client(world, "remove", "orders")
-            assert "client=orders" in hup(server, "a client is gone")
-            server.listen("were read again")
+            assert "client=orders" in hup(server, "a client was removed")
+            server.listen("was read again")
 
             def gone():
                 web.sendall(get("/genid", "Authorization: " + bearer(secret)))
@@ -362,8 +362,8 @@ def _(world):
         sock.sendall(command("EXEC") + command("GET", "default"))
         said = sock.recv(65536)  # The reply has begun, and is much larger than the buffers.
         client(world, "remove", "orders")
-        hup(server, "a client is gone")
-        server.listen("were read again")
+        hup(server, "a client was removed")
+        server.listen("was read again")
         while not said.endswith(NOAUTH):
             said += sock.recv(1 << 20)
         head, one = said[:7], said[7:].split(b"\r\n", 1)[0] + b"\r\n"
@@ -387,7 +387,7 @@ def _(world):
             with open(path, "w") as file:
                 file.write(was)
         os.chmod(path, 0o644)
-        assert "access=read " in hup(server, "others may access the file of clients")
+        assert "access=read " in hup(server, "other users may access the file of clients")
 
 
 # ------------------------------------------------------------------ errors
@@ -413,15 +413,15 @@ def _(world):
 @claim("an invalid clients file is rejected with its line before the server starts")
 def _(world):
     good = "orders names=* calls=give secret=random:2026-11-23T15:30:00Z:" + "ab" * 32
-    for line, *parts in ((good[:-1], "secret has a hash that is not 64 digits"), (good + "\n" + good, "clients:2:", "has a line already"),
+    for line, *parts in ((good[:-1], "secret has a hash that is not 64 digits"), (good + "\n" + good, "clients:2:", "already has a line"),
                          ("orders names=a/b calls=give", "no pattern"), ("orders names= calls=give", "names has 0 bytes"),
-                         ("orders names=web,*%s calls=give" % ("x" * 65), "names has a pattern of 66 bytes; no name has more than 64"),
+                         ("orders names=web,*%s calls=give" % ("x" * 65), "names has a pattern of 66 bytes, but a name has at most 64"),
                          ("orders names=a,,b calls=give", "no pattern"), ("orders names=a, calls=give", "no pattern"),
                          ("orders names=* calls=gives", "calls has 'gives'"), ("orders names=* calls=give", "has no secret"),
                          ("orders names=* calls=give n=0", "n is '0'"), ("orders names=*", "has no calls"), ("orders speed=3", "'speed' is not a key"), ("orders rate=0", "rate is '0', which must be a whole number from 1 to 1000000000"),
                          ("orders requests=x", "requests is 'x'"), ("orders rate=1000000001", "1 to 1000000000"), ("orders weight=0", "weight is '0'"),
                          ("orders weight=1001", "1 to 1000"), ("orders rate=-1", "rate is"), ("orders rate=1.5", "rate is"), ("orders rate=", "rate is"),
-                         ("or:ders " + good[7:], "colon"), ("a/b " + good[7:], "not a client's name"),
+                         ("or:ders " + good[7:], "colon"), ("a/b " + good[7:], "not a client name"),
                          (good + " " + " ".join(["secret=" + good.split("secret=")[1]] * 2), "more than 2 secrets"),
                          (good.replace("random", "md5"), "kind 'md5'"), (good.replace("T15", "T45"), "a time that cannot be read"), ("\x00", "NUL")):
         path = write(world, "clients", line + "\n")

@@ -95,7 +95,7 @@ def _(world):
             for name, broken in BROKEN.items():
                 refused(server, at, broken + smuggled, "broken", b"malformed", proto=proto)
         server.listen("a connection from a listed balancer does not begin with a PROXY header")
-        assert "do=\"send-proxy-v2 instead of send-proxy\"" in server.listen("a PROXY header of version 1"), server.said
+        assert "do=\"use send-proxy-v2 instead of send-proxy\"" in server.listen("a PROXY header of version 1"), server.said
         for cut in range(len(header("203.0.113.7"))):
             same(say(server.http, header("203.0.113.7")[:cut]), b"")
         assert say(port, header("203.0.113.7"), get("/healthz", "Connection: close")).startswith(b"HTTP/1.1 200 "), "the admin's"
@@ -114,7 +114,7 @@ def _(world):
             for proto, at, smuggled in (("http", server.http, CLOSING), ("resp", server.resp, command("GET", "default"))):
                 refused(server, at, said + smuggled, "unlisted", b"only accepted from addresses listed in proxies", "127.0.0.1", proto)
                 refused(server, at, header("203.0.113.9") + said + smuggled, "unlisted", b"only accepted from addresses listed in proxies", proto=proto)
-        assert "address=127.0.0.1:" in server.listen("a PROXY header came from an address that is no listed balancer's")
+        assert "address=127.0.0.1:" in server.listen("a PROXY header came from an address that is not listed in proxies")
         same(server.tick(), first + 1)
     with Server(world) as server:  # without any listed balancer
         refused(server, server.http, header("203.0.113.7") + CLOSING, "unlisted", b"listed in proxies", "127.0.0.1")

@@ -154,7 +154,7 @@ def _(world):
         server.terminate()
         same(server.wait(15 * SLOW), 0)
     with open(world.path("said")) as said:
-        assert re.search(r"level=warn msg=\"clients' secrets can be read on the way here.* proto=resp address=0.0.0.0:%d" % port, said.read())
+        assert re.search(r"level=warn msg=\"clients send their secrets to this address unencrypted.* proto=resp address=0.0.0.0:%d" % port, said.read())
     fails(world.run("serve", "--http", "off", "--resp", "0.0.0.0:%d" % port, "--resp-password-file", world.path("password")), 2,
           "--worker")
 
@@ -175,7 +175,7 @@ def _(world):
                  (line, b"-ERR Protocol error: unbalanced quotes in request\r\n"))
             same(server.redis("PING"), b"+PONG\r\n")
         same(types(b"ECHO " + b"x" * 65000), b"$65000\r\n" + b"x" * 65000 + b"\r\n")
-        same(server.say(server.resp, b"x" * 65536, end=False), b"-ERR Protocol error: too big inline request (65536 bytes)\r\n")
+        same(server.say(server.resp, b"x" * 65536, end=False), b"-ERR Protocol error: too big inline request (at most 65536 bytes)\r\n")
 
 
 # ------------------------------------------------------------------ idle clients

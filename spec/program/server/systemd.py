@@ -93,7 +93,7 @@ def _(world):
                             "file:" + world.path("state"), env=manager.env, stderr=subprocess.DEVNULL)
         try:  # Worker 5 belongs to the first server.
             notice = manager.hears()
-            same((notice["STATUS"], "READY" in notice), ("waiting for a worker number of orders", False))
+            same((notice["STATUS"], "READY" in notice), ("waiting for a worker id of orders", False))
         finally:
             other.kill()
             other.wait()
@@ -110,7 +110,7 @@ def _(world):
             shutil.copy(store, older)
             time.sleep(3)  # The server renews each second.
             os.replace(older, store)
-            same(manager.hears()["STATUS"], "no ids of 1 of 1 namespaces: the log has the reason")
+            same(manager.hears()["STATUS"], "1 of 1 namespaces issue no ids: the log has the reason")
             assert "the store went back" in server.get("/readyz").body
             server.kill()
         with Server(world, *place, "--lease", "strict", quiet=True) as server:
@@ -279,7 +279,7 @@ def _(world):
         with open(world.path("password"), "w") as file:
             file.write("x" * 32)
         with Server(world, "--resp-password-file", world.path("password"), **handed(world, "resp", public)) as server:
-            assert "clients' secrets can be read on the way here" in server.said, server.said
+            assert "clients send their secrets to this address unencrypted" in server.said, server.said
     fails_to_start(Server(world, **handed(world, "admin", socks[0])), "ended with 2", "VESTA_ADMIN_TOKEN")
     for sock in socks:
         sock.close()

@@ -254,7 +254,7 @@ def _(world):
             sock.sendall(b"MULTI\r\nINCR fresh\r\n")
             until(lambda: sock.recv(100).endswith(b"+QUEUED\r\n"))
             table.do("DELETE FROM leaf_alloc WHERE biz_tag = 'fresh'")
-            reread(server, "a tag is gone")
+            reread(server, "a tag was removed")
             until(lambda: server.redis("INCR", "fresh").startswith(b"-ERR unknown name 'fresh'"))
             same(server.get("/api/segment/get/fresh").status, 404)
             sock.sendall(b"EXEC\r\n")
@@ -262,7 +262,7 @@ def _(world):
         until(lambda: '{tag="(other)",proto="resp"} 2\n' in server.get("/metrics").body)
         same(server.redis("INCR", "orders"), b":1\r\n")
         table.do("ALTER TABLE leaf_alloc RENAME TO away")
-        reread(server, "are not known")
+        reread(server, "cannot be read")
         same(server.redis("INCR", "orders"), b":2\r\n")
         same(server.get("/readyz").status, 200)
         table.do("ALTER TABLE away RENAME TO leaf_alloc")
@@ -321,7 +321,7 @@ def _(world):
         same((reply.status, "retry-after" in reply.headers), (503, True))
         reply = server.get("/readyz")
         assert reply.status == 503 and '"tag":"orders","code":"range"' in reply.body, reply.body
-        server.listen("no numbers at the moment")
+        server.listen("no numbers can be issued now")
         table.do("UPDATE leaf_alloc SET step = 10")
         until(lambda: server.redis("INCR", "orders").startswith(b":"))
         same(server.get("/readyz").status, 200)
@@ -436,17 +436,17 @@ def _(world):
             same(server.said.count("a database of tags does not answer"), 1)
             top = b.max_id("orders")
             b.do("UPDATE leaf_alloc SET max_id = 1 WHERE biz_tag = 'orders'")
-            line = server.listen("a database's counter went back")
+            line = server.listen("a counter in a database went back")
             assert all(part in line for part in (" store=b ", " tag=orders ", " tags=1 ", " grants=1 ", "vesta segments resume")), line
             b.do("UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = 'orders'", top + 1000)
             done = world.run("segments", "resume", "orders", "-c", world.path("vesta.lua"))
             same((done.code, done.out), (0, "orders was resumed\n"))
-            assert " store=b" in server.listen("no counter of a database stands back any more"), server.said
-            same(server.said.count("a database's counter went back"), 1)
+            assert " store=b" in server.listen("all counters of a database are correct again"), server.said
+            same(server.said.count("a counter in a database went back"), 1)
         finally:
             stop.set()
             taker.join()
-        assert "no numbers at the moment" not in server.said, server.said
+        assert "no numbers can be issued now" not in server.said, server.said
     for tag in taken:
         same(len(set(taken[tag])), len(taken[tag]))
 
