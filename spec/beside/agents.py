@@ -1,5 +1,5 @@
-"""agents.py VESTA [WORDS OF A CLAIM] -- monitoring agents for Redis, as Debian has them, ask a real server.  What Datadog's and
-New Relic's agents ask is replayed, because Debian does not have them."""
+"""agents.py VESTA [WORDS OF A CLAIM] -- Debian's monitoring agents for Redis query a real server.  The queries of the
+agents of Datadog and New Relic, which Debian does not have, are replayed."""
 import json
 import re
 import subprocess
@@ -14,7 +14,7 @@ PASSWORD = "a password of more than 22 characters"
 
 
 def zabbix(world, server, key, *params):
-    """The value of an item, as the agent would send it."""
+    """Returns the value of an item, as the agent would send it."""
     with open(world.path("zabbix.conf"), "w") as file:
         file.write("LogFile=%s\nServer=127.0.0.1\nControlSocket=%s\nPluginSocket=%s\n"
                    % (world.path("zabbix.log"), world.path("control.sock"), world.path("plugin.sock")))
@@ -77,7 +77,7 @@ print(json.dumps({"role": info["role"], "maxclients": config["maxclients"], "slo
 """
 
 
-@claim("what Datadog's redisdb asks by redis-py is answered by numbers where it reads numbers")
+@claim("queries of Datadog's redisdb by redis-py return numbers where it expects numbers")
 def _(world):
     with Server(world) as server:
         for python in (sys.executable, "/usr/bin/python3"):
@@ -92,7 +92,7 @@ def _(world):
         assert all(isinstance(figure, (int, float)) for figure in said["figures"]), said
 
 
-@claim("each line of INFO is one that New Relic's nri-redis can read: a name, one colon, a value; no database")
+@claim("New Relic's nri-redis can parse each line of INFO: a name, one colon, a value; no database")
 def _(world):
     with Configured(world, "return { namespaces = { default = { worker = 5 }, db0 = { worker = 6 }, ['a:b'] = { worker = 7 } } }") as server:
         data = server.redis("INFO").decode()

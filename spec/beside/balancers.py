@@ -1,5 +1,5 @@
-"""balancers.py VESTA [WORDS OF A CLAIM] -- a real HAProxy and a real nginx in front: whose connection it is, over both protocols, and
-requests that one of the two readers could take for two."""
+"""balancers.py VESTA [WORDS OF A CLAIM] -- a real HAProxy and a real nginx in front of servers: whose connection a
+request belongs to, in both protocols, and requests that two parsers could read as different numbers of requests."""
 import http.client
 import os
 import re
@@ -88,7 +88,7 @@ class HAProxy(Host):
             file.write(HAPROXY.format(folder=world.folder, port=self.port, http=server.http, resp=server.resp, checks=checks, **ports))
 
     def passed_on(self):
-        """How many answers of the server it has seen; those of its own checks are in none of the counts."""
+        """Returns how many answers of the server the balancer has seen, without those to its own checks."""
         with socket.socket(socket.AF_UNIX) as stats:
             stats.connect(os.path.join(self.folder, "stats"))
             stats.sendall(b"show stat web 4 -1\n")
@@ -124,7 +124,7 @@ def ask_admin(world):
 
 
 def answered(world):
-    """Requests that the server has answered over HTTP, good and bad."""
+    """Returns how many requests the server has answered over HTTP, including errors."""
     return sum(map(int, re.findall(r'vesta_requests_total\{proto="http",code="\w+"\} (\d+)', ask_admin(world))))
 
 
@@ -132,7 +132,7 @@ def headers(world, result):
     return sum(map(int, re.findall(r'vesta_proxy_headers_total\{proto="http",result="%s"\} (\d+)' % result, ask_admin(world))))
 
 
-@claim("HAProxy by send-proxy-v2: the client's address over TCP and HTTP, its checks pass; without it, or by version 1, nobody is let in")
+@claim("HAProxy by send-proxy-v2: the server sees the client's address over TCP and HTTP, and checks pass; without a header or with version 1 connections are rejected")
 def _(world):
     flags = "--proxies", "127.0.0.1", "--admin", "unix:" + world.path("admin")
     with Server(world, *flags) as server, HAProxy(world, server, "check inter 100ms") as front:
@@ -146,13 +146,13 @@ def _(world):
         server.listen("a balancer sent a PROXY header of version 1")
 
 
-@claim("by HTTP each client behind HAProxy has a connection of its own to the server, and what one may is not another's")
+@claim("over HTTP each client of HAProxy has its own connection to the server, and its own rights")
 def _(world):
     secret = world.run("client", "add", "orders", "--calls", "give,read", "--file", world.path("clients")).out.strip()
     with Server(world, "--proxies", "127.0.0.1", "--clients", world.path("clients")) as server, HAProxy(world, server) as front:
         secret = "Authorization: Bearer " + secret
         with call(front.web, CLIENT) as one, call(front.web, "127.0.0.8") as other:
-            for _ in range(5):  # on this machine both of them, and yet not local
+            for _ in range(5):  # both are on this machine, but do not count as local
                 for sock, said, status in ((one, [secret], b"200"), (other, [], b"401")):
                     sock.sendall(get("/genid", *said))
                     same(sock.recv(4096).split(b" ")[1], status)
@@ -171,8 +171,8 @@ def hostile():
 
 
 def seen_alike(world, front):
-    """The server answers as many requests as the balancer sees answers to, and the client no more than it asked; the next
-    client has its own answer, also by a connection to the server that the balancer kept."""
+    """Checks that the server answers as many requests as the balancer sees answers, and the client gets no more than it
+    requested.  The next client gets its own answer, also over a connection that the balancer kept."""
     for number, (what, data) in enumerate(hostile(), 10**6):
         before = answered(world), front.passed_on()
         with call(front.web) as sock:
@@ -180,7 +180,7 @@ def seen_alike(world, front):
                 sock.sendall(data)
                 sock.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # refused before it had read all
+                pass  # the server may reject before it has read everything
             said = until_closed(sock)
         following = spoken(front.web, get("/v1/ids/%d" % number, "Connection: close"), "127.0.0.8")
         assert b'"id":"%d"' % number in following, (what, said, following)
@@ -191,13 +191,13 @@ def seen_alike(world, front):
 
 
 for name, Front in ("HAProxy", HAProxy), ("nginx", Nginx):
-    @claim("no request through %s is answered twice, or taken for two by one of both, whatever it looks like" % name)
+    @claim("no request through %s is answered twice, or counted differently by balancer and server, however it is formed" % name)
     def _(world, Front=Front):
         with Server(world, "--proxies", "127.0.0.1", "--admin", "unix:" + world.path("admin")) as server, Front(world, server) as front:
             seen_alike(world, front)
 
 
-@claim("nginx's stream module sends version 1, which is refused by name; what it passes on itself is of its own address")
+@claim("nginx's stream module sends version 1, which is rejected with that reason; without it, connections have nginx's own address")
 def _(world):
     with Server(world, "--proxies", "127.0.0.1", "--admin", "unix:" + world.path("admin")) as server, Nginx(world, server) as front:
         assert b"send-proxy-v2\n" in spoken(front.stream, CLOSING)
@@ -206,7 +206,7 @@ def _(world):
 
 
 def shown(language):
-    """The block of docs/proxies.md in that language."""
+    """Returns the block of docs/proxies.md in that language."""
     with open(os.path.join(DOCS, "proxies.md")) as page:
         return re.search("(?ms)^```%s\n(.*?)^```" % language, page.read())[1]
 
@@ -242,7 +242,7 @@ def shown_nginx(world, a, b):
 
 
 def workers_of(host):
-    """The worker ids of three ids over HTTP and three over the Redis protocol; 0 stands for an error."""
+    """Returns the worker ids of three ids over HTTP and three over the Redis protocol; 0 means an error."""
     ids = []
     for _ in range(3):
         connection = http.client.HTTPConnection("127.0.0.1", host.web, timeout=20)

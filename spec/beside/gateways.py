@@ -1,5 +1,6 @@
-"""gateways.py VESTA [WORDS OF A CLAIM] -- the plugins of examples/apisix and examples/kong.  Debian has neither gateway: a stand-in
-of their interface (stand_in) checks their configuration and calls their phases, in a real nginx, before a real server."""
+"""gateways.py VESTA [WORDS OF A CLAIM] -- the plugins of examples/apisix and examples/kong.  Debian has neither gateway,
+so a stand-in of their interface (stand_in) checks their configuration and calls their phases, in a real nginx with a
+real server."""
 import http.client
 import os
 import re
@@ -16,7 +17,7 @@ WHICH = ("apisix", "kong")
 def gateways(world, *ports, wait=2000):
     prefix, port = world.path("nginx"), free_port()
     os.makedirs(prefix)
-    for which in WHICH:  # where the gateways look for plugins
+    for which in WHICH:  # the folders in which the gateways find plugins
         os.makedirs(os.path.join(prefix, which))
         os.symlink(os.path.join(os.path.abspath(EXAMPLES), which, "plugins"), os.path.join(prefix, which, "plugins"))
     with open(os.path.join(HERE, "gateways.conf")) as file:
@@ -31,7 +32,7 @@ def gateways(world, *ports, wait=2000):
     return Host(world, args, signal.SIGQUIT, port, {"PLUGIN_CONF": "{ servers = { %s }, wait = %d }" % (servers, wait)})
 
 
-@claim("by a stand-in: both plugins give each request an id of its own, to the application and to the client")
+@claim("by a stand-in: both plugins add an id to each request, for the application and the client")
 def _(world):
     with Server(world) as server, gateways(world, server.resp) as host:
         seen = set()
@@ -41,7 +42,7 @@ def _(world):
             seen |= ids
 
 
-@claim("by a stand-in: a request's own name is kept where it is valid, and replaced where it is not")
+@claim("by a stand-in: a request's own id is kept if it is valid, and replaced if not")
 def _(world):
     with Server(world) as server, gateways(world, server.resp) as host:
         for which in WHICH:
@@ -50,7 +51,7 @@ def _(world):
                 ids_of([host.ask("/" + which, {"X-Request-Id": name.encode("latin-1")})])
 
 
-@claim("by a stand-in: without servers requests go on without a name, and the log says why")
+@claim("by a stand-in: without servers requests continue without an id, and the log has the reason")
 def _(world):
     with gateways(world, 1, wait=50) as host:
         for which in WHICH:
@@ -66,7 +67,7 @@ WRONG = ["{}", "{ servers = {} }", '{ servers = "a:1" }', '{ servers = { "nowher
          '{ servers = { %s } }' % ", ".join(['"a:1"'] * 17)]
 
 
-@claim("by a stand-in: configurations that are wrong are refused with a reason, and good ones accepted")
+@claim("by a stand-in: invalid configurations are rejected with a reason, and valid ones are accepted")
 def _(world):
     with gateways(world, 1) as host:
         def checked(which, conf):

@@ -1,5 +1,5 @@
-"""haproxy.py VESTA [WORDS OF A CLAIM] -- examples/haproxy in a real HAProxy before two real servers: every id is counted, one
-server after the other is killed, and clients send names of their own."""
+"""haproxy.py VESTA [WORDS OF A CLAIM] -- examples/haproxy in a real HAProxy with two real servers: all ids are counted,
+one server after the other is killed, and clients send ids of their own."""
 import os
 import re
 import subprocess
@@ -12,7 +12,7 @@ UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def haproxy(world, a_http, a_resp, b_http, b_resp, threads=1, wait_ms=60000):
-    """The example, patient: on a busy machine an id may be late, and then a UUID would take its place."""
+    """The example with long timeouts: on a busy machine an id may be late, and then a UUID would replace it."""
     port = free_port()
     with open(world.path("vesta.lua"), "w") as file:
         file.write(adapted(example("haproxy", "vesta.lua"), ("WAIT_MS_MAX = 50", "WAIT_MS_MAX = %d" % wait_ms),
@@ -27,27 +27,28 @@ def haproxy(world, a_http, a_resp, b_http, b_resp, threads=1, wait_ms=60000):
     return Host(world, [HAPROXY, "-db", "-f", world.path("haproxy.cfg")], port=port)
 
 
-@claim("requests of a crowd have ids of their own, and those of the second server when the first is killed")
+@claim("many concurrent requests get different ids, which are the second server's when the first is killed")
 def _(world):
     with Server(world) as a, second(world) as b, haproxy(world, a.http, a.resp, b.http, b.resp, threads=2) as host:
         seen = ids_of(host.crowd(8, 100))
         same({int(name) % 1024 for name in seen}, {5})
-        host.until(lambda: seen & set(re.findall(r'HTTP/1.1" (\d+)$', host.said(), re.M)), "ids in the log")  # it may drop lines
+        # the log may drop lines
+        host.until(lambda: seen & set(re.findall(r'HTTP/1.1" (\d+)$', host.said(), re.M)), "ids in the log")
         a.kill()
         host.until(lambda: int(host.ask()[1]) % 1024 == 6, "an id of the second server")
         assert not seen & ids_of(host.crowd(4, 50))
 
 
-@claim("without a server each request has a UUID, and the log says once what was missing")
+@claim("without a server each request has a UUID, and the log reports the cause once")
 def _(world):
     with haproxy(world, 1, 1, 1, 1, wait_ms=50) as host:
         answers = host.crowd(4, 5)
         assert all(status == 200 and UUID.fullmatch(name) and name == body for status, name, body in answers), answers
         host.until(lambda: "no ids of default from 127.0.0.1" in host.said(), "the reason")
-        same(len(re.findall("no ids of default", host.said())), 2)  # HAProxy says it to the log, and on stderr
+        same(len(re.findall("no ids of default", host.said())), 2)  # HAProxy prints it in the log, and on stderr
 
 
-@claim("a request's own name is kept where it is valid, and replaced where it is not")
+@claim("a request's own id is kept if it is valid, and replaced if not")
 def _(world):
     with Server(world) as a, haproxy(world, a.http, a.resp, a.http, a.resp) as host:
         for name in ("x", "a-1_.:+/=", "9" * 64):
@@ -67,7 +68,7 @@ def _(world):
     same((done.returncode, "alert" in done.stderr.lower()), (0, False))
 
 
-@claim("a setting that is missing or makes no sense ends the start with a sentence")
+@claim("a missing or invalid setting ends the start with a sentence")
 def _(world):
     for told in ("", "orders", "orders 8089", "orders 127.0.0.1:", "or\ders 127.0.0.1:8089", "orders 127.0.0.1:8089 x", "x" * 9000):
         with open(world.path("haproxy.cfg"), "w") as file:

@@ -1,5 +1,5 @@
 """tarantool.py VESTA [WORDS OF A CLAIM] -- examples/tarantool in a real Tarantool: ids of many fibers are primary keys,
-fibers go on while one waits, two instances share a file, and a killed one goes on above its ids."""
+fibers run while one waits, two instances share a file, and a killed one continues above its ids."""
 import os
 import subprocess
 
@@ -11,7 +11,7 @@ LUA = os.path.join(EXAMPLES, "..", "lua")
 
 
 def instance(world, name, script):
-    """A Tarantool with the example, in a folder of its own, that runs the script and ends."""
+    """A Tarantool with the example, in its own folder, that runs the script and ends."""
     os.makedirs(world.path(name), exist_ok=True)
     orders = adapted(example("tarantool", "orders.lua"), ("/var/lib/vesta/orders.gen", world.path("orders.gen")))
     for file, text in (("ids.lua", example("tarantool", "ids.lua")), ("orders.lua", orders), ("main.lua", script)):
@@ -60,7 +60,7 @@ def _(world):
     same((len(set(again)), max(map(int, keys[0] + keys[1])) < max(map(int, again))), (4000, True))
 
 
-@claim("a fiber that waits for ids stops no other, and is told why where the wait would be too long")
+@claim("a fiber that waits for ids does not stop others, and gets the reason if the wait would be too long")
 def _(world):
     said = printed(instance(world, "one", """
 local fiber, ids = require "fiber", require "ids"

@@ -1,5 +1,5 @@
-"""unloading.py -- hosts that load libvesta, its client and the rock, and unload them with everything left open: a thread of
-ours outlives the handle.  The host must live on, and may load them again.  unloading.py VESTA BUILD"""
+"""unloading.py VESTA BUILD -- hosts that load libvesta, its client and the rock, and unload them with everything left
+open: a thread of the library outlives the handle.  The host must keep running, and may load them again."""
 import glob
 import os
 import re
@@ -22,7 +22,7 @@ has_sqlite = os.path.exists(os.path.join(BUILD, "store", "sqlite.so"))
 
 
 def claim_if(is_here, what):
-    """A claim about a host that this machine has."""
+    """A claim about a host program that this machine has."""
     return claim(what) if is_here else lambda function: function
 
 
@@ -31,7 +31,7 @@ php = php if php and "FFI" in subprocess.run([php, "-m"], capture_output=True, t
 
 
 def install():
-    """The libraries with their modules beside them, as they are installed."""
+    """The libraries with their modules next to them, as they are installed."""
     os.makedirs(os.path.dirname(LIBRARY))
     for path in filter(os.path.exists, (os.path.join(BUILD, "csrc", os.path.basename(path)) for path in (LIBRARY, CLIENT))):
         shutil.copy(path, os.path.dirname(LIBRARY))
@@ -42,7 +42,7 @@ def install():
 
 
 def lives(command, *has, **kw):
-    """It ends by itself, with 0, and has printed that."""
+    """Checks that the program ends by itself with 0, and has printed that."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * SLOW, **kw)
     assert done.returncode == 0, "%s ended with %d\n%s%s" % (command[0], done.returncode, done.stdout, done.stderr)
     for part in has:
@@ -163,7 +163,7 @@ echo "id ", $id[0], "\n";
 '''
 
 
-@claim_if(php, "PHP's built-in server answers request after request, each of which unloads libvesta with an open generator")
+@claim_if(php, "PHP's built-in server answers many requests, each of which unloads libvesta with an open generator")
 def _():
     script = write("ids.php", PHP % (LIBRARY, options("php")))
     lives([php, "-d", "ffi.enable=1", script], "id ")
@@ -235,7 +235,7 @@ def _():
 
 # ------------------------------------------------------------------ the rock
 
-# A host of Lua, as an editor or a game is: states come and go in it, and each unloads the modules that it has loaded.
+# A Lua host, as an editor or a game is: states come and go in it, and each unloads the modules that it has loaded.
 LUA_HOST = r'''
 import ctypes, sys, time
 lua = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
@@ -286,7 +286,7 @@ def _():
         lives([sys.executable, write("lua_host.py", LUA_HOST), library, version, LUA % (folder, folder), str(STAY_S)], "it lives", env=env)
 
 
-@claim("everything that is loaded into a host stays there: -z nodelete is in each library and module")
+@claim("everything that a host loads stays loaded: each library and module has -z nodelete")
 def _():
     files = [LIBRARY, CLIENT] + [path for name in ("store", "tls", "client", "fill") for path in glob.glob(os.path.join(BUILD, name, "*.so"))]
     files += glob.glob(os.path.join(BUILD, "lua", "*", "vesta", "core.so"))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""drawn.py VESTA [FOLDER] -- a client that takes all it can get beside nineteen that want little, as it goes on.
+"""drawn.py VESTA [FOLDER] -- draws how a client that takes all it can get affects nineteen clients that want little.
 
-Six times, in the default layout and in vesta-milli, over blocks, batches and pipelined GETs: the nineteen begin alone, the
-other one comes after a second with 24 connections, and leaves. What each of the nineteen had a tenth of a second is drawn
-to FOLDER/shares.svg, beside the same with VESTA_BEFORE, a program without shares, where that is set.  Where the machine has
-no other work, each of the nineteen has nine tenths of what it had alone, and none of them is refused.
+Six runs, in the default layout and in vesta-milli, with blocks, batches and pipelined GETs: the nineteen begin alone,
+and after a second the other one comes with 24 connections, and later leaves.  What each of the nineteen received per
+tenth of a second is drawn to FOLDER/shares.svg, next to the same with VESTA_BEFORE, a program without shares, if that
+is set.  If the machine has no other work, each of the nineteen gets nine tenths of what it got alone, and none is
+rejected.
 """
 import os
 import subprocess

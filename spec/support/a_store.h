@@ -1,4 +1,4 @@
-/* a_store.h -- a store in a spec's hands: opened by URI, or by its place, and asked in one line. */
+/* a_store.h -- a store that a spec controls: opened by URI or by its place, with one-line calls. */
 #ifndef SPEC_A_STORE_H
 #define SPEC_A_STORE_H
 
@@ -10,14 +10,14 @@
 
 __attribute__((unused)) static struct vs_reply reply;
 
-/* NULL: *err says why. */
+/* Opens a store by URI.  NULL: *err is the reason. */
 static struct vs_store *try_store(const char *uri, const char *ns, int64_t call_ms_max, struct vesta_error *err) {
     struct vs_store *store = NULL;
     struct vs_store_opts opts = {.namespace_ = ns, .group = -1, .clock = vs_clock_system(), .call_ms_max = call_ms_max};
     return vs_store_open(uri, &opts, &store, err) == VESTA_OK ? store : NULL;
 }
 
-/* Of the kind whose place is a folder or a file: "file:" or "sqlite:".  NULL, and the check has failed. */
+/* Opens a store whose place is a folder or a file: "file:" or "sqlite:".  NULL: the check has failed. */
 __attribute__((unused)) static struct vs_store *a_store_of(const char *scheme, const char *place, const char *ns,
                                                            int64_t call_ms_max) {
     char uri[1024];
@@ -37,7 +37,7 @@ __attribute__((unused)) static enum vs_outcome read_of(struct vs_store *store, u
     return reply.outcome;
 }
 
-/* Writes `until` over the version. */
+/* Replaces the record, with a new `until`. */
 __attribute__((unused)) static enum vs_outcome swap_of(struct vs_store *store, uint64_t worker, uint64_t old_ver,
                                                        uint64_t until) {
     struct vs_record record = {.ver = old_ver + 1, .until = until, .held = true, .owner = {1, 2}, .lease_ms = 15000};
@@ -55,7 +55,7 @@ __attribute__((unused)) static enum vs_outcome ns_swap_of(struct vs_store *store
     return reply.outcome;
 }
 
-/* A namespace where there is none. */
+/* Creates a namespace that does not exist. */
 __attribute__((unused)) static void begin_namespace(struct vs_store *store) {
     CHECK(ns_swap_of(store, 0, 5, 6) == VS_STORE_OK);
 }

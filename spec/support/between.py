@@ -1,10 +1,11 @@
-"""between.py -- who stands between a client and a server of this machine: each client that comes is connected to it."""
+"""between.py -- the base of proxies between a client and a server of this machine: each client is connected to the
+server."""
 import socket
 import threading
 
 
 class Between:
-    """Its child says what becomes of the two, by met(client, server); that shall not take long."""
+    """Subclasses handle each pair of connections in met(client, server), which must not take long."""
 
     def __init__(self, target):
         self.target = target

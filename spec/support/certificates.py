@@ -1,4 +1,4 @@
-"""certificates.py -- what a server of a spec shows for TLS: of a CA of its own, for 127.0.0.1 and for no name."""
+"""certificates.py -- TLS certificates for servers of specs, from a CA of their own: for 127.0.0.1, and without a name."""
 import os
 import subprocess
 
@@ -12,6 +12,6 @@ chmod 644 *"""
 
 
 def make_certificates(folder):
-    """server.pem and server.key by ca.pem, and other.pem, a CA that signed nothing; all in this new folder."""
+    """Makes server.pem and server.key, signed by ca.pem, and other.pem, a CA that signed nothing, in this new folder."""
     os.mkdir(folder)
     subprocess.run(SCRIPT, cwd=folder, shell=True, check=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)

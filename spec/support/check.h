@@ -4,10 +4,10 @@
  *     static const struct check_case cases[] = {{"one and one is two", adds}};
  *     CHECK_MAIN(cases)
  *
- * A case's name is its claim.  The program prints one line a case and `N passed, M failed`, and exits with 1 if any
- * failed or if its argument, a part of a claim, picks none.  CHECK records a failure and goes on, so it may stand in
- * a thread or in a function that returns something; NEED also returns from the (void) function it stands in.
- * Only a case's first failure is printed: the rest are counted, since they are often its echo. */
+ * A case's name is its claim.  The program prints a line per case and `N passed, M failed`.  It exits with 1 if a case
+ * failed, or if its argument, a part of a claim, matches none.  CHECK records a failure and continues, so it can be used
+ * in a thread or in a function that returns a value.  NEED also returns from its function, which must be void.
+ * Only the first failure of a case is printed.  The others are counted, because they often follow from it. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -27,11 +27,11 @@ struct check_case {
 };
 
 static const char *check_claim = ""; /* of the running case */
-static atomic_int check_failures;    /* ... how many */
-static char check_first[1024];       /* ... the first one */
+static atomic_int check_failures;    /* number of its failures */
+static char check_first[1024];       /* its first failure */
 
 __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char *file, int line, const char *fmt, ...) {
-    if (atomic_fetch_add(&check_failures, 1) > 0) return; /* the first one owns check_first */
+    if (atomic_fetch_add(&check_failures, 1) > 0) return; /* only the first failure is stored */
     va_list args;
     va_start(args, fmt);
     int used = snprintf(check_first, sizeof check_first, "%s:%d: ", file, line);
@@ -39,7 +39,7 @@ __attribute__((format(printf, 3, 4), unused)) static void check_fail(const char 
     va_end(args);
 }
 
-#ifndef CHECK_PATIENCE_MS /* a bug that was planted is not waited for so long */
+#ifndef CHECK_PATIENCE_MS /* shorter for planted bugs */
 #define CHECK_PATIENCE_MS 60000
 #endif
 
@@ -71,8 +71,8 @@ __attribute__((noreturn, unused)) static void check_give_up(const char *file, in
         }                                                                                                              \
     } while (0)
 
-/* Waits until it holds.  What never comes ends the program, which says what it waited for: a case that went on would
- * meet the next wait, and in the end somebody's timeout. */
+/* Waits until the condition holds.  If it never does, the program ends with a message: a case that continued would run
+ * into the next wait, and finally into a timeout. */
 #define AWAIT(cond)                                                                                                    \
     for (int64_t since_ms_ = check_now_ms(); !(cond); usleep(1000))                                                    \
         if (check_now_ms() - since_ms_ > CHECK_PATIENCE_MS) check_give_up(__FILE__, __LINE__, #cond)
@@ -95,7 +95,7 @@ __attribute__((noreturn, unused)) static void check_give_up(const char *file, in
         if (strcmp(got_, want_) != 0) CHECK_FAIL("%s: got \"%s\", want \"%s\"", #got, got_, want_);                    \
     } while (0)
 
-/* `part` stands somewhere in `text`: for messages, whose exact words may get better. */
+/* Checks that `text` contains `part`; for messages, whose wording may improve. */
 #define CHECK_HAS(text, part)                                                                                          \
     do {                                                                                                               \
         const char *text_ = (text), *part_ = (part);                                                                   \
@@ -113,7 +113,7 @@ static int check_run(const struct check_case *c) {
         printf("not ok - %s %s\n", c->claim, check_first);
     else
         printf("not ok - %s %s (and %d more)\n", c->claim, check_first, failures - 1);
-    fflush(stdout); /* a crash in the next case must not swallow this line, nor a fork print it twice */
+    fflush(stdout); /* so that a crash in the next case does not lose this line, and a fork does not print it twice */
     return failures == 0;
 }
 

@@ -20,7 +20,7 @@ class Chromium:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="vesta-chromium-")
         (hears, self.to), (self.out, says) = os.pipe(), os.pipe()
-        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (hears, says)]  # neither is 3 or 4, which they become
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (hears, says)]  # not 3 or 4, which they become
         os.close(hears)
         os.close(says)
         self.process = subprocess.Popen(["chromium", "--user-data-dir=" + self.folder, *FLAGS], close_fds=False,
@@ -71,7 +71,7 @@ class Chromium:
         return answer["result"]
 
     def tab(self, width=1280, height=900, dark=False, window=False):
-        """A tab that is looked at: the others of its window are hidden then."""
+        """A tab in the foreground: other tabs of its window are then hidden."""
         target = self.call("Target.createTarget", url="about:blank", newWindow=window)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         tab = self.tabs[session] = Tab(self, session, target)
@@ -90,8 +90,8 @@ class Chromium:
 class Tab:
     def __init__(self, browser, session, target):
         self.browser, self.session, self.target = browser, session, target
-        self.faults = []  # what console and network complained of
-        self.asked = []   # every URL
+        self.faults = []  # errors of the console and the network
+        self.asked = []   # every requested URL
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)
@@ -117,7 +117,7 @@ class Tab:
         return said["result"].get("value")
 
     def until(self, expression):
-        """Until it is true; a page is as fast as the machine.  Returns what it is."""
+        """Waits until the expression is true, however slow the machine is.  Returns its value."""
         end = time.monotonic() + PATIENCE_S
         while True:
             try:
@@ -131,7 +131,7 @@ class Tab:
             time.sleep(0.05)
 
     def type(self, element, text):
-        """As somebody who has put the cursor there and types."""
+        """Types like a user who has put the cursor there."""
         self.run("(e => { e.focus(); e.select && e.select(); })(document.querySelector(%s))" % json.dumps(element))
         self.call("Input.insertText", text=text)
 

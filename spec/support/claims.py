@@ -1,15 +1,16 @@
-"""claims.py -- what a spec in Python says: a line a claim, `ok - ...` or `not ok - ...` with why, and how many of each.
+"""claims.py -- the harness of specs in Python: prints a line per claim, `ok - ...` or `not ok - ...` with the reason,
+and the totals.
 
-A test is a function decorated with @claim("what holds"); it fails by an exception.
+A test is a function decorated with @claim("what holds").  It fails by an exception.
 """
 import os
 import signal
 import sys
 import traceback
 
-SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # sanitizers: smaller sizes, longer patience
-LINE_MAX = 4000  # of what is said to be wrong: two lists that are not the same may have a hundred thousand
-os.umask(0o022)  # tests run programs as other users, who must reach the files
+SLOW = 3 if os.environ.get("VESTA_SLOW") else 1  # with sanitizers: smaller sizes, longer timeouts
+LINE_MAX = 4000  # of a failure's text: two lists that differ may have a hundred thousand elements
+os.umask(0o022)  # tests run programs as other users, who must be able to open the files
 _tests = []
 
 
@@ -21,7 +22,7 @@ def claim(text):
 
 
 def report(claims):
-    """Of each (claim, lines that say what is wrong: none, if it holds), as they come; the exit code."""
+    """Prints each (claim, lines of a failure, which are empty if it holds) as it comes.  Returns the exit code."""
     passed = failed = 0
     for text, wrong in claims:
         print(("not ok - " if wrong else "ok - ") + text)
@@ -36,7 +37,7 @@ def report(claims):
 
 
 def run(part, call):
-    """Has each test that has this part in its claim called by call(function); the exit code."""
+    """Runs each test whose claim contains this part, with call(function).  Returns the exit code."""
     def outcomes():
         for text, function in _tests:
             if part in text:
@@ -45,5 +46,5 @@ def run(part, call):
                     yield text, []
                 except Exception:
                     yield text, traceback.format_exc().splitlines()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # folders and processes are cleaned up on the way out
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that folders and processes are cleaned up
     return report(outcomes())

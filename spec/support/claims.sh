@@ -1,11 +1,11 @@
-# claims.sh -- the harness of the specs that are shell scripts: source it, make claims, end with claims_end.
-# Gives $dir, a temporary folder that is removed at the end.  Knows nothing of what is tested.
+# claims.sh -- the harness of specs in shell: source it, make claims, and end with claims_end.  Sets $dir, a temporary
+# folder that is removed at the end.  Knows nothing of the tested program.
 
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 claims_passed=0 claims_failed=0
 
-# claim TEXT COMMAND...: the command holds, or its output is shown.
+# claim TEXT COMMAND...: the claim holds if the command succeeds; otherwise its output is shown.
 claim() {
     claim_text=$1
     shift

@@ -1,5 +1,5 @@
-/* control.h -- a control thread in a spec's hands: policies as files of its own, a clock that moves when it is told to,
- * a generator that has no id to give. */
+/* control.h -- a control thread that a spec controls: policies as files of its own, a manual clock, and a generator
+ * that has no id to issue. */
 #ifndef SPEC_HOST_H
 #define SPEC_HOST_H
 
@@ -20,11 +20,11 @@ static struct desk {
     _Atomic int64_t unix_us, boot_us;
     struct vesta_clock clock;
     char folder[64], path[NAMESPACES][96], log[96];
-    bool has[NAMESPACES]; /* a policy */
-    char shadow[96];      /* a policy's path that the first namespace tries without obeying it; "": none */
+    bool has[NAMESPACES]; /* whether the namespace has a policy */
+    char shadow[96];      /* path of a shadow policy of the first namespace ("": none) */
     struct vs_vm_limits limits;
     struct vesta_gen *gen;
-    struct vesta_pause back, full; /* pauses as that generator had them */
+    struct vesta_pause back, full; /* pauses of that generator */
     struct vs_control *control;
     struct vs_policies policies;
     atomic_int changes;
@@ -51,7 +51,7 @@ __attribute__((unused)) static void pass_ms(int64_t ms) {
 
 static const char *const desk_names[NAMESPACES] = {"default", "orders"};
 
-/* Writes the policy of a namespace; NULL: it has none. */
+/* Writes the policy of a namespace; NULL: none. */
 static void write_policy(int ns, const char *source) {
     FILE *file = source ? fopen(desk.path[ns], "w") : NULL;
     desk.has[ns] = source != NULL;
@@ -59,7 +59,7 @@ static void write_policy(int ns, const char *source) {
     if (!file || fputs(source, file) < 0 || fclose(file) != 0) abort();
 }
 
-/* As a server's config reads them. */
+/* Reads the policies as a server's config does. */
 static int desk_sources(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow, struct vesta_error *err) {
     struct vesta_error why;
     int rc = VESTA_OK;
@@ -91,7 +91,7 @@ static int open_control(struct vesta_error *err) {
     return rc;
 }
 
-/* Nobody has the lock, nor takes it before somebody asks: who tries to get it does. */
+/* Locks the lock, which must be free and is not taken before a request comes. */
 static bool is_idle(void) {
     struct vs_control *c = desk.control;
     pthread_mutex_lock(&c->lock);
@@ -102,12 +102,12 @@ static bool is_idle(void) {
     return idle;
 }
 
-/* The thread has answered whatever it was asked. */
+/* Waits until the thread has answered all requests. */
 static void settle(void) {
     AWAIT(is_idle());
 }
 
-/* Sets the desk: two namespaces, the first with this policy. */
+/* Sets up two namespaces, the first with this policy. */
 static void set_desk_within(const char *source, struct vs_vm_limits limits) {
     struct vesta_opts opts = {
         .size = sizeof opts, .layout = FOUR_A_MS, .has_worker = 1, .worker = 5, .flags = VESTA_UNSAFE_PRIVATE};
@@ -135,11 +135,11 @@ static void set_desk_within(const char *source, struct vs_vm_limits limits) {
     CHECK_STR(vesta_why_name(desk.back.why), "clock_back");
     write_policy(0, source);
     if (open_control(&err) != VESTA_OK) CHECK_FAIL("%s", err.text);
-    settle(); /* who asks while the thread begins is told nothing */
+    settle(); /* requests while the thread starts get no answer */
 }
 
-/* The time of a budget stands still, too; what else is limited is soon used up, for the thread stands back behind all
- * others, and a busy machine leaves it little. */
+/* Stops the clock of the budget too.  Other limits would soon be exceeded, because the thread has the lowest priority
+ * and gets little time on a busy machine. */
 static void set_desk(const char *source) {
     set_desk_within(source,
                     (struct vs_vm_limits){.clock = &desk.clock, .instructions = 500000, .memory_bytes = 2 << 20});
@@ -154,12 +154,12 @@ static void clear_desk(void) {
     CHECK(system(command) == 0);
 }
 
-/* What the log says until now. */
+/* Returns the text of the log so far. */
 __attribute__((unused)) static const char *told(void) {
     return text_in(desk.log);
 }
 
-/* ------------------------------------------------------------------ asking */
+/* ------------------------------------------------------------------ requests */
 
 static struct vs_policies_status status_now(void) {
     struct vs_policies_status status;
@@ -171,12 +171,12 @@ __attribute__((unused)) static uint64_t calls(enum vs_hook hook, enum vs_call_re
     return status_now().calls[hook][result];
 }
 
-/* The answer at once: nothing of it may block. */
+/* Returns the immediate answer.  Must not block. */
 static enum vs_next_step ask_once(int ns, const struct vesta_pause *pause, int64_t *until_us) {
     return desk.policies.judge(desk.policies.self, ns, desk.gen, pause, until_us);
 }
 
-/* The answer when the thread has said what it knows. */
+/* Returns the answer after the thread has decided. */
 __attribute__((unused)) static enum vs_next_step ask(int ns, const struct vesta_pause *pause) {
     int64_t until_us;
     enum vs_next_step verdict = ask_once(ns, pause, &until_us);

@@ -1,5 +1,5 @@
-/* crowd.h -- many issuers and one question: was an id given twice?  A folder of its own for each program, a tally in
- * shared memory that survives whoever wrote into it, processes that are started, killed and waited for by number. */
+/* crowd.h -- many issuers, and a check that no id was issued twice.  Each program has a folder, a tally in shared
+ * memory that survives its writers, and processes that are started, killed and awaited by pid. */
 #ifndef SPEC_CROWD_H
 #define SPEC_CROWD_H
 
@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
-/* Four million ids a second: issuers race for the word, not for time. */
+/* Four million ids a second: issuers compete for the word, not for time. */
 #define FAST "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
-/* Eight ids a millisecond: time units open and fill all the time. */
+/* Eight ids a millisecond: time units begin and are exhausted all the time. */
 #define TIGHT "sign:1 time:41 seq:3 worker:19 unit=1ms epoch=2020-01-01T00:00:00Z"
 
-/* No sequence: each microsecond is an id. */
+/* No sequence: one id per microsecond. */
 #define MICRO "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z"
-/* All 64 bits, of which the highest is the time's and is set. */
+/* All 64 bits, and the highest one, which belongs to the time, is set. */
 #define WIDE "time:41 worker:19 seq:4 unit=1ms epoch=1980-01-01T00:00:00Z"
 
 /* ------------------------------------------------------------------ the folder */
@@ -41,7 +41,7 @@ __attribute__((unused)) static void empty_folder(void) {
 }
 
 __attribute__((unused)) static int run_in_folder(const struct check_case *cases, size_t count, const char *part) {
-    /* in memory where there is such a place: thousands of fsyncs are not what is tested here */
+    /* in memory if possible, because thousands of fsyncs are not what is tested here */
     snprintf(folder, sizeof folder, "%s/vesta-spec-XXXXXX", access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
     if (!mkdtemp(folder)) abort();
     setenv("VESTA_STATE", folder, 1);
@@ -55,7 +55,7 @@ __attribute__((unused)) static int run_in_folder(const struct check_case *cases,
         return run_in_folder((cases), sizeof(cases) / sizeof *(cases), argc > 1 ? argv[1] : NULL);                     \
     }
 
-/* A path in the folder; the buffer is reused after four calls. */
+/* Returns a path in the folder, valid until the fourth further call. */
 __attribute__((unused)) static const char *in_folder(const char *name) {
     static char paths[4][160];
     static unsigned turn;
@@ -70,7 +70,7 @@ __attribute__((unused)) static const char *in_folder(const char *name) {
 
 struct tally {
     _Atomic size_t used;
-    _Atomic size_t mark; /* whatever a case wants to signal */
+    _Atomic size_t mark; /* for signals of a case */
     uint64_t ids[TALLY_MAX];
 };
 
@@ -88,7 +88,7 @@ __attribute__((unused)) static void tally_clear(void) {
 
 __attribute__((unused)) static void tally_add(const uint64_t *ids, size_t n) {
     size_t at = atomic_fetch_add(&tally->used, n);
-    CHECK(at + n <= TALLY_MAX); /* the case asks for too many */
+    CHECK(at + n <= TALLY_MAX); /* the case needs too many */
     if (at + n <= TALLY_MAX) memcpy(tally->ids + at, ids, n * sizeof *ids);
 }
 
@@ -97,7 +97,7 @@ static int tally_order(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Sorts; equal neighbours are ids that were given twice.  A writer that was killed leaves zeros: no id is 0. */
+/* Sorts the ids.  Equal neighbours are duplicates.  Zeros are left by writers that were killed, because no id is 0. */
 __attribute__((unused)) static void check_tally(size_t at_least) {
     size_t used = atomic_load(&tally->used), repeats = 0, zeros = 0;
     CHECK(used <= TALLY_MAX);
@@ -123,7 +123,7 @@ __attribute__((unused)) static struct vesta_gen *must_open(struct vesta_opts opt
     return gen;
 }
 
-/* A block, composed: up to n ids, or 0. */
+/* Takes a block and computes its ids: up to n, or 0. */
 __attribute__((unused)) static size_t take_block(struct vesta_gen *gen, uint64_t *ids, size_t n) {
     struct vesta_pause pause;
     struct vesta_block block;
@@ -133,7 +133,7 @@ __attribute__((unused)) static size_t take_block(struct vesta_gen *gen, uint64_t
     return (size_t)block.count;
 }
 
-/* Gets `count` ids in single calls, batches and blocks of random size; false if none came for ten seconds. */
+/* Takes `count` ids with single calls, batches and blocks of random size.  false: none came for ten seconds. */
 __attribute__((unused)) static bool issue(struct vesta_gen *gen, size_t count, uint64_t dice) {
     struct vesta_pause pause;
     uint64_t ids[64];
@@ -162,7 +162,7 @@ __attribute__((unused)) static bool issue(struct vesta_gen *gen, size_t count, u
 
 /* ------------------------------------------------------------------ processes */
 
-/* In a child: a failed check is an exit status. */
+/* Runs in a child: a failed check becomes its exit status. */
 __attribute__((unused)) static pid_t spawn(void (*run)(uint64_t), uint64_t argument) {
     fflush(NULL);
     pid_t pid = fork();
@@ -175,7 +175,7 @@ __attribute__((unused)) static pid_t spawn(void (*run)(uint64_t), uint64_t argum
     return pid;
 }
 
-/* Waits for one child; CHECKs that it ended well, or by -9 where that is what was done to it. */
+/* Waits for one child, and checks that it ended well, or by the -9 that it was sent. */
 __attribute__((unused)) static void reap(pid_t pid, bool killed) {
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

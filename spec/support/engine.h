@@ -1,4 +1,4 @@
-/* engine.h -- the lease engine in a spec's hands: one event in, one action out, and a clock that the spec moves. */
+/* engine.h -- the lease engine, controlled by a spec: one event in, one action out, and a manual clock. */
 #ifndef SPEC_ENGINE_H
 #define SPEC_ENGINE_H
 
@@ -71,7 +71,7 @@ __attribute__((unused)) static void closed(bool found, uint64_t cursor) {
         CHECK_EQ_I64(did.until_boot_us - ev.boot_us, (ms)*1000);                                                       \
     } while (0)
 
-/* Sleeps for that long, and wakes. */
+/* Sleeps for that time, and wakes. */
 __attribute__((unused)) static void rest_of_ms(int64_t ms) {
     SLEEPS_MS(ms);
     pass_ms(ms);
@@ -92,7 +92,7 @@ static void start_with(struct vs_lease_opts opts) {
     ns = (struct vs_ns_record){.ver = 1, .fingerprint = layout.fingerprint, .incarnation = 55};
 }
 
-/* Up to the question for the record of number 7. */
+/* Runs up to the read of the record of worker id 7. */
 __attribute__((unused)) static void start_reading(void) {
     start_with((struct vs_lease_opts){.has_worker = true, .worker = 7, .slot = -1});
     wake();
@@ -102,7 +102,7 @@ __attribute__((unused)) static void start_reading(void) {
     CHECK_EQ_U64(did.worker, 7);
 }
 
-/* A record as another generator would have left it, ending at this instant. */
+/* Makes a record as another generator would have left it, ending at this instant. */
 __attribute__((unused)) static struct vs_record record_of(const char *identity, bool held, int64_t until_ms) {
     struct vs_record r = {.ver = 9, .epoch = 3, .owner = {8, 8}, .held = held, .lease_ms = 15000};
     r.fingerprint = layout.fingerprint;
@@ -113,7 +113,7 @@ __attribute__((unused)) static struct vs_record record_of(const char *identity, 
     return r;
 }
 
-/* Up to a published lease of number 7 in slot 0; what the store then has. */
+/* Runs up to a published lease of worker id 7 in slot 0.  Returns the record in the store. */
 __attribute__((unused)) static struct vs_record start_held(void) {
     start_reading();
     reply(VS_STORE_OK, NULL);
@@ -131,7 +131,7 @@ __attribute__((unused)) static struct vs_record start_held(void) {
     return written;
 }
 
-/* Up to a renewal under way: ids were given for two seconds. */
+/* Runs up to a renewal in progress, after ids were issued for two seconds. */
 __attribute__((unused)) static struct vs_record start_renewing(void) {
     struct vs_record written = start_held();
     pass_ms(2000);

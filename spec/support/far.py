@@ -1,4 +1,4 @@
-"""far.py -- a store that is far away: bytes take as long as they are told to, each way, in order, and as many as there are."""
+"""far.py -- a store that is far away: bytes are delayed each way as configured, in order and without loss."""
 import socket
 import threading
 import time
@@ -7,7 +7,7 @@ from between import Between
 
 
 class Far(Between):
-    """A proxy between a client and a server on this machine, half a round trip for each way."""
+    """A proxy between a client and a server on this machine, with half a round trip of delay each way."""
 
     def __init__(self, target, round_trip_s):
         self.way_s = round_trip_s / 2
@@ -17,7 +17,7 @@ class Far(Between):
         self.in_background(self.reach, client, server)
 
     def reach(self, client, server):
-        time.sleep(2 * self.way_s)  # a handshake of TCP, which the kernel of this machine has done at once
+        time.sleep(2 * self.way_s)  # the TCP handshake, which takes no time on this machine
         for source, sink in ((client, server), (server, client)):
             self.in_background(Way(sink, self.way_s).listen, source)
 

@@ -1,4 +1,4 @@
-/* files.h -- generator files and maps of a spec's own making: patched, refused, looked at as somebody else. */
+/* files.h -- generator files and maps that a spec makes: modified, rejected, opened as another user. */
 #ifndef SPEC_FILES_H
 #define SPEC_FILES_H
 
@@ -28,7 +28,7 @@ __attribute__((unused)) static int make(const char *path, struct vs_anchor *out,
     return vs_anchor_make(path, &header, out, err);
 }
 
-/* A whole file in an empty folder. */
+/* Makes a valid file in an empty folder. */
 __attribute__((unused)) static struct vs_anchor made(const char *path) {
     struct vs_anchor anchor;
     struct vesta_error err;
@@ -58,7 +58,8 @@ __attribute__((unused)) static void refuses(const char *path, const char *becaus
     CHECK(look_at(path, &err) == VESTA_EIO);
     CHECK_HAS(err.text, because);
     CHECK_HAS(err.text, path);
-    CHECK(make(path, &out, &err) == VESTA_EIO); /* nor is it replaced: it may be somebody's */
+    /* it is not replaced either, because it may belong to another program */
+    CHECK(make(path, &out, &err) == VESTA_EIO);
     CHECK_HAS(err.text, because);
 }
 
@@ -68,7 +69,7 @@ __attribute__((unused)) static void patch(const char *path, size_t at, const voi
     close(fd);
 }
 
-/* In a child, as nobody, who is in that group besides: root is refused nothing. */
+/* Runs in a child as user nobody, who is also in that group, because root is never denied access. */
 __attribute__((unused)) static void as_member(gid_t group, void (*run)(uint64_t)) {
     pid_t pid = fork();
     if (pid == 0) {

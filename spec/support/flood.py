@@ -1,7 +1,8 @@
-"""flood.py PORT SECONDS IDLE RATE SOURCES -- a flood of connections against 127.0.0.1:PORT, from so many source addresses.
+"""flood.py PORT SECONDS IDLE RATE SOURCES -- a flood of connections to 127.0.0.1:PORT from SOURCES addresses.
 
-It opens IDLE connections that say nothing, and RATE more a second that live for a moment, every other one with half a
-request; it never reads.  It says `full` when the idle ones are there and `ended` with the connections it made.
+It opens IDLE connections that send nothing, and RATE short connections a second, every other one with half a request.
+It never reads.  It prints `full` when the idle ones are open, and at the end `ended` with the number of its
+connections.
 """
 import collections
 import contextlib
@@ -16,16 +17,18 @@ import time
 
 from claims import SLOW
 
-IP_BIND_ADDRESS_NO_PORT = 24  # <linux/in.h>; socket has no name for it
+IP_BIND_ADDRESS_NO_PORT = 24  # <linux/in.h>; the module socket has no name for it
 MOMENT_S = 0.1
-CHURN_MAX = 2000  # connections of a moment that are open at once
+CHURN_MAX = 2000  # short connections that are open at once
 
 
 def socket_of(address):
-    """It will have a port of that address when it connects, and leave it at once when it is closed."""
+    """Gets a port of that address when it connects, and frees it as soon as it is closed."""
     sock = socket.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # or TIME_WAIT would use the ports up
-    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)  # or finding a free one of thousands would take seconds
+    # otherwise TIME_WAIT would use up the ports
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    # otherwise finding a free port among thousands would take seconds
+    sock.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
     sock.bind((address, 0))
     return sock
 
@@ -68,7 +71,7 @@ def flood(port, seconds, idle, rate, sources, say):
 
 
 class Flood:
-    """The flood in a process of its own."""
+    """The flood, in a process of its own."""
 
     def __init__(self, port, seconds, idle, rate, sources=8):
         words = [str(word) for word in (port, seconds, idle, rate, sources)]
@@ -90,7 +93,7 @@ class Flood:
 
 
 class Client(threading.Thread):
-    """Takes id after id on a connection that it has had since before the flood; whatever is no id is a refusal."""
+    """Takes ids on a connection that was open before the flood.  Any other reply counts as a rejection."""
 
     def __init__(self, server, resp):
         super().__init__()
@@ -117,7 +120,7 @@ class Client(threading.Thread):
 
 
 def weather(server, *flood):
-    """A flood passes; what became of the clients that were there before it, as they are when it has ended."""
+    """Runs a flood, and returns the results of the clients that were connected before it."""
     clients = [Client(server, resp) for resp in (False, True) * 4]
     for client in clients:
         client.start()
@@ -135,7 +138,8 @@ def weather(server, *flood):
 
 @contextlib.contextmanager
 def ten_thousand(port, address):
-    """As many idle connections of one address, and a hundred more, none of which goes when it is told to."""
+    """Opens ten thousand idle connections from one address, and a hundred more.  None of them closes when it is asked
+    to."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     assert limit[1] >= 11000, "a server of 10,000 connections needs a hard limit of 11,000 descriptors, not %d" % limit[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
@@ -149,7 +153,7 @@ def ten_thousand(port, address):
 
 
 def limited(files):
-    """What a server is wrapped in to have so many descriptors and no more."""
+    """Wraps a server's command so that it has so many descriptors and no more."""
     return ["bash", "-c", 'ulimit -n %d; exec "$0" "$@"' % files]
 
 

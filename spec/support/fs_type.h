@@ -1,4 +1,4 @@
-/* fs_type.h -- a file system that is what a spec says, by a wrapped fstatfs: link with -Wl,--wrap=fstatfs. */
+/* fs_type.h -- pretends a type of file system, with a wrapped fstatfs: link with -Wl,--wrap=fstatfs. */
 #ifndef SPEC_FS_TYPE_H
 #define SPEC_FS_TYPE_H
 

@@ -1,7 +1,7 @@
-"""glass.py -- what a terminal's glass shows after a program wrote to it: letters, colours, the cursor's place.
+"""glass.py -- shows what a terminal displays after a program's output: letters, colours, the position of the cursor.
 
-Knows what this program sends, no more of a terminal: lines, SGR colours, H, J, K, the other screen, autowrap off.  What it
-does not know is a fault, since a real terminal might show it.
+Supports only the codes that this program sends: lines, SGR colours, H, J, K, the alternate screen, autowrap off.  Any
+other code is an error, because a real terminal might display it.
 """
 import html
 import re
@@ -85,7 +85,7 @@ class Glass:
         return ["".join(letter for letter, _ in row).rstrip() for row in self.cells]
 
     def html(self):
-        """The same as a page of its own, as a dark terminal would have it."""
+        """The display as a page of HTML, in the colours of a dark terminal."""
         rows = []
         for row in self.cells:
             text = ""

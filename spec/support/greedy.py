@@ -1,7 +1,8 @@
-"""greedy.py -- one client that takes all it can get beside others that want little, and what each of them got when.
+"""greedy.py -- a client that takes all it can get, alongside others that want little, and what each of them received
+when.
 
-All are in one process and one thread, over sockets that do not wait.  A Client has some connections, each with one request,
-or one pipeline of them, under way; it asks again as soon as it is answered, or so many times a second.
+All clients run in one process and one thread, over non-blocking sockets.  A Client has some connections, each with
+one request or one pipeline in flight.  It sends the next at once, or a fixed number a second.
 """
 import json
 import os
@@ -28,7 +29,8 @@ class Connection:
 
 
 class Client:
-    """`ask`: the bytes of a request; `every_s`: how often each connection asks, 0: at once; `pipeline`: so many in one go."""
+    """`ask`: the bytes of a request.  `every_s`: the interval of requests per connection (0: at once).  `pipeline`:
+    requests sent together."""
 
     def __init__(self, name, port, ask, connections=1, every_s=0, pipeline=1, ids=1, auth=None):
         self.name, self.port, self.ask, self.every_s, self.ids = name, port, ask * pipeline, every_s, ids
@@ -44,7 +46,7 @@ class Client:
             one.socket.close()
 
     def take(self, connection):
-        """Reads replies that are whole.  True: all of what was asked is answered."""
+        """Reads complete replies.  True: all requests of the connection are answered."""
         connection.inbox += connection.socket.recv(1 << 18)
         parse = http_reply if self.is_http else resp_reply
         at = 0
@@ -100,7 +102,7 @@ def resp_reply(data, at, ids):
 
 
 def run(clients, for_s, step_s=0.1, on_step=None):
-    """Lets them ask for so long.  What each got in each step is in client.sample."""
+    """Runs the clients for that time.  client.sample has what each received in each step."""
     selector = selectors.DefaultSelector()
     begun_s = time.monotonic()
     for client in clients:
@@ -145,7 +147,7 @@ def run(clients, for_s, step_s=0.1, on_step=None):
 
 
 def apart(make, for_s, step_s=0.1):
-    """Runs the clients of make() in a process of their own, from now on; call what this gives to have their counts."""
+    """Starts the clients of make() in a process of their own.  Call the result to get their counts."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -166,7 +168,7 @@ def apart(make, for_s, step_s=0.1):
 
 
 def drain(selector, asked):
-    """Answers that are under way still come, so that the connections may be used again."""
+    """Reads the replies in flight, so that the connections can be used again."""
     until_s = time.monotonic() + 10
     left = {one for one in asked if one.left > 0}
     while left and time.monotonic() < until_s:

@@ -1,4 +1,4 @@
-/* hand_clock.h -- a clock in the hands of one thread: it stands still until it is told to pass. */
+/* hand_clock.h -- a clock for one thread that only advances when the spec advances it. */
 #ifndef HAND_CLOCK_H
 #define HAND_CLOCK_H
 
@@ -21,7 +21,7 @@ static int64_t boot_us(void *self) {
 static void sleep_us(void *self, int64_t us) {
     (void)self;
     (void)us;
-    abort(); /* who is asked with such a clock never sleeps */
+    abort(); /* code under this clock never sleeps */
 }
 
 static const struct vesta_clock fake = {NULL, unix_us, boot_us, sleep_us};

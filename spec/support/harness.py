@@ -1,6 +1,5 @@
-"""harness.py -- runs the program as a person or a script would.  Knows no command of it.  Every test has a folder of its
-own for state, and no other state folder can be reached.
-"""
+"""harness.py -- runs the program as a user or a script would.  Knows no command of it.  Every test has its own folder
+for state, and cannot reach another one."""
 import atexit
 import contextlib
 import functools
@@ -20,7 +19,7 @@ CLOCK_SHIFT = os.path.join(os.path.dirname(VESTA), "clock_shift.so")
 
 @functools.lru_cache(maxsize=None)
 def vesta_for_others():
-    """The program where another user may run it: a clone may lie in a home that only its owner may enter."""
+    """The path of the program for another user, because a clone may be in a home that only its owner can enter."""
     folder = tempfile.mkdtemp(prefix="vesta-cli-")
     atexit.register(shutil.rmtree, folder)
     os.chmod(folder, 0o755)
@@ -49,8 +48,8 @@ def environment(state, **more):
 
 
 def shifted(by):
-    """An environment in which the clock is set by that much (see clock_shift.c; a file's name as well), and the uptime is
-    not, or nothing would look wrong."""
+    """An environment in which the clock is set by that much (see clock_shift.c; `by` may also name a file), but the
+    uptime is not, so that the program can notice it."""
     asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     return dict(LD_PRELOAD=CLOCK_SHIFT, CLOCK_SHIFT=by, ASAN_OPTIONS=asan)
 
@@ -63,7 +62,7 @@ def set_clock(path, by):
 
 
 class World:
-    """One test's folder, and the program run in it."""
+    """The folder of one test, and the program run in it."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -73,8 +72,8 @@ class World:
         return os.path.join(self.folder, *names)
 
     def own_maps(self):
-        """From here on maps lie where no other spec's do.  That of a counter is found by its store's address, and the port
-        in there may have been another spec's: its host, which is this one, would know a larger number of that counter."""
+        """From here on maps are kept apart from those of other specs.  A counter's map is found by its store's address,
+        whose port another spec may have used, and so this host may remember a larger number for that counter."""
         if not os.path.exists(self.path("maps")) and os.access("/dev/shm", os.W_OK):
             folder = tempfile.mkdtemp(prefix="vesta-maps-", dir="/dev/shm")
             os.chmod(folder, 0o1777)
@@ -100,19 +99,19 @@ class World:
 
 
 def cpu_s():
-    """Seconds of CPU that ended children have used: a bound on it holds on a busy machine too."""
+    """CPU time of ended children, in seconds.  Limits on it also hold on a busy machine."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def like(got, want):
-    """`...` in want stands for any text; the rest is exact."""
+    """`...` in want matches any text; everything else must be equal."""
     pattern = ".*".join(re.escape(part) for part in want.split("..."))
     assert re.fullmatch(pattern, got, re.DOTALL), "got:\n%s\nwant:\n%s" % (got, want)
 
 
 def same(got, want):
-    """Of two dictionaries or sets, the failure shows only what differs."""
+    """Compares two values.  For dictionaries and sets, a failure shows only the differences."""
     if isinstance(got, dict) and isinstance(want, dict):
         got, want = [{key: a[key] for key in a if key not in b or a[key] != b[key]} for a, b in ((got, want), (want, got))]
     elif isinstance(got, set) and isinstance(want, set):
@@ -121,7 +120,7 @@ def same(got, want):
 
 
 def fails(result, code, *parts):
-    """The exit code, nothing on stdout, and every part stands in the message, which does not run on for pages."""
+    """Checks the exit code, that stdout is empty, that the message contains every part, and that it is short."""
     assert (result.code, result.out) == (code, ""), "got %r, want %r" % ((result.code, result.out, result.err), (code, ""))
     for part in parts:
         assert part in result.err, "%r is not in %r" % (part, result.err)

@@ -1,5 +1,5 @@
-"""hostile.py -- requests that two readers of HTTP could take for two, or for none: what each is, the status of its refusal
-where it comes straight to the server, and its bytes."""
+"""hostile.py -- requests that two HTTP parsers could read as different numbers of requests.  Each has a name, the status
+with which the server itself rejects it, and its bytes."""
 from serving import get
 
 FORM = "Content-Type: application/x-www-form-urlencoded"
@@ -22,15 +22,15 @@ def line(text, *headers):
 
 
 def head(raw):
-    """A request with this raw line among its headers."""
+    """A request with this raw header line."""
     return b"GET /genid HTTP/1.1\r\nHost: t\r\n" + raw + b"\r\n\r\n"
 
 
-LENGTHS = [  # what is written behind Content-Length, and must not be guessed at
+LENGTHS = [  # values of Content-Length that must be rejected, not guessed
     "+3", "-3", "0x3", "3 3", "3,3", "3, 4", "3;4", "3.0", "3e0", "", " ", "three", "9" * 40, "18446744073709551616",
     "18446744073709551619", "3\x0b", "\x0c3", "3\x00", "\u00b3"]
 
-CODINGS = [  # behind Transfer-Encoding, beside a body that one reader would find and another would not
+CODINGS = [  # values of Transfer-Encoding, with a body that one parser would find and another would not
     "gzip", "identity", "chunked, identity", "chunked, gzip", "xchunked", "chunkedx", "chunked;q=1", "chunked,", "\x0bchunked",
     "chunked\x00", "\"chunked\"", "CHUNKED ,gzip", ""]
 
@@ -54,7 +54,7 @@ TWO_READINGS = [
     ("a Content-Type twice", 400, post("Content-Length: 3", FORM, "Content-Type: text/plain", body=b"n=1")),
 ]
 
-CHUNKS = [  # all of them are 411: nobody reads chunks here, so nobody can disagree about them
+CHUNKS = [  # all are rejected with 411: the server reads no chunks, so it cannot disagree about them
     ("chunks", b"3\r\nn=1\r\n0\r\n\r\n"),
     ("a chunk's size that overflows", b"10000000000000003\r\nn=1\r\n0\r\n\r\n"),
     ("a signed chunk's size", b"+3\r\nn=1\r\n0\r\n\r\n"),

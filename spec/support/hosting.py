@@ -1,4 +1,4 @@
-"""hosting.py -- a foreign program that runs an example: started in a folder of the world, awaited, ended by its pid."""
+"""hosting.py -- runs a foreign program with an example: started in a folder of the world, awaited, ended by pid."""
 import concurrent.futures
 import http.client
 import os
@@ -15,12 +15,12 @@ DOCS = os.path.join(EXAMPLES, "..", "docs")
 
 
 def found(program):
-    """Where Debian put it."""
+    """The path of a program of Debian."""
     return shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")
 
 
 def adapted(text, *changes):
-    """An example with other ports and folders; each change must find its place."""
+    """An example with other ports and folders.  Each change must match."""
     for old, new in changes:
         assert old in text, "%r is not in the example" % old
         text = text.replace(old, new)
@@ -33,14 +33,14 @@ def example(*names):
 
 
 def second(world, *flags):
-    """Another server of the namespace, with a worker id and a state of its own."""
+    """Another server of the namespace, with its own worker id and state."""
     server = Server(world, "--path", world.path("second.gen"), *flags)
     server.args[server.args.index("--worker") + 1] = "6"
     return server
 
 
 class Host:
-    """What is started listens on `port`; it is told `stop`, and has 10 s to end."""
+    """A program that listens on `port`.  It is asked to `stop`, and has 10 s to end."""
 
     def __init__(self, world, args, stop=signal.SIGTERM, port=None, env=None):
         self.args, self.stop, self.port, self.folder = args, stop, port or free_port(), world.folder
@@ -76,7 +76,7 @@ class Host:
             return log.read()
 
     def ask(self, path="/", headers=None):
-        """(status, X-Request-Id of the answer, body): the body is what the application was told."""
+        """Returns (status, X-Request-Id of the answer, body).  The body is what the application received."""
         return self.ask_many(1, path, headers)[0]
 
     def ask_many(self, n, path="/", headers=None):
@@ -91,7 +91,7 @@ class Host:
         return answers
 
     def crowd(self, clients, n, path="/"):
-        """All answers that so many clients got at once."""
+        """All answers to n requests each of that many clients at once."""
         with concurrent.futures.ThreadPoolExecutor(clients) as pool:
             return [answer for answers in pool.map(lambda _: self.ask_many(n, path), range(clients)) for answer in answers]
 
@@ -104,7 +104,7 @@ class Host:
 
 
 def ids_of(answers):
-    """The ids, all of them different; log, application and client know the same one."""
+    """The ids, which must all be different.  Log, application and client must have the same ids."""
     for status, name, body in answers:
         assert status == 200 and name == body and name.isdigit(), (status, name, body)
     ids = {name for _, name, _ in answers}

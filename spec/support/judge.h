@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Time is no limit here: a machine may be slow.  The specs of time have a clock of their own. */
+/* Time is not limited here, because a machine may be slow.  The specs of time have their own clock. */
 static const struct vs_vm_limits small = {
     .call_ms = VS_CALL_MS_MAX, .instructions = 1000 * 1000, .memory_bytes = 4 * 1024 * 1024};
 
@@ -33,7 +33,7 @@ __attribute__((unused)) static void close_vm(struct shelf *vm) {
     free(vm);
 }
 
-/* *policy: its place on the shelf. */
+/* *policy: its index on the shelf. */
 __attribute__((unused)) static int load_text(struct shelf *vm, const struct vs_policy_text *text, int *policy,
                                              struct vesta_error *err) {
     if (vm->count == SHELF_MAX) abort();
@@ -53,7 +53,7 @@ __attribute__((unused)) static int load_named(struct shelf *vm, const char *name
     return rc;
 }
 
-/* The policy's number, or -1 with *err. */
+/* Returns the policy's index, or -1 with *err. */
 __attribute__((unused)) static int load(struct shelf *vm, const char *text, struct vesta_error *err) {
     int policy = -1;
     const struct vs_policy_text source = {.chunk = "@p.lua", .text = text, .length = strlen(text)};

@@ -1,10 +1,10 @@
-"""liar.py -- a proxy that lies: it understands its server's answers, and gives one of them falsely.
+"""liar.py -- a proxy that parses its server's answers, and falsifies one of them.
 
     liar = MysqlLiar(port); liar.lie("empty", at=2)    the second answer from now on has no rows
 
-Lies: nothing (cut), short (cut in the middle), half (well framed, and half of it missing), empty (no rows, no body), zeros
-(every byte of what it says), noughts (every value is 0), bare (an OK, and nothing else), late (behind the deadline), twice,
-another (an earlier answer of the same kind), stranger (an earlier answer of any other kind).
+The lies: nothing (cut), short (cut in the middle), half (well framed, but half is missing), empty (no rows, no body),
+zeros (all bytes are 0), noughts (all values are 0), bare (only an OK), late (after the deadline), twice, another (an
+earlier answer of the same kind), stranger (an earlier answer of another kind).
 """
 import mmap
 import struct
@@ -17,21 +17,22 @@ LIES = ("nothing", "short", "half", "empty", "zeros", "noughts", "bare", "late",
 
 
 class Liar(Between):
-    """Reads whole messages on both sides; how, its child says."""
+    """Reads whole messages on both sides; a subclass defines how."""
 
     FATAL = {}
 
     def __init__(self, target, late_s=1.0):
         self.late_s = late_s
         self.lock = threading.Lock()
-        self.told = {}  # the first two answers of each kind that were told as they were
+        self.told = {}  # the first two true answers of each kind
         self.tell_truth()
         self.lied_of = ""
         self.answers = 0
         super().__init__(target)
 
     def lie(self, what, at=1, only=None, every=False):
-        """The at-th answer from now on is a lie; `only`: of those whose kind that is true of.  every: it, and all after it."""
+        """Falsifies the at-th answer from now on.  `only`: counts only answers of kinds for which it is true.  every:
+        also all later ones."""
         with self.lock:
             self.what, self.at, self.only, self.every, self.lied, self.lied_of = what, at, only, every, False, ""
 
@@ -40,7 +41,7 @@ class Liar(Between):
             self.what, self.at, self.only, self.every, self.lied = None, 0, None, False, False
 
     def is_fatal(self, lie, kind):
-        """Whether the store's client may end the process by that lie, before vesta is asked."""
+        """Whether the store's client library may crash from that lie, before vesta sees it."""
         return kind.split(" ")[0] in self.FATAL.get(lie, ())
 
     def met(self, client, server):
@@ -65,7 +66,7 @@ class Liar(Between):
         return data
 
     def choose(self, kind):
-        """What to make of an answer of that kind: a lie, or None."""
+        """Returns the lie for an answer of that kind, or None."""
         with self.lock:
             self.answers += 1
             if self.what is None or (self.only and not self.only(kind)):
@@ -77,7 +78,7 @@ class Liar(Between):
             return self.what
 
     def answer(self, client, kind, true, **made):
-        """Sends an answer, or a lie in its place.  `made`: the lies that its child can make of it, as bytes."""
+        """Sends the answer, or a lie in its place.  `made`: the bytes of the lies that the subclass can make of it."""
         what = self.choose(kind)
         if what is None:
             same = self.told.setdefault(kind, [])
@@ -108,7 +109,7 @@ class Liar(Between):
 # ---------------------------------------------------------------- a disk
 
 class DiskLiar:
-    """Lies to programs that run in its environment, see lying_disk.c."""
+    """Lies to programs that run in its environment; see lying_disk.c."""
     LIES = ("empty", "half", "zeros", "another", "late", "error")
 
     def __init__(self, shim, path):
@@ -143,7 +144,7 @@ OK = b"\0\1\0\2\0\0\0"  # one row, no insert id, autocommit
 
 
 class MysqlLiar(Liar):
-    """Answers are counted from the greeting on."""
+    """Counts answers from the greeting on."""
 
     def packet(self, end):
         head = self.read(end, 4)
@@ -161,7 +162,7 @@ class MysqlLiar(Liar):
         while True:
             seq, payload = self.packet(client)
             server.sendall(packets([payload], seq))
-            if payload[:1] == b"\1":  # goodbye
+            if payload[:1] == b"\1":  # COM_QUIT
                 raise EOFError
             self.say(client, self.kind(payload), *self.collect(server, True))
 
@@ -172,7 +173,7 @@ class MysqlLiar(Liar):
         return " ".join([words[0] if words else "", table])
 
     def collect(self, server, has_rows):
-        """A whole answer: the first packet's number, and the payloads."""
+        """Reads a whole answer.  Returns the first packet's number, and the payloads."""
         first, payload = self.packet(server)
         said = [payload]
         if not has_rows or payload[:1] in (b"\0", b"\xff", b"\xfb") or is_eof(payload):
@@ -197,7 +198,7 @@ class MysqlLiar(Liar):
 
     @staticmethod
     def noughts(row):
-        """Every value of a row of text is 0; one that is NULL stays that."""
+        """Sets every value of a row of text to 0.  NULL stays NULL."""
         out, at = b"", 0
         while at < len(row):
             length = row[at]
@@ -218,14 +219,16 @@ NAMES = {1: "create", 2: "delete", 3: "exists", 4: "get", 5: "set", 6: "acl", 8:
 
 
 class ZkLiar(Liar):
-    """Answers are counted from the hello on.  Another's answer gets the number that is waited for, so that it could be
-    taken for the true one.
+    """Counts answers from the hello on.  Another request's answer gets the expected number, so that it could be mistaken
+    for the true one.
 
-    ZooKeeper's own client frees what an answer did not fill, and asserts that there are as many answers as requests and as many
-    results as operations.  What 3.8.0 does not survive is said here; that nothing else comes of it is what the specs look at."""
+    ZooKeeper's C client frees what an answer did not set, and asserts that there are as many answers as requests, and
+    as many results as operations.  LIES lists the lies that 3.8.0 does not survive.  The specs check that nothing
+    else follows from them.
+    """
 
-    LIES = (*LIES, "timeless")  # what a write says of itself is true, but for its time: 1970
-    UNASKED = ("auth", "ping")  # an answer to a request in their place may find none
+    LIES = (*LIES, "timeless")  # a write's answer is true except for its time, which is 1970
+    UNASKED = ("auth", "ping")  # there may be no request that another's answer could replace
     FATAL = {"half": ("get", "multi"), "empty": ("get",), "bare": ("get", "multi"), "noughts": ("multi",), "another": ("multi",),
              "stranger": ("multi", *UNASKED), "zeros": UNASKED,
              "twice": ("get", "acl", "exists", "children", "hello", "multi", "sync", *UNASKED)}
@@ -270,7 +273,7 @@ class ZkLiar(Liar):
 
     @staticmethod
     def timeless(rest):
-        """The results of a multi: each behind its type, whether it is the end, and its error; a set's is a Stat."""
+        """The results of a multi: each follows its type, an end flag and its error.  The result of a set is a Stat."""
         out, at = bytearray(rest), 0
         while at + 9 <= len(rest) and not rest[at + 4]:
             number = struct.unpack(">i", rest[at:at + 4])[0]
@@ -287,6 +290,6 @@ class ZkLiar(Liar):
     def fit(self, other, true):
         if len(true) > 20 and len(other) > 20:
             return other[:4] + true[4:8] + other[8:]
-        # One that is an error and no more is an error of any request's: with the number that is waited for, as two
-        # processes may come to count the same, nobody could know it for another's.
+        # An answer that is only an error could belong to any request.  With the expected number it cannot be recognized
+        # as another's, because two processes may count equally.
         return other if other[4:8] != true[4:8] or other == true else other[:4] + bytes([other[4] ^ 0x40]) + other[5:]

@@ -1,5 +1,5 @@
-"""livefiles.py -- for the specs of generator files and their maps: places with file systems of their own, and the count of
-ids.  No spec itself: it asks nothing."""
+"""livefiles.py -- for specs of generator files and their maps: places with file systems of their own, and the count of
+ids.  Has no claims of its own."""
 import ctypes
 import fcntl
 import os
@@ -13,7 +13,7 @@ NO_LOG_FLUSH = 2
 
 
 class Disk:
-    """An ext4 of its own on a loop device; None of it where mounting is not ours to do."""
+    """An ext4 of its own on a loop device.  None if this process may not mount."""
 
     def __init__(self, world, *mkfs):
         self.image, self.at = world.path("disk.img"), world.path("disk")
@@ -29,8 +29,8 @@ class Disk:
         return self.mounted or print("# not shown here: %s" % done.stderr.strip())
 
     def umount(self):
-        """Until nobody has it: a mount namespace that another spec made meanwhile holds a copy of the mount, and as long
-        as one does, the next mount of the image is the same file system as before."""
+        """Waits until nothing holds the mount.  A mount namespace that another spec makes in the meantime has a copy of
+        it, and as long as it does, the next mount of the image is the same file system as before."""
         if not self.mounted:
             return
         for _ in range(600):
@@ -41,7 +41,7 @@ class Disk:
         raise AssertionError("%s cannot be unmounted, or a namespace of another process still has it" % self.at)
 
     def lose(self):
-        """The machine goes on, and what was not written back by now never is."""
+        """Loses what was not written back so far.  The machine continues."""
         fd = os.open(self.at, os.O_RDONLY)
         fcntl.ioctl(fd, EXT4_IOC_SHUTDOWN, ctypes.c_uint32(NO_LOG_FLUSH))
         os.close(fd)
@@ -54,7 +54,7 @@ class Disk:
 
 
 def may(*words):
-    """Whether this machine lets us; said where it does not."""
+    """Whether this machine permits it; prints a line if not."""
     done = subprocess.run([*words, "true"], capture_output=True, text=True)
     return done.returncode == 0 or print("# not shown here: %s: %s" % (" ".join(words), done.stderr.strip()))
 
@@ -71,7 +71,7 @@ def unique(*lists):
 
 
 def inside(world, unshared, script, env=None, timeout=60):
-    """Runs a script in namespaces of its own; $vesta is the program."""
+    """Runs a script in namespaces of its own.  $vesta is the program."""
     done = subprocess.run(["unshare", *unshared, "bash", "-ec", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           cwd=world.folder, timeout=timeout, env=environment(world.folder, vesta=VESTA, **(env or {})))
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-/* logged.h -- a log in a folder of the spec's own, under a clock that the spec moves, and what stands in it. */
+/* logged.h -- a log in the spec's own folder, with a manual clock, and its contents. */
 #ifndef SPEC_LOGGED_H
 #define SPEC_LOGGED_H
 
@@ -33,9 +33,9 @@ __attribute__((unused)) static void log_to(const char *path, enum vs_log_level l
     if (vs_log_setup(&opts, &err) != VESTA_OK) CHECK_FAIL("%s", err.text);
 }
 
-/* A fresh file, "log" in the folder. */
+/* Opens a fresh file "log" in the folder. */
 __attribute__((unused)) static void begin(enum vs_log_format format) {
-    vs_log_end(VS_LOG_END_MS); /* and what the case before has not told */
+    vs_log_end(VS_LOG_END_MS); /* and the pending lines of the previous case */
     empty_folder();
     log_to(in_folder("log"), VS_LOG_DEBUG, format);
 }
@@ -45,7 +45,7 @@ __attribute__((unused)) static const char *drained(int fd) {
     while ((got = read(fd, text + used, sizeof text - 1 - (size_t)used)) > 0)
         used += got;
     text[used] = '\0';
-    CHECK(used < (ssize_t)sizeof text - 1); /* else the rest was not read */
+    CHECK(used < (ssize_t)sizeof text - 1); /* otherwise the rest was not read */
     return text;
 }
 
@@ -68,7 +68,7 @@ __attribute__((unused)) static size_t count_of(const char *part) {
     return count;
 }
 
-/* Of a line of JSON: strings, colons and commas, nothing else, and nothing that a terminal obeys. */
+/* Checks a line of JSON: only strings, colons and commas, and no control characters. */
 __attribute__((unused)) static bool is_sound(const char *line, size_t length) {
     bool quoted = false;
     for (size_t i = 0; i < length; i++) {

@@ -1,4 +1,4 @@
-/* opened.h -- generators in the state folder of a claim, and a clock that is the machine's until it is told to pass. */
+/* opened.h -- generators in the state folder of a claim, and a clock that is the machine's plus an offset. */
 #ifndef SPEC_OPENED_H
 #define SPEC_OPENED_H
 
@@ -21,7 +21,7 @@ static struct vesta_gen *open_in_state(const char *name, const char *layout, str
     return gen;
 }
 
-/* Somebody else takes a number of the state folder's own store over, as after a lease that ran out. */
+/* Another process takes over a worker id in the store of the state folder, as after an expired lease. */
 __attribute__((unused)) static void take_over(uint64_t worker, const struct vesta_clock *clock) {
     struct vs_store *store;
     struct vs_reply reply;
@@ -36,7 +36,7 @@ __attribute__((unused)) static void take_over(uint64_t worker, const struct vest
         r.ver++, r.epoch++, r.owner[0]++, r.until += (uint64_t)600000 << 12;
         snprintf(r.identity, sizeof r.identity, "elsewhere");
         store->leases->swap(store, worker, r.ver - 1, &r, &reply);
-    } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came between */
+    } while (reply.outcome == VS_STORE_CONFLICT); /* a renewal came in between */
     CHECK(reply.outcome == VS_STORE_OK);
     store->backend->close(store);
 }

@@ -1,13 +1,13 @@
-/* own_malloc.h -- malloc, calloc and realloc of a program that is linked with
- * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc: each call is told of, and fails where `fails` says so.  Knows nothing
- * of vesta. */
+/* own_malloc.h -- malloc, calloc and realloc for a program that is linked with
+ * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.  Each call asks `fails` whether it must fail.  Knows nothing of
+ * vesta. */
 #ifndef OWN_MALLOC_H
 #define OWN_MALLOC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-static bool fails(void); /* the program's own */
+static bool fails(void); /* defined by the program */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);

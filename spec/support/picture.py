@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""picture.py -- a picture of what a program shows in a terminal, for the docs: drives it in a pty, and has Chromium draw it.
+"""picture.py -- draws what a program shows in a terminal, for the docs: runs it in a pty, and renders the result with
+Chromium.
 
     picture.py OUT.png [--size 80x24] [--keys KEYS] [--wait SECONDS] -- PROGRAM WORD...
 
-KEYS stand apart by spaces (`\\t`, `\\x1b[B`) and are typed a second apart; after --wait seconds more what stands there is
-drawn, and the program ended.  A program that ends by itself is drawn as it left the terminal.
+KEYS are separated by spaces (`\\t`, `\\x1b[B`) and typed one per second.  After further --wait seconds the screen is
+drawn and the program is ended.  If the program ends by itself, the screen is drawn as the program left it.
 """
 import argparse
 import fcntl
@@ -23,10 +24,10 @@ from glass import Glass
 
 
 def drive(words, columns, rows, keys, wait_s):
-    """All that the program writes, until it ends or its time is over."""
+    """Returns all output of the program until it ends or its time is over."""
     pid, fd = pty.fork()
     if pid == 0:
-        time.sleep(0.2)  # the size comes
+        time.sleep(0.2)  # until the size is set
         os.execvpe(words[0], words, dict(os.environ, TERM="xterm-256color"))
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     said, next_s = b"", time.monotonic() + 2.5
@@ -61,7 +62,7 @@ def main():
     keys = [key.encode().decode("unicode_escape") for key in asked.keys.split()]
     glass = Glass(columns, rows).feed(drive(sys.argv[sys.argv.index("--") + 1:], columns, rows, keys, asked.wait))
     while len(glass.cells) > 1 and not glass.lines()[-1]:
-        glass.cells.pop()  # what is below stayed empty
+        glass.cells.pop()  # empty lines at the end
     with tempfile.NamedTemporaryFile("w", suffix=".html") as page, Chromium() as browser:
         page.write(glass.html())
         page.flush()

@@ -1,5 +1,5 @@
-"""pipeline.py -- strangers that pipeline expensive requests without a pause, as a process of its own, so that they do not
-slow down the test that measures."""
+"""pipeline.py -- clients that pipeline expensive requests without a pause, in a process of their own, so that they do
+not slow down the test that measures."""
 import os
 import selectors
 import socket
@@ -17,7 +17,7 @@ def array(*words):
     return b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
 
 
-# Requests that cost much to read, and have short answers.
+# Requests that are expensive to parse but have short answers.
 LONG = [*[("resp", array(b"CONFIG", b"GET", *[b"*" * 65000] * 15))] * 7, ("resp", array(b"CONFIG", b"GET", *[b"*q*z"] * 1000)),
         ("resp", array(b"COMMAND", b"INFO", *[b"zzzz"] * 1020)),
         ("resp", b"MULTI\r\n" + array(b"CONFIG", b"GET", *[b"*q*z"] * 1000) * 40 + b"EXEC\r\n")]
@@ -54,13 +54,13 @@ def pump(http, resp, count, requests):
                     key.data.push()
             except BlockingIOError:
                 pass
-            except OSError:  # the server ended it
+            except OSError:  # the server ended the connection
                 selector.unregister(key.data.sock)
                 key.data.sock.close()
 
 
 class Strangers:
-    """`count` of them, which send the requests of a kind in KINDS as long as the block lasts."""
+    """`count` clients that send the requests of a kind in KINDS while the block runs."""
 
     def __init__(self, server, count, settle_s=1, kind="expensive"):
         self.args = [sys.executable, os.path.abspath(__file__), str(server.http), str(server.resp), str(count), kind]

@@ -1,13 +1,13 @@
-"""ports.py -- ports of this machine for the servers of specs that run at once.  Below the kernel's own range: a port of
-that may be a connection's between two looks.
+"""ports.py -- ports of this machine for servers of specs that run at the same time.  They are below the kernel's own
+range, because another connection could take a port of that range between check and use.
 
-    ports.py COUNT      prints so many in a line, and keeps them until its stdin ends
+    ports.py COUNT      prints so many on one line, and reserves them until its stdin ends
 """
 import random
 import socket
 import sys
 
-_marks = {}  # by port: an abstract socket, so that two specs do not take one port between two looks
+_marks = {}  # abstract sockets by port, so that two specs do not choose the same port
 
 
 def free_port():

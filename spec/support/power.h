@@ -1,10 +1,9 @@
-/* power.h -- a disk that loses what was not synced, under a spec's own calls and those of the libraries it is linked
- * to: it keeps of a file what fsync(file) or fdatasync(file) has written, and of a folder the names that a sync of the
- * folder has, and beside that any part, down to a sector, of what came later.  The power is cut before and behind each
- * call that changes something below `place`; what the machine finds when it is on again is built anew, in many ways, at
- * `found`.
+/* power.h -- a simulated disk that loses what was not synced, under a spec's own calls and those of its libraries.  It
+ * keeps what fsync(file) or fdatasync(file) has written of a file, the names that a sync of the folder has written, and
+ * any part, down to a sector, of later writes.  The power is cut before and after each call that changes something below
+ * `place`.  The disk after the cut is built at `found`, in many variants.
  *
- * What the disk would show at once is held against what the files show: a way to write that is not seen here fails. */
+ * The simulated content is compared with the files, so a write through an unknown call is an error here. */
 #ifndef SPEC_POWER_H
 #define SPEC_POWER_H
 
@@ -20,9 +19,9 @@
 #define POWER_FILES_MAX 8192
 #define POWER_FOLDERS_MAX 8
 #define POWER_NAMES_MAX 64
-#define SEEN __attribute__((visibility("default"))) /* by the libraries, before libc's own */
+#define SEEN __attribute__((visibility("default"))) /* for the libraries, in place of libc's */
 
-/* A write, or a cut to `at` bytes where there is no data. */
+/* A write, or a truncation to `at` bytes if there is no data. */
 struct power_op {
     size_t at, length;
     unsigned char *data;
@@ -30,9 +29,9 @@ struct power_op {
 
 struct power_file {
     ino_t ino;
-    size_t length; /* of what was synced */
+    size_t length; /* synced bytes */
     unsigned char *bytes;
-    size_t ops; /* since then */
+    size_t ops; /* since the last sync */
     struct power_op *op;
 };
 
@@ -47,12 +46,12 @@ struct power_folder {
 };
 
 static struct {
-    bool is_on; /* else the spec itself is at work, which no disk sees */
+    bool is_on; /* if false, the spec itself works, which the disk ignores */
     char place[160], found[160];
-    int mixes; /* ways to lose some of it, beside losing all and none */
+    int mixes; /* variants of partial loss, in addition to losing all and nothing */
     uint64_t dice;
-    bool (*is_lost)(const char *found);                /* something that was acknowledged is not there */
-    bool (*forgets)(const char *path, bool is_folder); /* the disk says that it has synced, and has not */
+    bool (*is_lost)(const char *found);                /* whether something acknowledged is missing */
+    bool (*forgets)(const char *path, bool is_folder); /* whether the disk claims a sync that it did not do */
     size_t cuts, losses;
     struct power_file file[POWER_FILES_MAX];
     size_t files;
@@ -62,7 +61,7 @@ static struct {
 
 static void power_cut(void);
 
-/* The function behind ours. */
+/* Returns the C library's function. */
 #define REAL(name) ((__typeof__(&name))power_real(#name))
 
 static void *power_real(const char *name) {
@@ -71,9 +70,9 @@ static void *power_real(const char *name) {
     return found;
 }
 
-/* ------------------------------------------------------------------ what the disk has */
+/* ------------------------------------------------------------------ the content of the disk */
 
-/* The latest of that number: it may have been given out again. */
+/* Returns the latest file with that inode number, which may have been reused. */
 static struct power_file *power_file_of(ino_t ino) {
     for (size_t i = power.files; i-- > 0;)
         if (power.file[i].ino == ino) return &power.file[i];
@@ -92,7 +91,7 @@ static struct power_folder *power_folder_of(ino_t ino) {
     return NULL;
 }
 
-/* Where a descriptor leads, if that is our place or below it. */
+/* Returns the path of a descriptor, if it is below the place. */
 static bool power_path(int fd, char path[PATH_MAX]) {
     char link[40];
     size_t own = strlen(power.place);
@@ -103,7 +102,7 @@ static bool power_path(int fd, char path[PATH_MAX]) {
     return strncmp(path, power.place, own) == 0 && (path[own] == '/' || path[own] == '\0');
 }
 
-/* The file of a descriptor, or NULL: it is none of ours. */
+/* Returns the file of a descriptor, or NULL if it is outside. */
 static struct power_file *power_tracked(int fd) {
     char path[PATH_MAX];
     struct stat st;
@@ -130,12 +129,12 @@ static void power_list(const char *path, struct power_folder *to) {
         snprintf(name->name, sizeof name->name, "%s", entry->d_name);
         name->ino = entry->d_ino;
         name->file = is_folder ? NULL : power_file_of(entry->d_ino);
-        if (!is_folder && !name->file) abort(); /* it was made by a way that is not seen here */
+        if (!is_folder && !name->file) abort(); /* it was made by a call that is unknown here */
     }
     if (dir) closedir(dir);
 }
 
-/* ------------------------------------------------------------------ what a file would have */
+/* ------------------------------------------------------------------ the content of a file after a cut */
 
 struct power_image {
     size_t length;
@@ -149,8 +148,7 @@ static void power_resize(struct power_image *image, size_t length, bool is_noise
     image->length = length;
 }
 
-/* All of it, or those sectors that the dice name; what was to stand between may be zeros, or what stood there before.
- */
+/* Applies a write completely, or only some sectors, chosen at random.  Gaps may be zeros, or the old content. */
 static void power_write(struct power_image *image, const struct power_op *op, bool is_torn) {
     size_t end = op->at + op->length;
     if (end > image->length) power_resize(image, end, is_torn && roll_below(&power.dice, 2));
@@ -162,7 +160,7 @@ static void power_write(struct power_image *image, const struct power_op *op, bo
     }
 }
 
-enum power_way { POWER_NONE, POWER_ALL, POWER_SOME }; /* of what was not synced */
+enum power_way { POWER_NONE, POWER_ALL, POWER_SOME }; /* which part of the unsynced writes is kept */
 
 static struct power_image power_compose(const struct power_file *file, enum power_way way) {
     struct power_image image = {0};
@@ -210,7 +208,7 @@ static size_t power_find(const struct power_folder *in, const char *name) {
     return at;
 }
 
-/* The folder's names: each as it was synced, or as it is by now, which may be gone. */
+/* Restores the folder's names: each as synced, or as it is now, which may be deleted. */
 static void power_mix(struct power_folder *out, const struct power_folder *now) {
     for (size_t at = 0; at < out->names;)
         if (power_find(now, out->name[at].name) == now->names && roll_below(&power.dice, 2))
@@ -255,7 +253,8 @@ static void power_rebuild(const char *from, ino_t ino, const char *to, enum powe
     }
 }
 
-/* What the disk would have, were all of it synced, is what the file shows.  SQLite's index of its log is memory. */
+/* Checks that the simulated content, if all of it were synced, equals the files.  SQLite's index of its log is
+ * memory. */
 static void power_is_as_seen(const char *path, const struct power_file *file) {
     struct power_image image = power_compose(file, POWER_ALL);
     unsigned char *real = malloc(image.length + 1);
@@ -300,7 +299,7 @@ static void power_cut(void) {
     errno = kept_errno;
 }
 
-/* The place is empty, and the disk knows nothing. */
+/* Begins with an empty place and an empty disk. */
 __attribute__((unused)) static void power_on(int mixes, bool (*is_lost)(const char *found),
                                              bool (*forgets)(const char *path, bool is_folder)) {
     power.cuts = power.losses = 0;
@@ -314,7 +313,7 @@ __attribute__((unused)) static void power_on(int mixes, bool (*is_lost)(const ch
     power.is_on = true;
 }
 
-/* The counts stay. */
+/* The counts are kept. */
 __attribute__((unused)) static void power_off(void) {
     power.is_on = false;
     for (size_t i = 0; i < power.files; i++)
@@ -384,7 +383,7 @@ SEEN int ftruncate64(int fd, off64_t length) {
     return power_was_cut(fd, (size_t)length, REAL(ftruncate64)(fd, length));
 }
 
-/* A file that has just been made: its number may have been another's. */
+/* A new file's inode number may have belonged to another. */
 static int power_opened(int fd, int flags, bool was_there) {
     char path[PATH_MAX];
     struct stat st;
@@ -419,7 +418,7 @@ SEEN int openat(int folder_fd, const char *path, int flags, ...) {
     return power_opened(REAL(openat)(folder_fd, path, flags, mode), flags, was_there);
 }
 
-/* Names: before and behind the call; which are there the folder says. */
+/* Handles names before and after the call, according to the folder's content. */
 #define POWER_NAMES(name, parameters, ...)                                                                             \
     SEEN int name parameters {                                                                                         \
         power_cut();                                                                                                   \

@@ -1,15 +1,15 @@
-"""proxied.py -- what balancers say: headers of the PROXY protocol, and connections of loopback addresses that say them."""
+"""proxied.py -- sends headers of the PROXY protocol, as balancers do, from loopback addresses."""
 import socket
 import struct
 
 from serving import SLOW, until_closed
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
-BALANCER = "127.0.0.2"  # of this machine, and another address than the clients' of the tests
+BALANCER = "127.0.0.2"  # of this machine, but different from the tests' client addresses
 
 
 def header(source=None, port=4711, behind=b"", command=0x21, family=None, length=None):
-    """Version 2: of that source, else of nobody; `behind` its addresses stand TLVs."""
+    """A header of version 2 with that source, or without one.  `behind` are TLVs after the addresses."""
     said = b""
     if source:
         kind = socket.AF_INET6 if ":" in source else socket.AF_INET
@@ -21,19 +21,19 @@ def header(source=None, port=4711, behind=b"", command=0x21, family=None, length
 
 
 def call(port, source=BALANCER):
-    """A connection to this machine, from this address of it."""
+    """Connects to this machine from this address of it."""
     sock = socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW, source_address=(source, 0))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
 
 
 def say(port, *parts, source=BALANCER):
-    """Says the parts, one after the other, ends, and returns all that is answered until the server closes."""
+    """Sends the parts one after the other, ends the sending side, and returns all replies until the server closes."""
     with call(port, source) as sock:
         try:
             for part in parts:
                 sock.sendall(part)
             sock.shutdown(socket.SHUT_WR)
         except OSError:
-            pass  # refused before it had read all
+            pass  # the server may reject before it has read everything
         return until_closed(sock)

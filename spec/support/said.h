@@ -1,6 +1,5 @@
-/* said.h -- what a keeper says, for specs: it is written byte by byte while others read, so it is read until it is
- * whole.
- */
+/* said.h -- the texts of a keeper, for specs.  A text is written byte by byte while others read it, so it is read until
+ * it is complete. */
 #ifndef SPEC_SAID_H
 #define SPEC_SAID_H
 
@@ -11,7 +10,7 @@
 
 #define SAID_WITHIN_MS 30000
 
-/* The generator pauses, and goes on pausing, until the text of its pause has this part. */
+/* Waits until the text of the generator's pause contains this part. */
 __attribute__((unused)) static void await_pause_text(struct vesta_gen *gen, struct vesta_pause *pause,
                                                      const char *part) {
     char text[256] = "";
@@ -25,7 +24,7 @@ __attribute__((unused)) static void await_pause_text(struct vesta_gen *gen, stru
     CHECK_FAIL("waited for \"%s\", and the pause says \"%s\"", part, text);
 }
 
-/* Until the keeper's last word is this. */
+/* Waits until the keeper's last text is this. */
 __attribute__((unused)) static void await_keeper_text(struct vesta_gen *gen, const char *want) {
     struct vesta_info info;
     for (int i = 0; i < SAID_WITHIN_MS; i++) {

@@ -1,4 +1,4 @@
-/* scarce.h -- memory that fails at the n-th allocation, for one program that is linked with
+/* scarce.h -- memory that fails at the n-th allocation, for a program that is linked with
  * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc.  Knows nothing of vesta. */
 #ifndef SCARCE_H
 #define SCARCE_H
@@ -7,9 +7,9 @@
 
 #include <stdatomic.h>
 
-/* The n-th allocation from now on fails; 0: none. */
+/* The n-th allocation from now on fails (0: none). */
 static atomic_int fails_at;
-static bool fails_ever_after; /* ... and all that follow it, until fails_at is set again; it is -1 meanwhile */
+static bool fails_ever_after; /* all later ones fail too, until fails_at is set again; fails_at is then -1 */
 
 static bool fails(void) {
     if (atomic_load(&fails_at) < 0) return true;

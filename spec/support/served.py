@@ -1,12 +1,11 @@
-"""served.py -- real stores for the specs of the program: a MariaDB and a ZooKeeper, each started when it is first asked
-for, once a file, and stopped at the end of it; and a place for a store of each kind.
-"""
+"""served.py -- real stores for the specs of the program: a MariaDB and a ZooKeeper, each started at the first use in a
+file, and stopped at its end; and a place for a store of each kind."""
 import atexit
 import functools
 
 from servers import MariaDB, ZooKeeper
 
-# Leaf's own columns, in a database of that name
+# Leaf's own columns, in a database of that name.
 LEAF = ("CREATE TABLE %s.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, "
         "step int(11) NOT NULL, description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP "
         "ON UPDATE CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag)) ENGINE=InnoDB")
@@ -14,7 +13,7 @@ LEAF = ("CREATE TABLE %s.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', m
 
 @functools.cache
 def mariadb():
-    """With a database `vesta`, an owner who may make tables, and a user who may do what leases need."""
+    """With a database `vesta`, an owner who may create tables, and a user with the rights that leases need."""
     db = MariaDB()
     atexit.register(db.end)
     db.start()
@@ -39,5 +38,5 @@ def zk_uri(user="me:se%2Fcret@", root="/vesta", more=""):
 
 
 def stores(world):
-    """A fresh place for a store of each kind, by name; a namespace of its own keeps the shared ones apart."""
+    """A fresh place for a store of each kind, by name.  Shared stores are kept apart by namespaces."""
     return {"file": "file:" + world.path("files"), "sqlite": "sqlite:" + world.path("v.db"), "mysql": mysql_uri(), "zk": zk_uri()}

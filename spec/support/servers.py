@@ -1,6 +1,5 @@
-"""servers.py -- real servers for the specs of stores: started in a folder of their own on free ports of this machine,
-stopped by pid; a proxy that gets in the way; and store_call, one store object under a spec's orders.
-"""
+"""servers.py -- real servers for the specs of stores: started in folders of their own on free ports of this machine,
+stopped by pid; a proxy that disturbs connections; and store_call, a store object that a spec controls."""
 import os
 import re
 import signal
@@ -22,7 +21,7 @@ _started = []
 
 
 def main(part=""):
-    """Runs the claims; whatever was started is stopped, also on the way out of a SIGTERM."""
+    """Runs the claims.  Everything that was started is stopped, also after a SIGTERM."""
     try:
         sys.exit(run(part, lambda function: function()))
     finally:
@@ -31,7 +30,8 @@ def main(part=""):
 
 
 def until(true, what, seconds=30):
-    """What true() gives once it is; `what`, or what it gives when it is called, says what did not come."""
+    """Waits until true() is true, and returns its value.  `what`, or its result if it is callable, describes what did
+    not happen."""
     end = time.monotonic() + seconds * SLOW
     while time.monotonic() < end:
         got = true()
@@ -42,7 +42,7 @@ def until(true, what, seconds=30):
 
 
 def gives_ids(port):
-    """Whether a `vesta serve` that listens there for HTTP has an id just now."""
+    """Whether a `vesta serve` that listens there for HTTP can issue an id now."""
     try:
         return urllib.request.urlopen("http://127.0.0.1:%d/genid" % port, timeout=5).status == 200
     except OSError:
@@ -50,7 +50,7 @@ def gives_ids(port):
 
 
 class Server:
-    """A process of its own, with a folder and a port."""
+    """A process with a folder and a port of its own."""
 
     def __init__(self, name):
         self.folder = tempfile.mkdtemp(prefix="vesta-%s-" % name, dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
@@ -76,7 +76,7 @@ class Server:
         until(ready, lambda: "the server is ready:\n" + self.log(), 60)
 
     def pause(self):
-        """Every thread of it stands still: kill(2) comes back before they do."""
+        """Stops all its threads, and waits for that: kill(2) returns before they stop."""
         self.process.send_signal(signal.SIGSTOP)
         until(lambda: set(self.states()) == {"T"}, "it stands still")
 
@@ -102,7 +102,8 @@ class Server:
 
 
 class MariaDB(Server):
-    # a tmpdir of its own: a server that starts removes the temporary tables that it finds in it, whosever they are
+    # a tmpdir of its own: a starting server removes all temporary tables that it finds there, also those of other
+    # servers
 
     def __init__(self):
         super().__init__("mariadb")
@@ -120,7 +121,7 @@ class MariaDB(Server):
         return self
 
     def start_with_tls(self):
-        """It stops if it runs, and starts with certificates; the folder that has them."""
+        """Stops the server if it runs, and starts it with certificates.  Returns their folder."""
         folder = self.path("tls")
         make_certificates(folder)
         self.stop()
@@ -137,7 +138,7 @@ class MariaDB(Server):
         return done.stdout.strip()
 
     def session(self):
-        """A client that stays; orders go to its stdin."""
+        """A client that stays connected; commands go to its stdin."""
         return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n"],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
@@ -164,7 +165,7 @@ class ZooKeeper(Server):
         return self
 
     def mode(self):
-        """'standalone', 'leader', ... once it serves: ruok would answer earlier."""
+        """Returns 'standalone', 'leader', ... when it serves.  ruok would answer earlier."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), 1) as to:
                 to.settimeout(1)
@@ -179,7 +180,7 @@ class ZooKeeper(Server):
 
 
 def ensemble(count):
-    """ZooKeepers that elect a leader among them."""
+    """ZooKeepers that elect a leader."""
     servers = [ZooKeeper() for _ in range(count)]
     ports = [(free_port(), free_port()) for _ in servers]
     for number, server in enumerate(servers, 1):
@@ -197,11 +198,11 @@ def ensemble(count):
 
 
 class Proxy(Between):
-    """Between a client and a server, byte for byte, until told otherwise.
+    """A proxy between a client and a server that passes bytes on until it is configured otherwise.
 
-    lose_answers, lose_requests: what the server, or the client, says is thrown away, and the connection cut;
-    hold_requests: what the client says is kept until heal().  With `at`, an order waits for the first request that
-    at(data) is true of.  trickle: answers come a kilobyte at a time, five a second.
+    lose_answers, lose_requests: drops what the server, or the client, sends, and closes the connection.
+    hold_requests: keeps what the client sends until heal().  With `at`, this begins with the first request for which
+    at(data) is true.  trickle: answers come a kilobyte at a time, five a second.
     """
 
     def __init__(self, target):
@@ -255,11 +256,11 @@ class Proxy(Between):
 
 
 class Ended(AssertionError):
-    """A process is gone that was asked something."""
+    """A process ended before it answered."""
 
 
 class Caller:
-    """store_call: one store object, one order a line."""
+    """store_call: one store object, one command per line."""
 
     def __init__(self, call, uri, ns="orders", call_ms=20000, stderr=None, **env):
         self.process = subprocess.Popen([call, uri, ns, str(call_ms)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr,
@@ -289,14 +290,14 @@ class Caller:
         return got
 
     def ask(self, order, *wants):
-        """The answer; its outcome is one of `wants`, if there are any."""
+        """Returns the answer.  Its outcome must be among `wants`, if there are any."""
         self.send(order)
         got = self.answer()
         assert not wants or got["outcome"] in wants, "%s: %r, want %s" % (order, got, " or ".join(wants))
         return got
 
     def settle(self, order, want="OK", seconds=20):
-        """Asks until the answer is `want`: a store that was away comes back."""
+        """Repeats the command until the answer is `want`, because an unreachable store comes back."""
         got = {}
 
         def came():
@@ -307,7 +308,7 @@ class Caller:
 
 
 def contract(program, uri, claims):
-    """Every claim of the contract holds; `uri` may be a URI and what else the program is told."""
+    """Checks every claim of the contract.  `uri` may be a URI and further arguments of the program."""
     done = subprocess.run([program, *([uri] if isinstance(uri, str) else uri)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300 * SLOW)
     assert done.stdout.endswith("%d passed, 0 failed\n" % claims), done.stdout + done.stderr
 

@@ -1,4 +1,4 @@
-/* steps.h -- a server without sockets in a spec's hands: bytes in, replies out, under a clock that the spec moves. */
+/* steps.h -- a server without sockets, controlled by a spec: bytes in, replies out, with a manual clock. */
 #ifndef SPEC_STEPS_H
 #define SPEC_STEPS_H
 
@@ -19,7 +19,7 @@ static struct vs_session session;
 static char replies[VS_OUT_MAX];
 static struct vs_out out = {.at = replies, .size = sizeof replies};
 
-/* A namespace, with the next worker number; the first is called "default". */
+/* Adds a namespace with the next worker id.  The first is called "default". */
 static void add_namespace(const char *name, const char *layout, int64_t wait_ms, unsigned flags) {
     struct vs_namespace *ns = vs_namespace_add(&server.names, name);
     struct vesta_opts opts = {.size = sizeof opts, .layout = layout, .has_worker = 1, .flags = flags, .clock = &fake};
@@ -58,7 +58,7 @@ static void close_server(void) {
     vs_scratch_free(&scratch);
 }
 
-/* As net.c does it: a request that waits is asked for again by what is known of it, and its bytes are gone. */
+/* Handles a waiting request as csrc/net does: it is resumed from its own copy, and its bytes are gone. */
 static int step(const char *request) {
     bool is_resp = session.protocol == VS_RESP, waits = session.waiting.request;
     size_t length = strlen(request), bytes = session.waiting.bytes;
@@ -76,7 +76,7 @@ __attribute__((unused)) static int count_bulks(void) {
     return count;
 }
 
-/* A folder of its own for state; removed at the end. */
+/* A state folder of its own, which is removed at the end. */
 #define CHECK_MAIN_OF_STEPS(cases)                                                                                     \
     int main(int argc, char **argv) {                                                                                  \
         char state[] = "/tmp/vesta-steps-XXXXXX", command[64];                                                         \

@@ -1,5 +1,5 @@
-/* stopper.h -- a process that is stopped between two of its system calls: behind the n-th one that it or a thread of it
- * has made, all its threads stand still.  Then it may be killed, or let go on.  Knows nothing of vesta. */
+/* stopper.h -- stops a process between two system calls: after the n-th call that it or one of its threads has made,
+ * all its threads are stopped.  Then it can be killed or continued.  Knows nothing of vesta. */
 #ifndef SPEC_STOPPER_H
 #define SPEC_STOPPER_H
 
@@ -18,24 +18,24 @@
 #define STOPPER_THREADS_MAX 256
 
 struct stopper {
-    pid_t pid;  /* the process; the one child of who stops it */
-    long calls; /* made so far */
-    long last;  /* the number of the last one */
-    bool tells; /* of each call: its place, its number */
-    int status; /* of the process, where it ended */
+    pid_t pid;  /* the only child of the caller */
+    long calls; /* calls so far */
+    long last;  /* number of the last system call */
+    bool tells; /* print each call: its position and number */
+    int status; /* its exit status, if it ended */
     bool ended;
     pid_t thread[STOPPER_THREADS_MAX];
-    bool has_begun[STOPPER_THREADS_MAX]; /* its first stop, with which a new thread begins, was seen */
+    bool has_begun[STOPPER_THREADS_MAX]; /* the initial stop of a new thread was seen */
     int threads;
 };
 
-/* In the child: what it does from here on is counted. */
+/* In the child: from here on its calls are counted. */
 __attribute__((unused)) static void stopper_begin(void) {
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(77);
     raise(SIGSTOP);
 }
 
-/* In the parent: the child has begun.  False: this machine lets nobody stop another so. */
+/* In the parent, after the child has begun.  false: this machine does not permit tracing. */
 __attribute__((unused)) static bool stopper_met(struct stopper *s, pid_t pid) {
     memset(s, 0, sizeof *s);
     s->pid = s->thread[0] = pid;
@@ -53,7 +53,7 @@ static int stopper_find(const struct stopper *s, pid_t tid) {
     return -1;
 }
 
-/* Whether a thread's stop is the end of a call; counts it. */
+/* Whether a thread's stop is the end of a call, which is counted. */
 static bool stopper_counts(struct stopper *s, pid_t tid, int status) {
     struct __ptrace_syscall_info info = {0};
     if (WSTOPSIG(status) != (SIGTRAP | 0x80)) return false;
@@ -74,7 +74,7 @@ static int stopper_meet(struct stopper *s, pid_t tid) {
     return s->threads++;
 }
 
-/* The signal with which a thread goes on: its own, but none of the tracing. */
+/* Returns the signal to continue a thread with: its own, but none of the tracing. */
 static int stopper_signal(struct stopper *s, pid_t tid, int status) {
     int sig = WSTOPSIG(status), at = stopper_meet(s, tid);
     unsigned long born;
@@ -92,7 +92,7 @@ static void stopper_lost(struct stopper *s, pid_t tid) {
     s->has_begun[at] = s->has_begun[s->threads];
 }
 
-/* Holds the other threads, too, wherever they are. */
+/* Also stops the other threads, wherever they are. */
 static void stopper_hold(struct stopper *s, pid_t held) {
     for (int i = 0; i < s->threads;) {
         pid_t tid = s->thread[i];
@@ -108,7 +108,7 @@ static void stopper_hold(struct stopper *s, pid_t held) {
     }
 }
 
-/* Lets it run until it has made `n` calls and holds it there: true; false: it ended before. */
+/* Runs the process until it has made `n` calls, and stops it.  false: it ended before. */
 __attribute__((unused)) static bool stopper_run_to(struct stopper *s, long n) {
     int status;
     ptrace(PTRACE_SYSCALL, s->pid, NULL, NULL);
@@ -131,14 +131,14 @@ __attribute__((unused)) static bool stopper_run_to(struct stopper *s, long n) {
     }
 }
 
-/* Lets it go on, unseen.  What stopped its threads may not have reached each of them yet. */
+/* Continues it without tracing.  The signal that stopped its threads may not have reached each of them yet. */
 __attribute__((unused)) static void stopper_let_go(struct stopper *s) {
     kill(s->pid, SIGCONT);
     for (int i = 0; i < s->threads; i++)
         ptrace(PTRACE_DETACH, s->thread[i], NULL, NULL);
 }
 
-/* Waits for its end, and for that of the threads that were held: its status.  Another child of the caller's would be
+/* Waits for its end and that of its stopped threads.  Returns its status.  Another child of the caller would be
  * lost. */
 __attribute__((unused)) static int stopper_reap(struct stopper *s) {
     int status;

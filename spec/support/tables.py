@@ -1,5 +1,4 @@
-"""tables.py -- Leaf's table in a database file of its own, and a config that has its tags served.
-"""
+"""tables.py -- Leaf's table in a database file of its own, and a config that serves its tags."""
 import sqlite3
 import time
 
@@ -7,7 +6,7 @@ from harness import SLOW, same
 
 
 class Table:
-    """leaf_alloc in a file of its own."""
+    """A leaf_alloc in a file of its own."""
 
     def __init__(self, world, name="v.db", **tags):
         self.path = world.path(name)
@@ -34,7 +33,7 @@ class Table:
 
 def config(table, row="tags = '*'", more=""):
     if "wait_ms_max" not in row:
-        row += ", wait_ms_max = 60000"  # no verdict rests on how fast the machine is
+        row += ", wait_ms_max = 60000"  # so that no result depends on the speed of the machine
     return "return { %s stores = { a = { uri = 'sqlite:%s' } }, segments = { { store = 'a', %s } } }" % (more, table.path, row)
 
 

@@ -1,6 +1,5 @@
-/* term.h -- a keeper's term in virtual time: the real term and lease engine over a store in plain memory,
- * of which a spec says what each call comes to and how long it takes, and requests that come when the spec wants them.
- */
+/* term.h -- a keeper's term in virtual time: the real term and lease engine over a store in memory.  A spec determines
+ * the result and duration of each call, and when requests come. */
 #ifndef SPEC_TERM_H
 #define SPEC_TERM_H
 
@@ -11,20 +10,20 @@
 #define TERM_NOON_US INT64_C(1800000000000000)
 #define TERM_INCARNATION 55
 
-/* vs_lease_preset finds the timing of each. */
+/* The timings, for vs_lease_preset. */
 enum { TERM_LOCAL, TERM_STRICT, TERM_BALANCED, TERM_AUTONOMOUS };
 static const char *const term_presets[] = {"local", "strict", "balanced", "autonomous"};
 
 struct term;
 
-/* What a call comes to.  A write that is `done` stands in the store, whatever its outcome says of it. */
+/* The result of a call.  A write that is `done` is in the store, whatever its outcome. */
 struct term_answer {
     enum vs_outcome outcome;
     bool done;
     int64_t us;
 };
 
-/* How often something came: in all, and at most within any second. */
+/* How often something occurred: in total, and at most within any second. */
 #define TERM_RECENT 16
 struct term_rate {
     int64_t at_us[TERM_RECENT];
@@ -37,7 +36,7 @@ struct term {
     struct vs_record stored;
     struct vs_ns_record ns;
     struct term_answer (*answer)(struct term *, const struct vs_action *, bool is_write);
-    void (*pass)(struct term *, int64_t until_boot_us); /* time passes while the keeper sleeps; NULL: nothing happens */
+    void (*pass)(struct term *, int64_t until_boot_us); /* called while the keeper sleeps; NULL: nothing happens */
     int64_t end_boot_us, store_off_ms;
     bool has_connection;
     unsigned calls;
@@ -103,7 +102,7 @@ static bool term_random(struct vs_term *real, void *out, size_t size) {
 static const struct vs_term_ops term_ops = {
     .ask = term_ask, .sleep = term_sleep, .stop = term_stop, .random = term_random};
 
-/* A new file whose number is given by hand, or drawn; nothing is leased yet. */
+/* A new file, whose worker id is assigned or drawn.  Nothing is leased yet. */
 static void term_begin(const char *layout, enum vesta_pacing pacing, bool has_worker) {
     memset(&term, 0, sizeof term);
     world_open(&term.w, layout, pacing, 0, TERM_NOON_US);
@@ -115,7 +114,7 @@ static void term_begin(const char *layout, enum vesta_pacing pacing, bool has_wo
         (struct vs_ns_record){.ver = 1, .fingerprint = term.w.layout.fingerprint, .incarnation = TERM_INCARNATION};
 }
 
-/* A term of so long. */
+/* Runs a term of that length. */
 __attribute__((unused)) static void term_serve(const struct vs_lease_timing *timing, int64_t for_us) {
     term.end_boot_us = term.w.time.boot_us + for_us;
     term.real = (struct vs_term){term.w.map, &term.w.clock, &term.w.layout, &term_ops, .pid = 1};

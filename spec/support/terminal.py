@@ -1,4 +1,4 @@
-"""terminal.py -- a terminal of a size, in which a program runs, as a person has one."""
+"""terminal.py -- a terminal of a given size in which a program runs."""
 import fcntl
 import os
 import re
@@ -15,7 +15,7 @@ CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def plain(text):
-    """What is seen of it: without colours and the like."""
+    """The visible text, without colours and other codes."""
     return CODES.sub("", text)
 
 
@@ -24,7 +24,7 @@ class Terminal:
         self.ours, self.theirs = os.openpty()
         self.resize(columns, rows)
         self.before = termios.tcgetattr(self.theirs)
-        # a program in a session of its own has no parent in it that could continue it, so TSTP does not stop it
+        # a program in a session of its own has no parent that could continue it, so TSTP does not stop it
         group = {"process_group": 0} if can_stop else {"start_new_session": True}
         self.program = world.start(*words, stdin=self.theirs, stdout=self.theirs, stderr=self.theirs, env=env, **group)
         self.said = ""
@@ -42,10 +42,10 @@ class Terminal:
     def resize(self, columns, rows):
         fcntl.ioctl(self.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         if hasattr(self, "program"):
-            self.program.send_signal(signal.SIGWINCH)  # as a terminal does that is the program's own
+            self.program.send_signal(signal.SIGWINCH)  # as the controlling terminal of the program does
 
     def read(self):
-        """What comes within a tenth of a second."""
+        """Returns the output of the next tenth of a second."""
         while select.select([self.ours], [], [], 0.1)[0]:
             self.said += os.read(self.ours, 65536).decode(errors="replace").replace("\r\n", "\n")
             if len(self.said) > 1 << 20:
@@ -53,7 +53,7 @@ class Terminal:
         return self.said
 
     def until(self, pattern, frame=False):
-        """Waits until that is said; in the last screen, if `frame`.  Returns what was looked at."""
+        """Waits until the pattern is printed; if `frame`, on the last screen.  Returns the text that was searched."""
         deadline = time.monotonic() + 60 * SLOW
         while True:
             seen = self.frame() if frame else self.said
@@ -63,7 +63,7 @@ class Terminal:
             self.read()
 
     def frame(self):
-        """The screen that was drawn last, and what came behind it."""
+        """The last screen that was drawn, and the output after it."""
         return self.said.rsplit("\x1b[H", 1)[-1]
 
     def type(self, text):
@@ -77,12 +77,12 @@ class Terminal:
         return code
 
     def is_restored(self):
-        """The terminal is as it was before the program came."""
+        """Whether the terminal is as it was before the program started."""
         return termios.tcgetattr(self.theirs) == self.before
 
 
 def look(world, columns, *words, **env):
-    """All that a program says to a terminal of so many columns."""
+    """Returns all output of the program to a terminal of that width."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     program = world.start(*words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=env)
@@ -91,7 +91,7 @@ def look(world, columns, *words, **env):
     try:
         while piece := os.read(ours, 65536):
             said += piece
-    except OSError:  # the terminal's last user has gone
+    except OSError:  # the terminal's last user has closed it
         pass
     program.wait(timeout=60 * SLOW)
     os.close(ours)

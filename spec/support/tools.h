@@ -1,5 +1,5 @@
-/* tools.h -- what several specs need beside the harness: layouts that must parse, dice, a page with a wall behind it.
- */
+/* tools.h -- helpers of several specs: layouts that must parse, random numbers, a page followed by an inaccessible
+ * one. */
 #ifndef SPEC_TOOLS_H
 #define SPEC_TOOLS_H
 
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A layout that the spec itself wrote; a failure is the case's failure. */
+/* Parses a layout of the spec; an error fails the case. */
 __attribute__((unused)) static struct vesta_layout parsed(const char *text) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -19,7 +19,7 @@ __attribute__((unused)) static struct vesta_layout parsed(const char *text) {
     return layout;
 }
 
-/* splitmix64: the same numbers on every run. */
+/* splitmix64: the same numbers in every run. */
 __attribute__((unused)) static uint64_t roll(uint64_t *dice) {
     uint64_t z = (*dice += UINT64_C(0x9e3779b97f4a7c15));
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -31,7 +31,7 @@ __attribute__((unused)) static uint64_t roll_below(uint64_t *dice, uint64_t limi
     return roll(dice) % limit;
 }
 
-/* Copies bytes so that they end where a page without access begins: one read too many is a crash. */
+/* Copies bytes so that they end at an inaccessible page: reading too far crashes. */
 __attribute__((unused)) static const char *at_wall(const void *bytes, size_t length) {
     static char *wall;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), room = 2 << 20;
@@ -45,7 +45,7 @@ __attribute__((unused)) static const char *at_wall(const void *bytes, size_t len
     return wall - length;
 }
 
-/* What a file holds by now, cut at 64 KiB; "" if it is not there.  The next call overwrites it. */
+/* Returns the contents of a file, at most 64 KiB; "" if it does not exist.  The next call overwrites them. */
 __attribute__((unused)) static const char *text_in(const char *path) {
     static char text[65536];
     FILE *file = fopen(path, "r");

@@ -1,4 +1,4 @@
-"""topics.py -- what `vesta help` knows of itself: commands, subcommands, options."""
+"""topics.py -- the commands, subcommands and options that `vesta help` lists."""
 import re
 
 
@@ -7,7 +7,7 @@ def commands(w):
 
 
 def topics(w):
-    """Every command, and its subcommands as its usage has them."""
+    """Returns every command, and its subcommands according to its usage."""
     for command in commands(w):
         yield (command,)
         usage = re.search(r"^Usage: (.*?)\n\n", w.run("help", command).out, re.M | re.S)[1]
@@ -17,7 +17,7 @@ def topics(w):
 
 
 def option_rows(w, topic):
-    """(letter and name, what is said of it) of each option of a topic."""
+    """Returns (letter and name, help text) for each option of a topic."""
     rows = w.run("help", *topic).out.split("\nOptions:\n")[1]
     return re.findall(r"^  ((?:-\w, )?--[a-z0-9-]+).*?(?:\n +|  +)(\S.*)$", rows, re.M)
 

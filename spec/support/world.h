@@ -1,5 +1,5 @@
-/* world.h -- the world of one generator in a spec's hands: a clock that stands still until it is told to move, a map in
- * plain memory, a lease that is granted by writing it down. */
+/* world.h -- the environment of one generator, controlled by a spec: a manual clock, a map in memory, and a lease that
+ * is granted by writing it. */
 #ifndef SPEC_WORLD_H
 #define SPEC_WORLD_H
 
@@ -26,7 +26,7 @@ static int64_t fake_boot_us(void *self) {
     return ((struct fake_time *)self)->boot_us;
 }
 
-/* Time that passes: both clocks move. */
+/* Advances both clocks. */
 static void pass_us(struct fake_time *time, int64_t us) {
     time->unix_us += us;
     time->boot_us += us;
@@ -45,9 +45,9 @@ struct world {
     uint64_t tokens;
 };
 
-#define WORLD_BOOT_US (777 * SECOND) /* a whole second, so that a leap's minute is exactly one */
+#define WORLD_BOOT_US (777 * SECOND) /* a whole second, so that a leap second's minute is exact */
 
-/* `ahead_units`: how many time units ids may run ahead of the clock. */
+/* `ahead_units`: how many time units ids may be ahead of the clock. */
 __attribute__((unused)) static void world_open(struct world *w, const char *layout, enum vesta_pacing pacing,
                                                uint64_t ahead_units, int64_t unix_us) {
     memset(w, 0, sizeof *w);
@@ -68,7 +68,7 @@ __attribute__((unused)) static void world_close(struct world *w) {
     vs_mapping_unmap(w->map);
 }
 
-/* Grants worker `worker` the ticks [from, limit); the slot's index. */
+/* Grants worker id `worker` the ticks [from, limit).  Returns the slot's index. */
 __attribute__((unused)) static int grant(struct world *w, uint64_t worker, uint64_t from, uint64_t limit) {
     int slot = vs_slot_take(w->map, &(struct vs_claim){.worker = worker, .owner = {++w->tokens, 0}, .from = from});
     if (slot >= 0) vs_slot_publish(w->map, slot, limit, 0);
@@ -79,7 +79,7 @@ __attribute__((unused)) static uint64_t now_tick(const struct world *w) {
     return vs_tick_at(&w->gen.shape, w->time.unix_us);
 }
 
-/* From now to the layout's end. */
+/* Grants from now to the layout's end. */
 __attribute__((unused)) static int grant_all(struct world *w, uint64_t worker) {
     return grant(w, worker, now_tick(w), vs_tick_end(&w->gen.shape));
 }
@@ -88,14 +88,14 @@ __attribute__((unused)) static uint64_t cursor_of(const struct world *w) {
     return atomic_load(&w->map->slot[vs_map_active(w->map)].tick);
 }
 
-/* The tick of an id. */
+/* Returns the tick of an id. */
 __attribute__((unused)) static uint64_t tick_of(const struct vesta_layout *layout, uint64_t id) {
     struct vesta_parts parts = {.time = 0};
     CHECK(vesta_explain(layout, id, &parts, NULL) == VESTA_OK);
     return parts.time << vs_seq(layout)->width | parts.seq;
 }
 
-/* The tick of the next id, or UINT64_MAX and the pause. */
+/* Returns the tick of the next id, or UINT64_MAX and the pause. */
 __attribute__((unused)) static uint64_t next_tick(struct world *w, struct vesta_pause *pause) {
     const uint64_t untouched = 0x5eed;
     uint64_t id = untouched;
@@ -104,7 +104,7 @@ __attribute__((unused)) static uint64_t next_tick(struct world *w, struct vesta_
     return UINT64_MAX;
 }
 
-/* Up to n ids in one call; how many there were. */
+/* Takes up to n ids with one call.  Returns their number. */
 __attribute__((unused)) static size_t take_n(struct world *w, uint64_t *ids, size_t n, struct vesta_pause *pause) {
     size_t got = 0;
     return vesta_next_n(&w->gen, ids, n, &got, pause) == VESTA_OK ? got : 0;
@@ -125,7 +125,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Sorts; how many ids are equal to their neighbour. */
+/* Sorts, and returns how many ids are equal to their neighbour. */
 __attribute__((unused)) static size_t count_repeats(uint64_t *ids, size_t count) {
     size_t repeats = 0;
     qsort(ids, count, sizeof *ids, by_value);

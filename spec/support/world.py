@@ -1,6 +1,5 @@
-"""world.py -- what the schedules of leases share: places (a store of each kind that can be stopped, emptied and put
-back), processes that issue ids, and the count of all ids at the end.  Knows no schedule.
-"""
+"""world.py -- shared by the schedules of leases: places (a store of each kind that can be stopped, emptied and
+restored), processes that issue ids, and the count of all ids at the end.  Knows no schedule."""
 import json
 import os
 import re
@@ -16,7 +15,7 @@ import time
 from servers import SLOW, MariaDB, Proxy, Server, ZooKeeper, until
 
 ISSUER, VESTA = (os.path.abspath(p) for p in sys.argv[1:3])
-LINE = 21  # of an id in an issuer's file
+LINE = 21  # length of an id's line in an issuer's file
 LAYOUT = "snowflake"
 
 
@@ -25,14 +24,14 @@ def now_ms():
 
 
 def told(text, *values):
-    """A figure, for whoever reads the log; no test depends on it."""
+    """Prints a figure for readers of the log.  No test depends on it."""
     print("    " + text % values, flush=True)
 
 
 # ---------------------------------------------------------------- places
 
 def version(text):
-    """Of a record; None where it does not say."""
+    """Returns the version of a record, or None if it has none."""
     found = re.search(rb"\nver (\d+)\n", text)
     return found and int(found[1])
 
@@ -53,7 +52,7 @@ class Sqlite(Server):
         return self
 
     def down(self):
-        """Somebody keeps the file locked."""
+        """Keeps the file locked, like another process."""
         self.lock = sqlite3.connect(self.file, isolation_level=None)
         self.lock.execute("PRAGMA busy_timeout = 20000")
         self.lock.execute("BEGIN EXCLUSIVE")
@@ -62,7 +61,7 @@ class Sqlite(Server):
         self.lock.close()
 
     def save(self):
-        """As a backup would; restore() brings back what was saved last."""
+        """Makes a copy, like a backup; restore() brings back the last one."""
         with sqlite3.connect(self.path("saved")) as to, sqlite3.connect(self.file) as source:
             source.backup(to)
 
@@ -73,12 +72,12 @@ class Sqlite(Server):
         os.unlink(self.file)
 
     def get(self, ns, number):
-        """The record of a number, as it is stored."""
+        """Returns the record of a worker id, as it is stored."""
         with sqlite3.connect(self.file) as db:
             return db.execute("SELECT record FROM vesta_lease WHERE ns = ? AND worker = ?", (ns, number)).fetchone()[0]
 
     def put(self, ns, number, text):
-        """Writes it as a person would who should not."""
+        """Writes a record, like a person who makes a mistake."""
         with sqlite3.connect(self.file) as db:
             db.execute("UPDATE vesta_lease SET record = ?, ver = coalesce(?, ver) WHERE ns = ? AND worker = ?",
                        (text, version(text), ns, number))
@@ -119,7 +118,7 @@ class Maria(MariaDB):
                  % (text.hex(), version(text) or "ver", ns, number))
 
     def turn(self, hours):
-        """Sets the clock of connections that are made from now on, but root's, whom init_connect does not concern."""
+        """Sets the clock of new connections except root's, which ignore init_connect."""
         self.sql("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + %d'" % (3600 * hours) if hours else "SET GLOBAL init_connect = ''")
         self.proxy.cut()
 
@@ -150,7 +149,7 @@ class Zoo(ZooKeeper):
         self.start(**self.clock).ready()
 
     def turn(self, hours):
-        """Sets its clock; its uptime goes on, as sessions do."""
+        """Sets its clock.  Its uptime, and so its sessions, continue."""
         with open(self.path("clock.new"), "w") as file:
             file.write("%+d" % (3600 * hours))
         os.rename(self.path("clock.new"), self.path("clock"))
@@ -197,7 +196,7 @@ PLACES = {place.kind: place for place in (Sqlite, Maria, Zoo)}
 # ---------------------------------------------------------------- issuers
 
 class Told:
-    """A line of an issuer."""
+    """A line that an issuer printed."""
 
     def __init__(self, line):
         self.word, at, given, refused, self.state, worker, self.text = line.rstrip("\n").split(" ", 6)
@@ -205,7 +204,7 @@ class Told:
 
 
 class Issuer:
-    """A process with a folder of its own that issues ids until it is told otherwise."""
+    """A process with a folder of its own that issues ids until it is told to stop."""
 
     def __init__(self, out, **options):
         self.out = out
@@ -226,7 +225,7 @@ class Issuer:
         return self.lines[-1] if self.lines else None
 
     def when(self, true, what, seconds=30, since_ms=0):
-        """The first line after an instant that something is true of."""
+        """Waits for the first line after an instant for which something is true."""
         def found():
             with open(self.out + ".err") as err:
                 said = err.read()
@@ -238,7 +237,7 @@ class Issuer:
             raise AssertionError("%s; last: %r" % (error, self.last() and vars(self.last()))) from None
 
     def issues(self, seconds=30, since_ms=0):
-        """Waits until ids are given after an instant; the line that says so."""
+        """Waits until ids are issued after an instant.  Returns the line that reports it."""
         given = [line.given for line in list(self.lines) if line.ms < since_ms]
         return self.when(lambda line: line.given > (given[-1] if given else 0), "ids are given", seconds, since_ms)
 
@@ -265,7 +264,7 @@ class Issuer:
         self.process.send_signal(signal.SIGCONT)
 
     def stop(self, number=signal.SIGTERM):
-        """Ends it as a person would; the number is given back."""
+        """Ends it as a user would, so that it releases the worker id."""
         if self.process.poll() is None:
             self.process.send_signal(number)
             self.process.wait(30 * SLOW)
@@ -274,7 +273,7 @@ class Issuer:
             assert self.last().word == "end", vars(self.last())
 
     def ids(self):
-        """How many whole lines its file has."""
+        """Returns how many whole lines its file has."""
         return os.path.getsize(self.out) // LINE
 
 
@@ -288,14 +287,14 @@ class Schedule:
         self.ns = "s%d" % Schedule.made
         self.folder = tempfile.mkdtemp(prefix="vesta-leases-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
         self.issuers = []
-        self.out_files = []  # ids of others than issuers, one a line
+        self.out_files = []  # ids of other programs, one per line
 
     def __enter__(self):
         self.make()
         return self
 
     def person(self, *words):
-        """What a person does with the store, past the proxy; what the program says."""
+        """Runs a command on the store as an operator would, bypassing the proxy.  Returns its output."""
         done = subprocess.run([VESTA, *words, "--store", self.place.uri(port=self.place.port), "--namespace", self.ns],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * SLOW)
         assert done.returncode == 0, done.stderr
@@ -305,19 +304,19 @@ class Schedule:
         self.person("store", "init", "--layout", self.layout)
 
     def make_again(self):
-        """In a store that was emptied, while somebody may still give ids."""
+        """Creates the namespace again in a store that was emptied, while other processes may still issue ids."""
         return self.person("store", "init", "--again", "--layout", self.layout, "--lease", self.lease)
 
     def advance(self):
-        """Puts a store right that lost what it had acknowledged."""
+        """Repairs a store that lost acknowledged data."""
         self.person("store", "advance", "--lease", self.lease, "--yes")
 
     def workers(self):
-        """Who holds what, by number."""
+        """Returns the holders by worker id."""
         return {row["worker"]: row for row in json.loads(self.person("workers", "--json"))["workers"]}
 
     def fill(self, count):
-        """Numbers below `count` are held by somebody."""
+        """Leases all worker ids below `count` to another holder."""
         subprocess.run([ISSUER, "fill", self.place.uri(port=self.place.port), self.ns, self.layout, str(count)],
                        check=True, stdin=subprocess.DEVNULL, timeout=120 * SLOW)
 
@@ -325,7 +324,7 @@ class Schedule:
         return os.path.join(self.folder, *names)
 
     def start(self, home, **more):
-        """An issuer whose generator file is in the folder `home`."""
+        """Starts an issuer whose generator file is in the folder `home`."""
         options = dict(path=self.path(home, "w.gen"), store=self.place.uri(), ns=self.ns, lease=self.lease,
                        layout=self.layout, rate=5000)
         options.update(more)
@@ -334,11 +333,11 @@ class Schedule:
         return issuer
 
     def count(self):
-        """Ends all, counts all: no id is there twice, and none is missing."""
+        """Ends all issuers and counts all ids: none may occur twice, and none may be missing."""
         for issuer in self.issuers:
             issuer.go_on()
             issuer.stop(signal.SIGINT)
-            os.truncate(issuer.out, issuer.ids() * LINE)  # what a kill cut short was given to nobody
+            os.truncate(issuer.out, issuer.ids() * LINE)  # a partial line after a kill was not issued
         written = sum(issuer.ids() for issuer in self.issuers)
         given = sum(issuer.last().given for issuer in self.issuers if issuer.last() and issuer.last().word == "end")
         done = subprocess.run([VESTA, "audit", "--json", *self.out_files, *(issuer.out for issuer in self.issuers)], stdin=subprocess.DEVNULL,
