@@ -1,4 +1,4 @@
-/* accounts.c -- parses lines of the file of clients; names and patterns.  Computes no hash and writes no file. */
+/* accounts.c -- parses lines of the file of clients, names and patterns.  Computes no hash and writes no file. */
 #include "access/accounts.h"
 #include "base/error.h"
 #include "os/files.h"

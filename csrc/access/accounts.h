@@ -68,7 +68,7 @@ int vs_account_write_share(const struct vs_account *account, char *buf, size_t s
 const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]);
 
 const struct vs_account *vs_account_named(const struct vs_accounts *accounts, struct vs_slice name);
-/* Whether its patterns match a name; whether they match all names. */
+/* Whether its patterns match a name, and whether they match all names. */
 bool vs_account_has(const struct vs_account *account, struct vs_slice name);
 bool vs_account_has_all(const struct vs_account *account);
 /* Whether two accounts have the same rights.  NULL has none. */

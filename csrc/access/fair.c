@@ -5,7 +5,7 @@
 #define SECOND_US 1000000
 #define REMEMBERED (ACCESS_TURNS - 1)  /* a claim counts as waiting for so many turns after it waited */
 #define STALE_US (10 * ACCESS_TURN_US) /* after this time without requests the measurements are meaningless */
-#define SMOOTH_US 150000               /* time constant with which a measurement falls; it rises at once */
+#define SMOOTH_US 150000               /* time constant with which a measurement falls (it rises at once) */
 #define NEW_US 2000                    /* a new claim starts with the ids of this time */
 #define FEW 16
 #define WAIT_US_MIN 1000

@@ -3,7 +3,7 @@
  *
  *     pool    the ids of a namespace
  *     stake   the share of a party in a pool
- *     claim   the share of a connection in a stake; one thread uses it
+ *     claim   the share of a connection in a stake, used by one thread
  *
  * A pool has a level: the ids a second that a weight of one may take.  A stake has a level for its claims.  A
  * connection that wants less than its level never waits.  The others wait, and divide the rest (weighted max-min).  Any
@@ -18,7 +18,7 @@
 
 #define ACCESS_TURN_US 10000        /* between two computations of a level */
 #define ACCESS_TURNS 8              /* turns whose waiting weights are remembered */
-#define ACCESS_WEIGHT_MAX 1000      /* of a party; each of its connections has a weight of one */
+#define ACCESS_WEIGHT_MAX 1000      /* of a party (each of its connections has a weight of one) */
 #define ACCESS_SAVED_US 100000      /* a claim saves at most the ids of this time */
 /* a pool that is refilled at least this often reserves nothing for new clients: they wait for the refill */
 #define ACCESS_SHORT_US 100000
@@ -38,7 +38,7 @@ struct access_level {
 struct access_supply {
     uint64_t rate;       /* ids a second, in the long run */
     int64_t filled_us;   /* how often it is refilled */
-    uint64_t room, kept; /* ids available now; how many of them are reserved for new clients */
+    uint64_t room, kept; /* ids available now, and how many of them are reserved for new clients */
     int64_t next_us;     /* until it is refilled */
 };
 
@@ -77,7 +77,7 @@ bool access_supply_is_low(const struct access_supply *supply, uint64_t n);
 int64_t access_pool_due(struct access_pool *pool, int64_t now_us);
 void access_pool_update(struct access_pool *pool, const struct access_supply *supply, int64_t took_us, int64_t now_us);
 
-/* Returns how many of `want` ids a claim may take now.  0: its part is too small to be worth taking; it waits and asks
+/* Returns how many of `want` ids a claim may take now.  0: its part is too small to take, so it waits and asks
  * again after claim->wait_us. */
 uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
                           uint64_t want, int64_t now_us);

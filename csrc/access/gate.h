@@ -14,7 +14,7 @@ enum vs_proof {
     VS_PROOF_PUT_OFF /* not checked, because of recent wrong secrets from that address */
 };
 
-#define VS_COUNTED_MAX 64 /* clients with counters of their own; the others share the first */
+#define VS_COUNTED_MAX 64 /* clients with their own counters (the others share the first) */
 
 struct vs_gate;
 struct vs_gate *vs_gate_new(void); /* NULL: no memory */

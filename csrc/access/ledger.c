@@ -30,9 +30,9 @@ struct ledger_party {
     _Atomic uint64_t held, refused;
     _Atomic int64_t logged_us;
     /* guarded by the lock */
-    int holders, count[VS_PROTOCOLS]; /* entries; connections that count against the address's limit */
+    int holders, count[VS_PROTOCOLS]; /* entries, and connections that count against the address's limit */
     unsigned wrong;
-    int64_t wrong_us, judged_us; /* last wrong secret; when the next secret may be checked */
+    int64_t wrong_us, judged_us; /* last wrong secret, and when the next secret may be checked */
     bool is_listed, is_resting;  /* is_listed: a client in the accounts */
     TAILQ_ENTRY(ledger_party) next;
 };
@@ -47,7 +47,7 @@ struct ledger_seat {
 struct ledger {
     struct vs_limits limits;
     _Atomic int64_t memory;
-    pthread_mutex_t lock; /* guards the following members; never held during a call that blocks */
+    pthread_mutex_t lock; /* guards the following members (never held during a blocking call) */
     uint64_t seed;        /* so that clients cannot choose keys with equal hashes */
     int open[VS_PROTOCOLS], over_tcp[VS_PROTOCOLS];
     struct vs_table table;
@@ -200,7 +200,7 @@ static void ledger_rest(struct ledger *l, struct ledger_party *p, int64_t now_us
     l->resting_count++;
 }
 
-/* Releases a party; NULL is allowed. */
+/* Releases a party (or NULL). */
 static void ledger_let(struct ledger *l, struct ledger_party *p, int64_t now_us) {
     if (!p) return;
     assert(p->holders > 0);

@@ -34,7 +34,7 @@ void ledger_set(struct ledger *ledger, const struct vs_accounts *accounts, int64
 struct ledger_entry {
     struct ledger_party *address, *client; /* client: NULL if no client with a rate or weight */
     bool is_proven;                        /* the client's secret or certificate was verified */
-    bool is_counted, is_tcp;               /* counted against its address; counted as a TCP connection */
+    bool is_counted, is_tcp;               /* counted against its address, and counted as a TCP connection */
     uint8_t protocol;
     size_t bytes;             /* of memory */
     struct ledger_seat *seat; /* its party's share in the last namespace, if the seat still has that key */
@@ -144,7 +144,7 @@ uint64_t ledger_rate(const struct ledger_party *party, enum ledger_kind kind);
 uint32_t ledger_weight(const struct ledger_party *party);
 
 struct ledger_counts {
-    uint64_t held, refused; /* requests that waited for the party's share; requests that were rejected */
+    uint64_t held, refused; /* requests that waited for the party's share, and rejected requests */
 };
 /* Counts a request that waited or was rejected.  true: this party was not logged in the last minute, and the caller
  * must log *counts. */

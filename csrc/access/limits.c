@@ -12,7 +12,7 @@
                              */
 #define RESERVE_DATABASE 4 /* per connection: socket and wake-up, or database, journal and lock */
 #define NAMESPACES_FEW 64  /* an error about descriptors only mentions more than this */
-#define SERVE_MIN 16       /* connections; serving fewer makes no sense */
+#define SERVE_MIN 16       /* connections (serving fewer makes no sense) */
 #define ADMIN_MIN 4
 #define KEPT_PART 8 /* fraction of a protocol's connections that is reserved for its unix sockets */
 

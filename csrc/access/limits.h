@@ -24,7 +24,7 @@ extern const char *const vs_turned_name[VS_TURNED_REASONS];
 /* Each tag has a map, whose descriptor stays open for its locks. */
 struct vs_tags_plan {
     int listed;      /* tags that the config names */
-    int found_max;   /* tags that tables may contain; fewer if descriptors are scarce */
+    int found_max;   /* tags that tables may contain (fewer if descriptors are scarce) */
     int connections; /* most connections to their databases */
 };
 
@@ -35,11 +35,11 @@ struct vs_limits {
     int64_t memory_max;          /* bytes for unread replies, incomplete requests and transactions of all clients */
     uint64_t address_rate[2];    /* ids and requests a second of one address (0: no limit) */
     struct vs_tags_plan tags;
-    int descriptors, reserved;    /* of the process, and how many of them are reserved; vs_limits_settle sets both */
-    int of_address[VS_PROTOCOLS]; /* connections of one address; vs_limits_settle sets it */
-    int tcp_max[VS_PROTOCOLS];    /* the part of proto_max for clients over TCP; vs_limits_fit sets it */
-    int namespaces;               /* each needs a descriptor; vs_limits_fit sets it */
-    /* the configured number of connections if it had to be reduced, else 0; vs_limits_settle sets it */
+    int descriptors, reserved;    /* of the process, and how many of them are reserved (both set by vs_limits_settle) */
+    int of_address[VS_PROTOCOLS]; /* connections of one address (set by vs_limits_settle) */
+    int tcp_max[VS_PROTOCOLS];    /* the part of proto_max for clients over TCP (set by vs_limits_fit) */
+    int namespaces;               /* each needs a descriptor (set by vs_limits_fit) */
+    /* the configured number of connections if it had to be reduced, else 0 (set by vs_limits_settle) */
     int cut_from;
 };
 

@@ -19,7 +19,7 @@ struct vs_secret {
     unsigned char digest[VS_SHA256_BYTES];
 };
 
-/* Reads "random:2026-11-23T15:30:00Z:HEX".  Errors: VESTA_EOPTION; its text continues a sentence: "is ...". */
+/* Reads "random:2026-11-23T15:30:00Z:HEX".  Errors: VESTA_EOPTION, whose text continues a sentence: "is ...". */
 int vs_secret_read(struct vs_slice text, struct vs_secret *out, struct vesta_error *err);
 const char *vs_secret_write(const struct vs_secret *secret, char buf[VS_SECRET_TEXT_MAX]);
 /* Returns whether an entry contains the slow hash of a secret chosen by a person, as earlier versions wrote it. */

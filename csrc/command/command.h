@@ -54,7 +54,7 @@ const char *vs_shown_text(const char *text);
 /* Appends to the buffer.  Every write consists of whole lines, so that several programs may share a pipe. */
 void vs_out_write(const char *text, size_t length);
 void vs_outf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Returns room for `size` bytes at the end of the buffer; vs_out_took then states how many were used. */
+/* Returns room for `size` bytes at the end of the buffer.  vs_out_took then states how many were used. */
 char *vs_out_room(size_t size);
 void vs_out_took(size_t length);
 /* Writes all complete lines.  Call it before waiting. */
@@ -76,7 +76,7 @@ int vs_out_end(int code);
 /* Writes a JSON string with its quotes. */
 void vs_out_json(const char *text);
 
-/* ---- clean.c: untrusted text for a terminal; unsafe characters become '?' */
+/* ---- clean.c: untrusted text for a terminal, with '?' for each unsafe character */
 
 void vs_out_clean(const char *text);
 /* Changes the text in place, and returns it. */

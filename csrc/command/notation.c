@@ -57,7 +57,7 @@ static bool notation_take_hex(const char *text, size_t length, struct vs_found_i
     return notation_take(VESTA_HEX, text + prefix, length - prefix, out);
 }
 
-/* Recognizes bases by their fixed lengths; a text of digits only is decimal. */
+/* Recognizes bases by their fixed lengths.  A text of digits only is decimal. */
 static bool notation_take_any(const char *text, size_t length, struct vs_found_id *out) {
     static const struct {
         enum vesta_base base;

@@ -40,7 +40,7 @@ struct vs_finder {
     size_t length_min, length_max;
     bool digit[256];
 };
-/* `length_min` applies to decimals; the other bases have fixed lengths. */
+/* `length_min` applies to decimals.  The other bases have fixed lengths. */
 void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t length_min);
 /* Finds the next word at or after *from, and moves *from after it.  false: there is none. */
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word);

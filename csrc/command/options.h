@@ -5,11 +5,11 @@
 #include "command/command.h"
 
 enum vs_option_kind {
-    VS_OPT_SWITCH, /* int: 1; takes no value */
+    VS_OPT_SWITCH, /* int: 1 (takes no value) */
     VS_OPT_TEXT,   /* const char * */
     VS_OPT_TEXTS,  /* struct vs_texts: may be repeated */
     VS_OPT_COUNT,  /* uint64_t, digits only, from min to max */
-    VS_OPT_AHEAD,  /* int64_t milliseconds up to max; 0 is stored as -1, which means "not at all" in vesta_opts */
+    VS_OPT_AHEAD,  /* int64_t milliseconds up to max (0 is stored as -1, which means "not at all" in vesta_opts) */
     VS_OPT_CHOICE  /* int: min + the index of the word in `value`, "a|b|c" */
 };
 
@@ -18,10 +18,10 @@ struct vs_option {
     char letter;      /* 'n' for -n, or 0 */
     enum vs_option_kind kind;
     void *into;
-    const char *value; /* the value's name in help; for VS_OPT_CHOICE its words */
+    const char *value; /* the value's name in help (VS_OPT_CHOICE: its words) */
     const char *help;
     uint64_t min, max;
-    int *given; /* set to 1 if the option was given; may be NULL */
+    int *given; /* set to 1 if the option was given (may be NULL) */
 };
 
 #define VS_TEXTS_MAX 16

@@ -126,7 +126,7 @@ int vs_report(const struct vesta_error *err) {
     return VS_FAILED;
 }
 
-#define QUOTE_BYTES 80 /* of the untrusted text; each may become four */
+#define QUOTE_BYTES 80 /* of the untrusted text (each may become four) */
 
 const char *vs_shown(const char *text, size_t length) {
     static char ring[4][QUOTE_BYTES * 4 + 8];

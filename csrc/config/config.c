@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of the file; generous, so that a busy machine does not reject a config */
+/* of the file (generous, so that a busy machine does not reject a config) */
 #define RUN_MS_MAX 5000
 #define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* of lua/config and the file's result */
-#define HIDDEN_BYTES_MIN 4                           /* of texts that file() read; shorter ones reveal nothing */
+#define HIDDEN_BYTES_MIN 4                           /* of texts that file() read (shorter texts reveal nothing) */
 #define PATH_TAIL_MAX 120                            /* of a long path, only the end is shown */
 
 #define GIVEN "what the file returned"

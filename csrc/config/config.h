@@ -73,7 +73,7 @@ struct vs_conf_text;
 
 struct vs_config {
     const char *name;             /* path of the file (NULL: there is none) */
-    struct vs_conf_namespace *ns; /* `default` first, then by name; a request without a namespace means the first */
+    struct vs_conf_namespace *ns; /* `default` first, then by name (a request without a namespace means the first) */
     struct vs_conf_store *store;
     struct vs_conf_segment *segment;
     int ns_count, store_count, segment_count;
@@ -96,7 +96,7 @@ struct vs_conf_flag {
 
 struct vs_conf_opts {
     const char *path;                /* NULL: no file */
-    /* options of the single namespace of a server without a file; must outlive the config */
+    /* options of the single namespace of a server without a file (must outlive the config) */
     const struct vesta_opts *opts;
     const struct vs_conf_flag *flag; /* flag > environment > file > default */
     int flag_count;
@@ -118,7 +118,7 @@ const char *vs_conf_shown(const char *path, char *buf);
 /* Whether a row of segments serves every tag of its table. */
 bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
 bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* by name */
-/* Returns the row's table for the store; NULL: the default table, which stores without tables also have. */
+/* Returns the row's table for the store; NULL: the default table, which is also used if the store has no tables. */
 const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
 /* Finds the row that may have a tag: the row that names it, else the only row that serves any tag.  Errors:
  * VESTA_EOPTION. */

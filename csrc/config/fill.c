@@ -71,7 +71,7 @@ static const struct conf_field conf_ns_fields[] = {
 
 /* ------------------------------------------------------------------ one value */
 
-/* Returns the text on top.  The config keeps a copy; without a config it stays Lua's. */
+/* Returns the text on top.  The config keeps a copy.  Without a config it stays Lua's. */
 static const char *conf_text(lua_State *L, struct vs_config *config) {
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
@@ -210,7 +210,7 @@ void conf_push_opts(lua_State *L, const struct vesta_opts *opts) {
 
 struct conf_part {
     const char *name;
-    size_t array, count, size; /* offsets in struct vs_config of a pointer and an int; size of one entry */
+    size_t array, count, size; /* offsets in struct vs_config of a pointer and an int, and size of one entry */
     const struct conf_field *field;
     size_t fields;
     void (*finish)(lua_State *L, struct vs_config *config, void *entry);

@@ -21,7 +21,7 @@ struct conf_reading {
     char read[CONF_READS_MAX][CONF_READ_BYTES];
     int read_count;
     bool is_compiled;
-    int rc; /* of ask.fail: VESTA_OK until the reading fails; then `err` is set */
+    int rc; /* of ask.fail: VESTA_OK until the reading fails (`err` is then set) */
     struct vesta_error *err;
 };
 

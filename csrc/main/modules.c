@@ -57,7 +57,7 @@ static bool modules_own_store(char uri[static VS_URI_MAX]) {
 
 /* where.namespaces(options) -> { { name, leased, layout, store, secret, is_own }, ... }, the config's name
  * | nil, exit code
- * The namespaces of the config; without a config the list is empty.  layout and secret may be nil.  is_own: the config
+ * The namespaces of the config (an empty list without a config).  layout and secret may be nil.  is_own: the config
  * names no store. */
 static int modules_namespaces(lua_State *L) {
     struct vs_where where;

@@ -197,7 +197,7 @@ static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     return VS_GO;
 }
 
-/* A config determines all options of its namespaces, so flags beside it would be ambiguous. */
+/* A config determines all options of its namespaces, so additional flags would be ambiguous. */
 int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
                                       [VS_W_NAMESPACE] = opts->namespace_,

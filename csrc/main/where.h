@@ -11,7 +11,7 @@
 enum vs_where_word { VS_W_CONFIG, VS_W_NAMESPACE, VS_W_PATH, VS_W_STORE, VS_W_LAYOUT, VS_W_WORDS };
 
 struct vs_where {
-    const char *text[VS_W_WORDS]; /* set by the options; then the resolved values (NULL: none) */
+    const char *text[VS_W_WORDS]; /* set by the options, then the resolved values (NULL: none) */
     const char *from[VS_W_WORDS]; /* where each value comes from: "--store", "VESTA_STORE", "the config" */
     enum vs_origin origin[VS_W_WORDS];
     const char *secret;       /* the store's secret, if the config has it separately, else NULL */
@@ -48,7 +48,7 @@ void vs_where_free(struct vs_where *where);
 const char *vs_where_leased(const struct vs_where *where);
 const char *vs_where_public(const struct vs_where *where, const char *leased);
 
-/* Adds values from the environment only; may be called before the others. */
+/* Adds values from the environment only.  It may be called before the others. */
 int vs_where_environment(struct vs_where *where);
 /* Returns VESTA_CONFIG, or NULL. */
 const char *vs_where_config(void);

@@ -9,7 +9,7 @@
 #define VS_OPERATOR_CALL_MS 5000 /* a person waits longer than a keeper */
 
 struct vs_at {
-    const char *uri, *name; /* the store; the namespace as it is called there, NULL: default */
+    const char *uri, *name; /* the store, and the namespace's name there (NULL: default) */
     const char *secret;     /* NULL: the URI has it, or none is needed */
     struct vs_store *store;
     struct vs_ns_record ns; /* ver 0: it is not in the store */

@@ -31,7 +31,7 @@
 #define STORES_TRIES_MAX 5    /* tries to write a mark while other processes write the same record */
 #define STORES_TAKES_MAX 50   /* tries to take while other writers are faster */
 #define STORES_SLACK_MS 1000  /* a mark that ends at most this much earlier counts as the same */
-#define STORES_MARK "import:" /* prefix of the identity of marks; no holder has it unless its operator chose it */
+#define STORES_MARK "import:" /* prefix of the identity of marks (no holder has it unless its operator chose it) */
 
 /* ------------------------------------------------------------------ results */
 
@@ -237,7 +237,7 @@ static int stores_lower(lua_State *L) {
     return stores_done(L, &reply);
 }
 
-/* store:tick(unix_ms or nil) -> the namespace's tick at that time; nil: the tick after the layout's last */
+/* store:tick(unix_ms or nil) -> the namespace's tick at that time (nil: the tick after the layout's last) */
 static int stores_tick(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     bool has_time = !lua_isnoneornil(L, 2);

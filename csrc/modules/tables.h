@@ -7,7 +7,7 @@
 #include <lauxlib.h>
 #include <stdbool.h>
 
-/* Sets a member of the table on top of the stack; a text that is NULL sets none. */
+/* Sets a member of the table on top of the stack.  A NULL text sets none. */
 static inline void host_set_text(lua_State *L, const char *key, const char *text) {
     lua_pushstring(L, text);
     lua_setfield(L, -2, key);

@@ -33,7 +33,7 @@ struct net_watched {
 
 /* A PROXY header that is being read. */
 struct net_header {
-    size_t have, size; /* bytes read; bytes in all (0: not known yet) */
+    size_t have, size; /* bytes read, and bytes in all (0: not known yet) */
     unsigned char at[NET_PROXY_READ];
 };
 
@@ -51,10 +51,10 @@ struct net_conn {
     bool waits;                /* the layer above must resume it first */
     bool streams;              /* input is no longer read: the layer above sends events */
     bool last;                 /* the last reply is being written */
-    bool lingering;            /* the last reply was written; only the client's end is awaited */
+    bool lingering;            /* the last reply was written, and only the client's end is awaited */
     bool ended;                /* the client sends no more */
-    bool gone;                 /* its socket is closed; its memory is freed at the end of the round */
-    bool is_secure, is_shaken; /* it uses TLS; the handshake is done */
+    bool gone;                 /* its socket is closed, and its memory is freed at the end of the round */
+    bool is_secure, is_shaken; /* it uses TLS, and the handshake is done */
     bool is_reversed;          /* TLS must write before it can read on */
     bool keeps_record;         /* TLS keeps part of a record, whose memory is counted */
     bool is_shaking;           /* in loop->shaking: the memory of its handshake is counted */
@@ -118,7 +118,7 @@ struct net_loop {
     bool retries;             /* the next round begins with `retry` */
     struct net_conns gone;    /* ended in this round */
     struct net_conns shaking; /* connections with an unfinished handshake, oldest first */
-    bool serving;             /* the lines are being served; replies may be sent after that */
+    bool serving;             /* the lines are being served, and replies may be sent after that */
     bool has_stepped;         /* a step was run in this round */
     struct net_reply {
         struct net_conn *conn;
@@ -128,8 +128,8 @@ struct net_loop {
     size_t round_used;      /* bytes of `out` that they use */
     struct net_conn *spare; /* memory for the next connection */
     struct net_conns conns;
-    struct net_conns arrived; /* accepted by other loops, to be served by this one; guarded by listener.c's lock */
-    bool takes;               /* it accepts more of them; guarded by the same lock */
+    struct net_conns arrived; /* accepted by other loops, to be served by this loop (guarded by listener.c's lock) */
+    bool takes;               /* it accepts more of them (guarded by the same lock) */
     _Atomic int load;         /* connections that it serves or will serve */
     uint64_t drain_ms;        /* 0: not draining */
     bool closed;              /* guarded by serve.c's lock */

@@ -17,7 +17,7 @@
 #define IN_A_ROW_MAX 32 /* clients accepted before other connections are served */
 #define REST_MS 50
 #define UNSENT_MAX                                                                                                     \
-    (64 << 10) /* bytes of a slow client's replies in the kernel; further ones are kept and counted here */
+    (64 << 10) /* bytes of a slow client's replies in the kernel (further bytes are kept and counted here) */
 #define SILENT_MS 3000 /* a loop that has not swept for this long gets no more clients */
 
 /* ------------------------------------------------------------------ which loop serves a client */

@@ -1,4 +1,4 @@
-/* net.h -- connections: bytes in, replies out; one event loop per thread, listeners, TLS, the PROXY header.
+/* net.h -- connections: reading and writing bytes, one event loop per thread, listeners, TLS, the PROXY header.
  *
  * Knows no protocol, no request and no client.  The layer above handles these with the callbacks of struct
  * net_calls. */
@@ -28,7 +28,7 @@ struct net_conn;
 struct net_quantum {
     int64_t now_us;   /* when the clock was last read */
     int64_t until_us; /* 0: no limit, as in a test without a loop */
-    size_t cost;      /* since that reading; a plain request costs 1 */
+    size_t cost;      /* since that reading (a plain request costs 1) */
 };
 void net_quantum_look(struct net_quantum *quantum);
 static inline bool net_quantum_is_over(struct net_quantum *quantum) {
@@ -91,7 +91,7 @@ struct net_arrival {
     struct net_conn *conn;
     int fd, kind;
     bool is_secure, is_proxied;
-    const struct vs_peer *peer; /* valid as long as the connection; it changes before `named` */
+    const struct vs_peer *peer; /* valid as long as the connection (it changes before `named`) */
 };
 
 /* The layer above.  `loop` is net_upper.loop; `of` is its memory of a connection, which is zero at first. */
@@ -147,7 +147,7 @@ void net_serve_waiter(struct net_conn *conn);
 /* Closes a connection at once.  Its memory is freed at the end of the round. */
 void net_end(struct net_conn *conn);
 
-/* ------------------------------------------------------------------ loops, for the layer above; only on its thread */
+/* ------------------------------------------------------------------ loops, for the layer above (only on its thread) */
 
 /* Calls `retry` at that time, or earlier if an earlier time is already set; then set the later time again. */
 void net_retry_at(struct net_loop *loop, uint64_t at_ms);

@@ -13,7 +13,7 @@
 #define SHAKE_MS 5000 /* limit for a handshake, during which clients send no secret */
 /* The most memory of a handshake: 44 KiB, a message of 128 KiB and a record of 16 KiB.  Afterwards it is 15 KiB. */
 #define SHAKE_BYTES 196608
-#define HANDSHAKE 0x16 /* first byte of TLS; 3 follows */
+#define HANDSHAKE 0x16 /* first byte of TLS (3 follows) */
 #define HEAD_BYTES 5   /* they end with the length of the rest */
 #define HELLO_MAX 4096 /* a longer hello is not awaited completely */
 

@@ -41,7 +41,7 @@ static void net_too_slow(struct net_conn *c) {
     net_finish(c);
 }
 
-/* Nothing is read from a waiting connection, so an orderly close is not noticed; but a broken connection is. */
+/* Nothing is read from a waiting connection, so a broken connection is noticed, but an orderly close is not. */
 static bool net_is_torn(const struct net_conn *c) {
     struct pollfd at = {.fd = c->fd};
     return c->waits && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
@@ -173,7 +173,7 @@ bool net_passed(struct net_server **server, int64_t since_us) {
     pthread_mutex_lock(&net_waking);
     for (int i = 0; *server && i < (*server)->count; i++) {
         const struct net_loop *loop = (*server)->loops[i];
-        /* acquire: pairs with net_on_sweep; all earlier work of the loop is done */
+        /* acquire: pairs with net_on_sweep, so all earlier work of the loop is done */
         uint64_t beat = atomic_load_explicit(&loop->beat_ms, memory_order_acquire);
         if (!loop->closed && (int64_t)beat <= since_us / 1000) passed = false;
     }

@@ -19,7 +19,7 @@ enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_O
 
 /* The value of Sec-Fetch-Site. */
 enum vs_site {
-    VS_SITE_UNSAID, /* no header: not a browser, an old one, or one that omits the header for such an address */
+    VS_SITE_UNSAID, /* no header: not a browser, or a browser that is old or omits the header for such an address */
     VS_SITE_OWN,    /* a page of this server sent the request, or the user typed the address */
     VS_SITE_FOREIGN /* a page of another site, or of another port of this host */
 };

@@ -44,7 +44,7 @@ void vs_resp_null_array(struct vs_out *out);
 void vs_resp_int(struct vs_out *out, int64_t value);
 void vs_resp_array(struct vs_out *out, size_t count);
 void vs_resp_map(struct vs_out *out, size_t count); /* `count` pairs follow */
-void vs_resp_id(struct vs_out *out, uint64_t id);   /* a bulk string; frequent */
+void vs_resp_id(struct vs_out *out, uint64_t id);   /* a bulk string (frequent) */
 void vs_resp_ids(struct vs_out *out, const uint64_t *ids, size_t count);
 
 #endif

@@ -22,7 +22,7 @@ static struct vs_database_seen *seen_of(struct vs_segments *segments, const char
 /* The result of one check of a database. */
 struct found {
     bool answered;       /* it answered since the last check, for any tag */
-    size_t failed, back; /* tags for which it failed; tags with counters that went back */
+    size_t failed, back; /* tags for which it failed, and tags with counters that went back */
     const char *failed_tag, *back_tag;
     uint64_t grants, granted; /* of back_tag */
     char why[sizeof((struct vesta_segment_info *)0)->database->said];

@@ -56,7 +56,7 @@ void vs_ending_prepare(void) {
     on(SIGTERM, end_before);
     on(SIGINT, end_before);
     on(SIGALRM, end_now);
-    /* process 1 of a container inherits children of the program that called exec; this program starts none */
+    /* process 1 of a container inherits the children of the program that called exec (vesta starts none) */
     on(SIGCHLD, SIG_IGN);
 }
 

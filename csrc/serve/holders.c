@@ -24,8 +24,8 @@ struct holders_reader {
     struct holders *of;
     int ns;
     bool runs;
-    int64_t wanted_us;               /* when a viewer last asked; in boot time, like all times here */
-    struct vs_out list;              /* members of an object; `at` is NULL until the store was read */
+    int64_t wanted_us;               /* when a viewer last asked (in boot time, like all times here) */
+    struct vs_out list;              /* members of an object (`at` is NULL until the store was read) */
     uint64_t list_number, readings;  /* how often the list changed, and how often it was read */
     int64_t read_unix_ms, store_ms;  /* when the list was read, by this host's clock and the store's */
     int64_t asked_us, asked_unix_ms; /* when the unanswered reading began (0: the last one was answered) */

@@ -1,5 +1,5 @@
 /* life.c -- a thread that wakes twice a second, notifies the service manager, and logs the state of namespaces and
- * keepers; and the signals HUP, USR1 and USR2.  Knows no protocol. */
+ * keepers, and the signals HUP, USR1 and USR2.  Knows no protocol. */
 #include "command/options.h"
 #include "log/access.h"
 #include "serve/serving.h"
@@ -89,7 +89,7 @@ static void end_reload(struct vs_life *life) {
     pthread_mutex_unlock(&life->mutex);
     if (over)
         vs_notify("READY=1\nSTATUS=%s",
-                  status->reload_ok ? "reloaded" : "the reload failed; the old policies stay in use");
+                  status->reload_ok ? "reloaded" : "the reload failed, so the old policies stay in use");
 }
 
 /* Sends nothing if something is stuck, so that the manager restarts the server. */

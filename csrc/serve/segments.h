@@ -3,7 +3,7 @@
  *   segments.c  the thread that opens tags, reads their tables every minute, and frees removed tags
  *   databases.c logs the state of their databases
  *   desk.c      threads that request numbers without a gap from the database
- *   tables.c    the tags in a table; which of them are served */
+ *   tables.c    the tags in a table, and which of them are served */
 #ifndef VS_SERVE_SEGMENTS_H
 #define VS_SERVE_SEGMENTS_H
 

@@ -19,7 +19,7 @@ struct vs_serving_listener {
     int fd;        /* -1: not bound yet */
     bool handed;   /* by a service manager */
     bool is_secure; /* TLS */
-    bool is_reached; /* reachable from other machines; serve.c determines it once */
+    bool is_reached; /* reachable from other machines (determined once by serve.c) */
 };
 
 #define VS_SERVING_FLAGS_MAX 40
@@ -28,7 +28,7 @@ struct vs_serving {
     struct vs_conf_opts conf; /* to read the config again */
     struct vesta_opts opts;   /* options of the single namespace of a server without a config file */
     struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
-    struct vs_config *config; /* as read at the start; the following members point into it */
+    struct vs_config *config; /* as read at the start (the following members point into it) */
     bool has_policies;        /* the config of the start has policies */
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
@@ -90,7 +90,7 @@ int vs_crews_keepers(const struct vs_crews *crews);
 /* Opens the namespaces and leases their worker ids while the loops run.  vs_start_begin does not wait. */
 struct vs_start *vs_start_make(struct vs_serving *serving);
 void vs_start_begin(struct vs_start *start);
-/* Returns whether a namespace has issued ids; how many have not yet. */
+/* Returns whether a namespace has issued ids, and how many have not yet. */
 bool vs_start_is_ready(struct vs_start *start, int ns);
 int vs_start_waiting(struct vs_start *start);
 /* Records that all tags that can be read were read: a start waits for that as for namespaces. */
@@ -190,7 +190,7 @@ void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struc
 
 /* ---- life.c */
 
-/* Starts the thread that watches the server; vs_life_end ends it.  Returns VS_GO, or an exit code. */
+/* Starts the thread that watches the server.  vs_life_end ends it.  Returns VS_GO, or an exit code. */
 int vs_life_begin(struct vs_serving *serving);
 void vs_life_end(struct vs_serving *serving);
 /* Returns whether the service manager was notified that the server is ready. */

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEP_US_MAX 2000000 /* longest interval between two checks of a waiting namespace; it is short at first */
+#define STEP_US_MAX 2000000 /* longest interval between two checks of a waiting namespace (it is short at first) */
 #define STEP_US_MIN 1000
 #define STEPS_OF_AGE 8
 #define LOOK_US 100000 /* an opener checks this often whether the server is stopping */
-#define TELLS_MAX 8 /* namespaces whose reason to wait is logged at a time; the others are counted */
+#define TELLS_MAX 8 /* namespaces whose reason to wait is logged at a time (the others are counted) */
 #define PROGRESS_US 2000000 /* a program that waits logs at least this often at first */
 #define PROGRESS_US_MAX 60000000
 #define RETRY_US 1000000         /* after a generator could not be opened */
@@ -43,7 +43,7 @@ struct vs_start {
     int64_t from_us;
     struct progress progress; /* of all that wait for a worker id */
     atomic_bool ending;
-    struct one *one;      /* one per namespace; only its opener uses it */
+    struct one *one;      /* one per namespace, used only by its opener */
     pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t arrived;
     struct waiter *waiter; /* namespaces that have newly opened */
@@ -113,7 +113,7 @@ static bool is_last(struct vs_start *start) {
     return last;
 }
 
-/* A namespace failed for good.  The others are served; the server only ends if nothing else can be served. */
+/* A namespace failed for good.  The others are served.  The server only ends if nothing else can be served. */
 static void fail(struct vs_start *start, int i, int rc, const char *text) {
     struct vs_namespace *ns = &start->serving->server.names.at[i];
     vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);

@@ -4,7 +4,7 @@
 
 #include "server/request.h"
 
-#define VS_REDIS_VERSION "7.0.0" /* clients derive features from it; INFO's vesta_version has our version */
+#define VS_REDIS_VERSION "7.0.0" /* clients derive features from it (INFO's vesta_version has our version) */
 
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
@@ -42,7 +42,7 @@ struct vs_call {
     const char *route;      /* HTTP; NULL: none.  A route that ends in '/' passes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
-    bool json;              /* HTTP: answers in JSON by default; else in plain text */
+    bool json;              /* HTTP: answers in JSON by default, else in plain text */
     const char *help;       /* RESP: "GET name -- the next id" */
     const char *route_help; /* HTTP: "/genid?ns=NAME -- the next id" */
 };

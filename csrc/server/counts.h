@@ -40,7 +40,7 @@ struct vs_counts {
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
     vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from reading to writing the reply */
     vs_count duration_us[VS_PROTOCOLS];
-    /* connections, including those that were rejected at once, which are also in `accepted` */
+    /* connections, including all rejected at once, which are also in `accepted` */
     vs_count closed[VS_PROTOCOLS];
     struct net_counts net;
     struct {

@@ -16,7 +16,7 @@ struct vs_tag_set;
 enum vs_desk_ask { VS_DESK_NUMBERS, VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
 enum vs_desk_answer {
     VS_DESK_DONE,
-    /* not done: the number's row forbids it, and no retry will help; `text` is the reason, as for the next three */
+    /* not done: the number's row forbids it (do not retry).  `text` is the reason, also for the next three */
     VS_DESK_SETTLED,
     VS_DESK_BACK,    /* not done: the database was restored to an older state, and an operator must act */
     VS_DESK_DOWN,    /* not done: the database is unreachable or rejects it for now */

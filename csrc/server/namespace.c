@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* guards the `why` of all namespaces; rarely used */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* guards the `why` of all namespaces (rarely used) */
 
 void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, const char *why) {
     pthread_mutex_lock(&telling);

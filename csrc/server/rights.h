@@ -42,7 +42,7 @@ bool vs_rights_operate(struct vs_request *request);
 /* Whether a viewer may go on watching.  It may not if its client was removed or lost the right to operate. */
 bool vs_rights_watches(struct vs_session *session);
 
-/* Whether the client may call this command; whether it may use that name.  false: the reply is an error. */
+/* Whether the client may call this command, and whether it may use that name.  false: the reply is an error. */
 bool vs_rights_may_call(struct vs_request *request);
 bool vs_rights_may_name_known(struct vs_request *request, struct vs_slice name);
 static inline bool vs_rights_may_name(struct vs_request *request, struct vs_slice name) {

@@ -4,7 +4,7 @@
 
 #include "base/out.h"
 
-#define VS_REPLY_MAX (344 * 1024) /* one reply; /metrics is the longest */
+#define VS_REPLY_MAX (344 * 1024) /* one reply (/metrics is the longest) */
 #define VS_OUT_MAX (688 * 1024)   /* the replies of one write */
 
 _Static_assert(VESTA_BATCH_MAX *(VESTA_FORMAT_MAX + 4) + 16 <= VS_REPLY_MAX,

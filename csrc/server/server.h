@@ -40,10 +40,10 @@ struct vs_namespace {
     struct vesta_gen *gen[VS_ID_PROTOCOLS]; /* two handles on one file: they differ if method is by_protocol */
     uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of their ids; 0 if the layout fixes it */
     const struct vesta_layout *layout;
-    struct vesta_layout *ended; /* the layout, if its time range ended before the start; names/names.c frees it */
+    struct vesta_layout *ended; /* the layout, if its time range ended before the start (freed by names/names.c) */
     struct access_pool pool;   /* divides its ids among clients that want more than there are */
     struct ledger_rates rates; /* of all clients together */
-    char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open; only namespace.c touches it */
+    char why[VS_NAMESPACE_WHY_MAX]; /* why it is not open (private to namespace.c) */
     /* for the log: requests rejected for lack of an id, and the reason and wait of the last one */
     _Atomic uint64_t refused;
     _Atomic int refused_why;
@@ -97,7 +97,7 @@ struct vs_holders_seen {
 /* The state of the TLS certificate, for status replies. */
 struct vs_tls_status {
     int64_t expires_unix_s;
-    char name[256], error[256]; /* its subject; why the files could not be read again, "" if they could */
+    char name[256], error[256]; /* its subject, and why the files could not be read again ("": they could) */
     const char *path;
 };
 #define VS_HOLDERS_BYTES_MAX (200 * 1024) /* of a namespace's worker list in JSON */
@@ -111,10 +111,10 @@ struct vs_tags_status {
     uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were removed */
     char unread_why[VS_NAMESPACE_WHY_MAX];             /* the error of the first unread table */
     uint64_t unusable; /* rows with values that cannot be used: their tags are served, but issue no numbers */
-    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag; a whole sentence */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag, and why (a sentence) */
 };
 
-/* The namespaces and their names; names/names.c owns it. */
+/* The namespaces and their names, owned by names/names.c. */
 struct vs_names {
     struct vs_namespace *at; /* a request without a name means the first */
     int count;
@@ -122,7 +122,7 @@ struct vs_names {
     atomic_int others_ready; /* ready ones beyond VS_NAMESPACES_TOLD, as vs_namespace_seen recorded them */
 };
 
-/* The served tags, and the thread that reads their tables; tags.c owns it. */
+/* The served tags and the thread that reads their tables, owned by tags.c. */
 struct vs_tags {
     struct vs_tag_set *_Atomic set; /* NULL: no tag was ever served */
     void (*reread)(void *self);     /* reads the tables now (NULL: the config has no segments) */
@@ -140,7 +140,7 @@ struct vs_rules {
     const char *admin_token;         /* NULL: none is configured */
     const char *const *tinyid_token; /* any of them is accepted */
     int tinyid_token_count;          /* 0: no token is required */
-    const char *const *host, *const *origin; /* names of this server, "*": any; origins whose pages may send requests */
+    const char *const *host, *const *origin; /* names of this server ("*": any), and permitted origins */
     int host_count, origin_count;
     bool judges_hosts[VS_PROTOCOLS]; /* a Host name that public DNS could point at this address must be listed */
     bool state_is_admins;            /* HTTP: only the admin's listeners answer routes about the server's state */
@@ -156,7 +156,7 @@ struct vs_monitor {
     struct vs_recent *recent;
     struct vs_access *access; /* the access log (NULL: none is kept) */
     struct vs_roster *roster; /* the open connections */
-    const struct vs_counts *counts[VS_THREADS_MAX]; /* one per loop; vs_total adds them up */
+    const struct vs_counts *counts[VS_THREADS_MAX]; /* one per loop (vs_total adds them up) */
     int loop_count;
 };
 
@@ -179,7 +179,7 @@ struct vs_server {
     struct vs_monitor monitor;
     struct vs_above above;
     struct vs_gate *gate;  /* client accounts (NULL: only the passwords and tokens of `rules` apply) */
-    struct ledger *ledger; /* usage of clients; vs_serve makes it, the caller frees it */
+    struct ledger *ledger; /* usage of clients (made by vs_serve, freed by the caller) */
     const struct vesta_clock *clock;
     struct net_server *net;       /* while it serves */
     atomic_int waiting_by_policy; /* at most VS_BY_POLICY_MAX */
@@ -246,7 +246,7 @@ bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_names
 bool vs_namespace_pause_text(const struct vs_server *server, const struct vs_namespace *ns,
                              const struct vesta_pause *pause, char text[VS_PAUSE_TEXT_MAX]);
 
-/* Allocates room for `count` namespaces, and adds none. false: no memory; call vs_namespaces_free all the same. */
+/* Allocates room for `count` namespaces, and adds none.  false: no memory.  In either case call vs_namespaces_free. */
 bool vs_namespaces_make(struct vs_names *names, int count);
 void vs_namespaces_free(struct vs_names *names);
 /* Adds the next namespace.  All its members but the name are zero. */

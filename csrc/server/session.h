@@ -69,15 +69,15 @@ struct vs_scratch {
     struct vs_counts *counts;
 };
 
-/* Allocates the queues of a loop.  false: no memory; call vs_scratch_free all the same. */
+/* Allocates the queues of a loop.  false: no memory.  In either case call vs_scratch_free. */
 bool vs_scratch_make(struct vs_scratch *scratch, int namespaces);
 void vs_scratch_free(struct vs_scratch *scratch);
 
 /* A request that waits, with all that was done for it, so that nothing is parsed, taken or charged twice.  All zero: no
  * request waits. */
 struct vs_waiting {
-    struct vs_request *request; /* including its arguments; wait.c owns it */
-    size_t bytes, size;         /* length of the request in the input; size of `request` in memory */
+    struct vs_request *request; /* including its arguments (owned by wait.c) */
+    size_t bytes, size;         /* length of the request in the input, and size of `request` in memory */
     struct vs_tag_set *tags;    /* the set in which its name was found, held (NULL: none) */
     int64_t deadline_us;        /* by the fixed rules, without a policy */
     int64_t wait_us;            /* time until the next try */

@@ -8,7 +8,7 @@
 
 #include "server/request.h"
 
-/* The share that is exhausted; vs_share_name has the names. */
+/* The exhausted share.  vs_share_name returns the names. */
 enum vs_share_kind {
     VS_SHARE_NONE,
     VS_SHARE_UNIT, /* the fair share of a namespace's ids */

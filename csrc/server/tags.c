@@ -82,7 +82,7 @@ size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t lengt
 /* ------------------------------------------------------------------ the set that is served */
 
 struct vs_tag_set *vs_tags_now(struct vs_tags *tags) {
-    /* acquire: pairs with vs_tags_replace; the set and its tags are complete */
+    /* acquire: pairs with vs_tags_replace, so the set and its tags are complete */
     return atomic_load_explicit(&tags->set, memory_order_acquire);
 }
 
@@ -97,7 +97,7 @@ void vs_tags_hold(struct vs_tag_set *set) {
 }
 
 void vs_tags_let(struct vs_tag_set *set) {
-    /* release: pairs with vs_tags_are_held; all uses of the set come before */
+    /* release: pairs with vs_tags_are_held, after all uses of the set */
     if (set) atomic_fetch_sub_explicit(&set->holders, 1, memory_order_release);
 }
 

@@ -61,7 +61,7 @@ size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t lengt
  * Threads: any.  Errors: as vs_form_write. */
 int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,
                  struct vesta_error *err);
-/* Returns whether that moment lasts; *err is then the error of vs_tag_write. */
+/* Returns whether that moment lasts.  *err is then the error of vs_tag_write. */
 bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock *clock, struct vesta_error *err);
 
 /* Returns the served set for the current request; NULL: no tag was ever served. */

@@ -155,7 +155,7 @@ enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, vs_handler *don
     return take_begin(r, n, done, stage_some);
 }
 
-/* Makes the i-th name the request's; it was found before.  Returns how many names from there on are the same. */
+/* Makes the i-th name (found before) the request's.  Returns how many names from there on are the same. */
 static size_t turn_to_run(struct vs_request *r, size_t i, size_t n) {
     size_t run = 1;
     const struct vs_slice *name = &r->arg[i];

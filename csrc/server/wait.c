@@ -18,7 +18,7 @@
 #define OPENING_STEP_US 5000
 #define READING_US_MAX 1000000  /* longer than reading the tables of tags takes */
 #define JUDGE_US_MAX 300000     /* a policy's verdict that comes later has no effect on this request */
-#define JUDGE_STEP_US 20000     /* the verdict wakes the request; this covers a wake-up that came too early */
+#define JUDGE_STEP_US 20000     /* the verdict wakes the request, but the wake-up may come too early */
 #define BY_POLICY_STEP_US 50000 /* the clock may be corrected earlier than expected */
 
 /* ------------------------------------------------------------------ waiting */
@@ -64,7 +64,7 @@ static bool may_wait(struct vs_request *r, int64_t now_us) {
     return true;
 }
 
-/* A waiting request with copies of its arguments; the texts follow one another after `arg`. */
+/* A waiting request with copies of its arguments, whose texts follow each other after `arg`. */
 struct whole {
     struct vs_request request; /* first, because struct vs_waiting points to it */
     struct vs_http http;

@@ -79,7 +79,7 @@ static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         size_t kept = s->waiting.ids_count;
         queue_resume(s);
         if (!s->waits || s->waiting.deadline_us != deadline_us || &scratch->queue[s->waiting.queue] != queue)
-            continue; /* it was answered, or waits for another namespace; its next request is at the tail */
+            continue; /* it was answered or waits for another namespace, and its next request is at the tail */
         if (s->waiting.ids_count == kept) {
             TAILQ_REMOVE(&queue->waiters, s, queued);
             TAILQ_INSERT_HEAD(&queue->waiters, s, queued);

@@ -74,7 +74,7 @@ def _(world):
                 assert process.poll() is None
             time.sleep(1)  # By then it is inside a call, or will be.
             code, rest = ended(process)
-            assert code == 0 and "given back" in rest or code == 1 and "still hangs" in rest, (code, rest)
+            assert code == 0 and "are released" in rest or code == 1 and "still hangs" in rest, (code, rest)
 
 
 def hang(world, ms):

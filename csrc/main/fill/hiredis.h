@@ -40,7 +40,7 @@ struct vs_redis {
     int64_t call_ms_max;
     struct vs_link link;
     struct redisReader *reader;
-    struct redisReply *reply; /* the last reply; `text` may point into it */
+    struct redisReply *reply; /* the last reply (`text` may point into it) */
     /* The reply, or the reason if the call was not OK.  Valid until the next call. */
     const char *text; /* NULL: the reply has no text */
     size_t length;

@@ -196,7 +196,7 @@ static int source_print(lua_State *L) {
     return 1;
 }
 
-/* Takes numbers.  In strict order one transaction returns all n; otherwise the current range returns what it has. */
+/* Takes numbers.  In strict order one transaction returns all n, else the current range returns up to n. */
 static int source_ask(struct fill_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
                       struct vesta_pause *pause) {
     if (source->is_strict) return vesta_segment_batch_wait(source->seg, n, numbers, wait_us, pause);

@@ -17,7 +17,7 @@ struct vs_ids {
     size_t count, room;
     struct vs_mark *marks;
     size_t mark_count, mark_room;
-    uint64_t bad_lines; /* lines that are not ids; the first few were reported on stderr */
+    uint64_t bad_lines; /* lines that are not ids (the first few were reported on stderr) */
 };
 
 /* Reads a file ("-": stdin) after those read before: one id per line, in the first column.  Returns VS_DONE, or an exit

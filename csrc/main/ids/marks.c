@@ -30,7 +30,7 @@ struct marks_text {
     char when[VESTA_ISO_MAX];  /* time of the last mark, since ids in a line often have the same time */
     int64_t when_ms;
     struct vs_progress progress;
-    uint64_t bytes, size; /* bytes read; size of the file at stdin, or 0 */
+    uint64_t bytes, size; /* bytes read, and size of the file at stdin (or 0) */
     bool shows_progress;
 };
 

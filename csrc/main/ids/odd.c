@@ -1,5 +1,5 @@
 /* odd.c -- finds oddities in the fields of a list of ids: constants of another layout, times in the future, ticks that
- * go back.  Only equal ids are errors; a person must judge the oddities. */
+ * go back.  Only equal ids are errors.  A person must judge the oddities. */
 #include "main/ids/audit.h"
 #include "id/id.h"
 

@@ -11,7 +11,7 @@
 struct crew {
     struct vs_threads *threads;
     pthread_t thread;
-    int first; /* first member that is not done; linked by `next` */
+    int first; /* first member that is not done (linked by `next`) */
 };
 
 struct member {
@@ -26,7 +26,7 @@ struct vs_threads {
     void *self;
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    int begun, done; /* begun: threads; done: members */
+    int begun, done; /* begun: threads, done: members */
     struct crew *crew;
     struct member member[];
 };
@@ -43,7 +43,7 @@ static void threads_settle(struct vs_threads *threads, int i) {
     pthread_mutex_unlock(&threads->lock);
 }
 
-/* Calls the function for each member that is due.  Returns when the next one is due; INT64_MAX: all are done. */
+/* Calls the function for each member that is due.  Returns when the next is due (INT64_MAX: all are done). */
 static int64_t threads_go_round(struct crew *crew) {
     struct vs_threads *threads = crew->threads;
     int64_t first_us = INT64_MAX;

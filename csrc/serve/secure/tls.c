@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_US 2000000 /* interval of checks; a change is complete if two checks see the same */
+#define LOOK_US 2000000 /* interval of checks (a change is complete if two checks see the same) */
 #define FILES 3
 #define DAY_S 86400
 

@@ -11,7 +11,7 @@
 
 #define TARGET_BYTES 256 /* of text from a client */
 
-/* Copies a slice to a C string; a NUL byte becomes '?'. */
+/* Copies a slice to a C string, with '?' for a NUL byte. */
 static const char *note_text_of(struct vs_slice slice, char buf[TARGET_BYTES]) {
     size_t length = slice.length < TARGET_BYTES - 1 ? slice.length : TARGET_BYTES - 1;
     for (size_t i = 0; i < length; i++)

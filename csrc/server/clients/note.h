@@ -6,7 +6,7 @@
 
 void vs_note_request(struct vs_request *request, size_t bytes);
 
-/* Logs a request and those answered together with it; `bytes` is the length of all replies. */
+/* Logs a request and all requests answered together with it.  `bytes` is the length of all replies. */
 static inline void vs_note(struct vs_request *request, size_t bytes) {
     if (request->session->server->monitor.access) vs_note_request(request, bytes);
 }

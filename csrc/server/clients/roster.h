@@ -1,6 +1,6 @@
 /* roster.h -- the open connections of all loops, for CLIENT LIST and the admin, and to end connections.
  *
- * Each loop has its own part and is the only one that changes it.  Other threads read it under the part's lock, which
+ * Each loop has its own part, which only this loop changes.  Other threads read it under the part's lock, which
  * is never held during a blocking call.  A connection is ended by its own loop, which is woken for that. */
 #ifndef VS_ROSTER_H
 #define VS_ROSTER_H
@@ -53,7 +53,7 @@ struct vs_wanted {
     const uint64_t *ids; /* one of id_count ids (NULL: any) */
     size_t id_count;
     uint64_t after, but;        /* ids above `after`, except `but` */
-    struct vs_slice peer, own;  /* addresses in their text form; a NULL text: any */
+    struct vs_slice peer, own;  /* addresses in their text form (a NULL text: any) */
     struct vs_slice host;       /* the peer's address without the port */
     struct vs_slice client;     /* the client's name */
 };

@@ -1,4 +1,4 @@
-/* blocks.c -- blocks: all that a client needs to make ids by itself, without knowing layouts; see docs/blocks.md.
+/* blocks.c -- blocks: all that a client needs to make ids by itself, without knowing layouts (see docs/blocks.md).
  * Knows no socket.  Never waits. */
 #include "id/id.h"
 #include "server/commands.h"

@@ -45,7 +45,7 @@ static uint64_t count_max(const struct vs_request *r) {
     return most < TEXTS_MAX ? most : TEXTS_MAX;
 }
 
-#define ALIKE_MAX 255 /* with the first request this is one batch; comparing more costs more than it saves */
+#define ALIKE_MAX 255 /* one batch with the first request, because comparing more costs more than it saves */
 _Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "identical requests are one batch");
 
 /* Returns how many requests with the same bytes follow this one in the input. */

@@ -5,8 +5,8 @@
 #include "os/process.h"
 #include "server/commands.h"
 
-#define VS_METRICS_LINE_BYTES 160         /* of the longest sample; checked when it is written */
-#define VS_METRICS_LINES_PER_NAMESPACE 23 /* in all families together; a spec counts them */
+#define VS_METRICS_LINE_BYTES 160         /* of the longest sample (checked on writing) */
+#define VS_METRICS_LINES_PER_NAMESPACE 23 /* in all families together (a spec counts them) */
 #define VS_METRICS_LINES_PER_CLIENT 8     /* likewise */
 #define VS_METRICS_LINES_PER_TAG 7        /* likewise */
 #define VS_METRICS_OTHER_BYTES                                                                                         \
@@ -47,7 +47,7 @@ struct vs_metrics {
     } tag[VS_METRICS_TAGS_MAX];
 };
 
-/* Writes one sample; `format` begins after the family's name. */
+/* Writes one sample.  `format` begins after the family's name. */
 void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Formats seconds without floating point: a count of microseconds has more digits than a double. */

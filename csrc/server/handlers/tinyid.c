@@ -49,7 +49,7 @@ static enum vs_reply_state tinyid_enter(struct vs_request *r, int token, vs_hand
 
 /* ------------------------------------------------------------------ ids */
 
-/* Reads a batch size.  A value above the limit is reduced to it; tinyid does the same with its own limit of 100000. */
+/* Reads a batch size.  A value above the limit is reduced to it, as in tinyid, whose limit is 100000. */
 static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) {
     *n = 1;
     if (!text.at) return true;

@@ -91,7 +91,7 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     return true;
 }
 
-/* Returns the token parameter of tinyid's clients; a NULL text if there is none. */
+/* Returns the token parameter of tinyid's clients, or a NULL text. */
 static struct vs_slice http_token(const struct vs_request *r) {
     int place = r->call->flags & VS_CALL_TINYID ? params_place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
     return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);

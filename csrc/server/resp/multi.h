@@ -20,13 +20,13 @@ enum vs_multi_mode {
 
 struct vs_multi {
     enum vs_multi_mode mode;
-    bool cannot;             /* COUNTING: the command can never be served, and its error reply stands */
+    bool cannot;             /* COUNTING: the command can never be served, so its error is the reply */
     bool failed;             /* a command was rejected, so EXEC will fail */
     struct vs_heap queue;    /* for each queued command its row of the table and its bytes */
     size_t count, bytes;     /* commands, and their bytes */
     size_t wanted;           /* ids wanted by all queued commands */
     struct vs_heap demands;  /* multi.c's: the source of each wanted id */
-    struct vs_heap asked;    /* struct vs_asked_of; only for namespaces with a rate of requests */
+    struct vs_heap asked;    /* struct vs_asked_of, only for namespaces with a rate of requests */
     struct vs_tag_set *tags; /* the tags at MULTI, so that ids are taken from the tags that were counted */
     size_t at, taken;        /* ANSWERING: bytes of `queue` and ids that were consumed */
 };

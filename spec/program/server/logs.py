@@ -42,7 +42,7 @@ def _(world):
             server.process.send_signal(signal.SIGUSR2)
             server.listen("state")
             server.process.send_signal(signal.SIGTERM)
-            server.listen("given back")
+            server.listen("are released")
             server.process.wait()
         told = events(server.said, read)
         for event in told:
@@ -120,7 +120,7 @@ def _(world):
         await_text(old, "the log could not be reopened and continues in the old file")
         assert re.fullmatch(r"\d+", server.get("/genid").body)
         os.rmdir(log)
-    assert "given back" in await_text(old, "stopping")
+    assert "are released" in await_text(old, "stopping")
 
 
 @claim("SIGUSR1 and SIGHUP are harmless without a file and without a policy")

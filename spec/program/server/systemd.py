@@ -135,7 +135,7 @@ def _(world):
     write("return { api = 1, on_exhausted = function() return 'wait' end }")
     with Manager(world.path("notify")) as manager, Server(world, "--policy", policy, env=manager.env) as server:
         same(manager.hears()["READY"], "1")
-        for text, status in (("return { api = 1, on_exhausted = 5 }", "the reload failed; the old policies stay in use"),
+        for text, status in (("return { api = 1, on_exhausted = 5 }", "the reload failed, so the old policies stay in use"),
                              ("return { api = 1, on_exhausted = function() return 'refuse' end }", "reloaded")):
             write(text)
             server.process.send_signal(signal.SIGHUP)
