@@ -16,7 +16,7 @@ static int conf_env(lua_State *L) {
     size_t length;
     const char *name = luaL_checklstring(L, 1, &length), *value;
     if (length == 0 || strlen(name) != length || strchr(name, '='))
-        return luaL_error(L, "env: '%s' is not the name of a variable", VS_QUOTE(name, length));
+        return luaL_error(L, "env: '%s' is not a variable's name: use letters, digits and _", VS_QUOTE(name, length));
     if ((value = vs_environment(name))) {
         int kind = lua_type(L, 2);
         if (kind == LUA_TNUMBER && lua_stringtonumber(L, value) == 0)

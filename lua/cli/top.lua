@@ -312,8 +312,9 @@ return {
   about = [[
 Shows the state of a server, read from its admin listener each second.  Keys 1 to 6 select a view:
 
-  1 overview    ids per second and capacity (MAX/S) of each namespace, worker ids, how long ids continue without
-                the store (LEASE), how long the layout lasts (LIFE), latency, replies, recent events
+  1 overview    ids per second and capacity (MAX/S) of each namespace, worker
+                ids, how long ids continue without the store (LEASE), how long
+                the layout lasts (LIFE), latency, replies, recent events
   2 namespaces  all about each namespace
   3 workers     the holders of worker ids, read from the store
   4 segments    tags and their ranges

@@ -161,7 +161,7 @@ static void secrets_of_a_line(void) {
                 {"default names=* calls=give", NULL},
                 {"default names=* calls=give secret=none", "no certificate can prove it"},
                 {"a names=* calls=give secret=none secret=chosen:x", "delete one of them"},
-                {"a names=* calls=give secret=plain:2026-01-01T00:00:00Z:ab", "of the kind 'plain'"}};
+                {"a names=* calls=give secret=plain:2026-01-01T00:00:00Z:ab", "has the kind 'plain'"}};
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
         struct vs_account account;
         struct vesta_error err = {.text = ""};

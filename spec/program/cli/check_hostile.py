@@ -200,7 +200,7 @@ def _(w):
             file.write(data)
         os.chmod(w.path(name), 0o600)
     for path, why in (("none", "cannot open the file none: No such file or directory"), ("fifo", "the file fifo is not a regular file"),
-                      (".", "the file . is not a regular file"), ("/dev/urandom", "is not a regular file"), ("big", "is longer than 65536 bytes"),
+                      (".", "the file . is not a regular file"), ("/dev/urandom", "is not a regular file"), ("big", "is longer than the 65536 bytes"),
                       ("", "file: '' is not a path"), ("a\\0b", "file: 'a\\x00b' is not a path"), ("x" * 5000, "File name too long"),
                       ("empty", "resp.password is empty"), ("two", "resp.password has the control character \\x0a at byte 2"),
                       ("nul", "resp.password has the control character \\x00 at byte 2")):

@@ -157,7 +157,7 @@ def _(w):
     first, _ = orders(w)
     store = "file:" + w.path("state")
     for words, code, parts in (
-            (["-c", "vesta.lua", "--layout", "snowflake", first], 2, ["--config has the layout", "leave out --layout"]),
+            (["-c", "vesta.lua", "--layout", "snowflake", first], 2, ["--config determines the layout", "leave out --layout"]),
             (["-c", "vesta.lua", "--store", store, first], 2, ["leave out --store"]),
             (["-c", "vesta.lua", "--namespace", "ordres", first], 2, ['no namespace "ordres"', "default, orders, unused"]),
             (["-c", "missing.lua", first], 1, ["missing.lua"]),

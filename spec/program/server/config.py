@@ -121,7 +121,7 @@ def _(world):
     env = dict.fromkeys(names + ["LISTEN_FDS", "NOTIFY_SOCKET"], "")
     same(world.run("check", path, env=dict(env, VESTA_SINGLE_HOST="true")).code, 0)
     fails(world.run("check", path, env=dict(env, VESTA_SINGLE_HOST="")), 1, "single_host")
-    fails(world.run("check", write(world, "return { user = env 'NONE' }"), env={"NONE": ""}), 1, "NONE is not set, or empty")
+    fails(world.run("check", write(world, "return { user = env 'NONE' }"), env={"NONE": ""}), 1, "NONE is not set or empty")
     with open(world.path("p.lua"), "w") as file:
         file.write("return { api = 1, choose_worker = function(ctx) log('role ' .. tostring(env 'ROLE')) return 7 end }")
     with Configured(world, "return { namespaces = { a = { policy = './p.lua', policy_env = 'ROLE' } } }", env={"ROLE": ""}) as server:

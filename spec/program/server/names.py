@@ -414,9 +414,9 @@ def _(world):
 def _(world):
     good = "orders names=* calls=give secret=random:2026-11-23T15:30:00Z:" + "ab" * 32
     for line, *parts in ((good[:-1], "secret has a hash that is not 64 digits"), (good + "\n" + good, "clients:2:", "already has a line"),
-                         ("orders names=a/b calls=give", "no pattern"), ("orders names= calls=give", "names has 0 bytes"),
+                         ("orders names=a/b calls=give", "must be a pattern"), ("orders names= calls=give", "names has 0 bytes"),
                          ("orders names=web,*%s calls=give" % ("x" * 65), "names has a pattern of 66 bytes, but a name has at most 64"),
-                         ("orders names=a,,b calls=give", "no pattern"), ("orders names=a, calls=give", "no pattern"),
+                         ("orders names=a,,b calls=give", "must be a pattern"), ("orders names=a, calls=give", "must be a pattern"),
                          ("orders names=* calls=gives", "calls has 'gives'"), ("orders names=* calls=give", "has no secret"),
                          ("orders names=* calls=give n=0", "n is '0'"), ("orders names=*", "has no calls"), ("orders speed=3", "'speed' is not a key"), ("orders rate=0", "rate is '0', which must be a whole number from 1 to 1000000000"),
                          ("orders requests=x", "requests is 'x'"), ("orders rate=1000000001", "1 to 1000000000"), ("orders weight=0", "weight is '0'"),
