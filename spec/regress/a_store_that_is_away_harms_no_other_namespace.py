@@ -104,10 +104,10 @@ def _(world):
 @claim("--start-wait-ms, and start_wait_ms_max in a config, end a longer start, with the reason")
 def _(world):
     flags = ("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--store", nowhere(), "--start-wait-ms", "1500")
-    fails(world.run(*flags), 1, "default: no worker number within 1500 ms (--start-wait-ms)", "127.0.0.1")
+    fails(world.run(*flags), 1, "default: no worker id within 1500 ms (--start-wait-ms)", "127.0.0.1")
     os.rename(world.path("state"), world.path("unused"))  # The server with flags drew a worker id for its file.
     config = write(world, CONFIG % (nowhere(), 'store = "away"', world.path("admin.sock"), "start_wait_ms_max = 1500, http = { listen = 'off' }, resp = { listen = 'unix:%s' }" % world.path("r")))
-    fails(world.run("serve", "-c", config), 1, "orders: no worker number within 1500 ms")
+    fails(world.run("serve", "-c", config), 1, "orders: no worker id within 1500 ms")
 
 
 def child_of(pid):

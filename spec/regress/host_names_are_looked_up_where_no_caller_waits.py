@@ -54,7 +54,7 @@ def told_to_end(words, line):
 def _():
     for uri in URIS:
         code, said = told_to_end(["serve", "--http", "unix:http.sock", "--resp", "off", "--store", uri, "--layout", "snowflake"], "was not open before the deadline")
-        assert code == 0 and "all worker numbers are given back" in said, (code, said)
+        assert code == 0 and "all worker ids are released" in said, (code, said)
         code, said = told_to_end(["gen", "-n", "5", "--store", uri, "--layout", "snowflake", "--wait-ms", "60000"], "no lease")
         assert code == -signal.SIGTERM, (code, said)
 

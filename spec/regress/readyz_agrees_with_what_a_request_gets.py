@@ -71,7 +71,7 @@ class Watch:
 
     def check_line(self):
         """Asserts that the rejections are logged within a second of the first, and returns the line."""
-        line = heard(self.server, "no ids at the moment", 5)
+        line = heard(self.server, "no ids can be issued now", 5)
         said_at = time.mktime(time.strptime(line[3:22], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(line[22:26])
         late_s = said_at - self.refused_at
         print("    %.2f s after the first refusal: %s" % (late_s, line.strip()[25:]))
@@ -139,7 +139,7 @@ def _(world):
         set_clock(clock, "+3600")
         watch.until(False, 5)
         set_clock(clock, "+0")  # The line has the time of the wrong clock.
-        assert "clock_ahead" in heard(server, "no ids at the moment", 5)
+        assert "clock_ahead" in heard(server, "no ids can be issued now", 5)
         watch.until(True, 5)
 
 

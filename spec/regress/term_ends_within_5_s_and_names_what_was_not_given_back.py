@@ -1,5 +1,5 @@
 """SIGTERM ends a server within 5 s whatever its store does, and the last lines are true: worker ids that could not be
-released are named, and "all worker numbers are given back" is logged only if it holds."""
+released are named, and "all worker ids are released" is logged only if it holds."""
 import contextlib
 import itertools
 import os
@@ -13,7 +13,7 @@ from serving import SLOW, Server, VESTA, claim, environment, main, same
 
 HANGS_MS = 60000
 TRIES = 4
-FORCED = "forced to exit 5 s after it was told to stop"
+FORCED = "forced to exit 5 s after the signal to stop"
 PRELOADED = dict(ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
 END_S = 5 + 3 * SLOW  # 5 s are promised, and a busy machine needs more to notice.
 
@@ -54,12 +54,12 @@ def _(world):
         code, rest = ended(server.process)
     finally:
         holder.communicate()
-    if "all worker numbers are given back" in rest:  # In this case it is true.
+    if "all worker ids are released" in rest:  # In this case it is true.
         shown = world.run("workers", "--store", "sqlite:" + path, "--namespace", "orders", "--json").out
         assert '"state":"held"' not in shown, shown
     else:
         same(code, 1)
-        assert "the worker number of 'orders' was not given back: " in rest, rest
+        assert "the worker id of 'orders' was not released: " in rest, rest
 
 
 @claim("if the store accepts connections and never answers during the start, nothing is held, and the server ends "
@@ -122,7 +122,7 @@ def _(world):
             return code, rest
         code, rest = unless_forced(once)
         assert code == 1 and "still hangs" in rest, (code, rest)
-        same("the worker number of 'default' was not given back: " in rest, is_held)
+        same("the worker id of 'default' was not released: " in rest, is_held)
 
 
 def end_gen(world, env, words):
@@ -165,8 +165,8 @@ def _(world):
                 assert '"worker":5,"state":"free"' in shown, shown
             return code, rest
         code, rest = unless_forced(once)
-        assert code == 1 and "still hangs" in rest and "of 'default' was not given back" not in rest, (code, rest)
-        same("the worker number of 'orders' was not given back: " in rest, is_held)
+        assert code == 1 and "still hangs" in rest and "of 'default' was not released" not in rest, (code, rest)
+        same("the worker id of 'orders' was not released: " in rest, is_held)
 
 
 main()

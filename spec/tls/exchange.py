@@ -70,16 +70,16 @@ def a_broken_pair_leaves_the_old_one_and_is_named(world):
                                              capture_output=True, check=True).stdout)["tls"]
         same(state()["name"], "ids.example.com")
         server.put("next", key="server")
-        said = server.listen("the one from before stays")
+        said = server.listen("the previous one stays in use")
         assert server.own + "/key: this private key is not that of the certificate in " + server.own + "/pem" in said, said
         assert "this private key is not" in state()["error"]
         with open(server.own + "/pem", "w") as file:
             file.write("-----BEGIN CERTIFICATE-----\nnone\n")
         server.process.send_signal(signal.SIGHUP)
-        assert server.own + "/pem: no certificate can be read from it" in server.listen("the one from before stays")
+        assert server.own + "/pem: no certificate can be read from it" in server.listen("the previous one stays in use")
         os.remove(server.own + "/pem")
         server.process.send_signal(signal.SIGHUP)
-        assert "No such file" in server.listen("the one from before stays")
+        assert "No such file" in server.listen("the previous one stays in use")
         assert "ids.example.com" in server.s_client()
         server.put("server")
         server.listen("the certificate was read again")
@@ -92,7 +92,7 @@ def a_key_whose_rights_are_corrected_is_read_again_without_hup(world):
     os.chmod(world.folder, 0o755)
     with Secure(world, *(["--user", "nobody"] if is_root else [])) as server:
         os.chmod(server.own + "/key", 0)
-        assert "Permission denied" in server.listen("the one from before stays")
+        assert "Permission denied" in server.listen("the previous one stays in use")
         os.chmod(server.own + "/key", 0o644)
         server.listen("the certificate was read again")
 
@@ -107,7 +107,7 @@ def a_file_that_hangs_does_not_spoil_the_end(world):
         server.process.send_signal(signal.SIGTERM)
         said = server.process.stderr.read()
         same(server.process.wait(), 0)
-        assert "all worker numbers are given back" in said and "forced to exit" not in said, said
+        assert "all worker ids are released" in said and "forced to exit" not in said, said
         server.was_killed = True  # it has ended already
 
 

@@ -57,7 +57,7 @@ def _(w):
         same(explained(w, first, env={variable: value, "VESTA_NAMESPACE": "orders"})["namespace"], "orders")
     text = w.run("explain", "--namespace", "orders", first).out
     like(text, first + "  read as snowflake\n...\n  worker 7 of orders, by " + store + "\n    ...held by ...pid ...identity " + path +
-         "\n    ...it is the only one that ever claimed the number, so it made the id\n")
+         "\n    ...it is the only process that ever claimed the worker id, so it made the id\n")
 
 
 @claim("an id of a worker id that was never leased differs from an id that was granted")
@@ -69,7 +69,7 @@ def _(w):
         assert got["state"] in (state, "free") if worker == 7 else got["state"] == state, got
         same(got.get("granted", False), False)
         text = w.run("explain", "--namespace", "orders", made).out
-        assert "nobody was granted this id" in text if worker == 7 else "never leased" in text, text
+        assert "this id was never granted" in text if worker == 7 else "never leased" in text, text
 
 
 @claim("after a worker id was claimed twice, the issuer of an id is unknown, and a static worker id has no holder")
@@ -81,7 +81,7 @@ def _(w):
                      w.path(name + ".gen"))
     got = explained(w, "--store", store, "--namespace", "two", first)
     same((got["claims"], got["granted"]), (2, True))
-    assert "it is the 2nd to claim the number" in w.run("explain", "--store", store, "--namespace", "two", first).out
+    assert "it is the 2nd to claim the worker id" in w.run("explain", "--store", store, "--namespace", "two", first).out
     by_hand = w.run("make", "--layout", "snowflake", "time=2026-01-01T00:00:00Z", "seq=0", "worker=1001").out.strip()
     same(explained(w, "--store", store, "--namespace", "two", by_hand)["state"], "static")
 
@@ -119,7 +119,7 @@ def _(w):
         fails(w.run(*command, "-c", "missing.lua"), 1, "missing.lua")
         fails(w.run(*command, env={"VESTA_CONFIG": "missing.lua"}), 1, "missing.lua")
         fails(w.run(*command, env={"VESTA_CONFIG": "vesta.lua", "VESTA_STORE": store}), 2, "both set")
-    fails(w.run("gen", "--layout", "snowflake", env={"VESTA_CONFIG": "vesta.lua"}), 2, "VESTA_CONFIG says")
+    fails(w.run("gen", "--layout", "snowflake", env={"VESTA_CONFIG": "vesta.lua"}), 2, "VESTA_CONFIG determines")
     fails(w.run("workers", "-c", "vesta.lua", "--namespace", "unused"), 1, "no process has leased a worker id of namespace unused")
     made = w.run("store", "init", "-c", "vesta.lua", "--namespace", "default")
     same(made.code, 0)
@@ -149,7 +149,7 @@ def _(w):
         file.write('return { namespaces = { a = { layout = "snowflake", store = "zk://127.0.0.1:1/x" } } }')
     done = w.run("explain", "--json", "-c", "away.lua", str(ID))
     same((done.code, json.loads(done.out)["worker"]), (0, 7))
-    assert "so who holds which number is not said" in done.err, done.err
+    assert "so the output does not show which processes held the worker ids" in done.err, done.err
 
 
 @claim("options that conflict are rejected, with advice")
@@ -169,10 +169,10 @@ def _(w):
             (["--namespace", "a" * 65, first], 2, ["namespace"]),
             (["--store", "nothing:x", first], 2, ["nothing"]),
             (["--store", store, "--namespace", "nothing", first], 1, ["not in the store", "vesta store show"]),
-            (["--store", store, "--namespace", "orders", "--layout", "twitter", first], 2, ["is not that of the namespace orders"]),
+            (["--store", store, "--namespace", "orders", "--layout", "twitter", first], 2, ["differs from that of the namespace orders"]),
             (["--namespace", "orders", "--layout", "twitter", first], 2, ["leave it out", "orders.gen"]),
-            (["--since", "-1h", first], 2, ["--since goes with -"]),
-            (["--compare", first], 2, ["--compare takes two ids, not 1"])):
+            (["--since", "-1h", first], 2, ["--since can only be combined with -"]),
+            (["--compare", first], 2, ["--compare needs two ids, but there are 1"])):
         done = w.run("explain", "--json", *words)
         same((words, done.code), (words, code))
         for part in parts:
@@ -186,7 +186,7 @@ def _(w):
 def _(w):
     made = w.run("make", "--layout", "snowflake", "time=2070-01-01T00:00:00Z", "seq=0", "worker=7").out.strip()
     like(w.run("explain", "--layout", "snowflake", made).out, "...!! The time is in the future: is this the id's layout?\n...vesta guess " + made + "...")
-    like(w.run("explain", "1138729511026688").out, "...first month...\n  !! `vesta guess 1138729511026688` says vesta-legacy-second first.\n")
+    like(w.run("explain", "1138729511026688").out, "...first month...\n  !! `vesta guess 1138729511026688` suggests vesta-legacy-second first.\n")
     assert "!!" not in w.run("explain", "2319542600899494910").out
     assert "!!" not in w.run("explain", "--layout", "vesta-second", "1138729511026688").out
 
@@ -223,9 +223,9 @@ def _(w):
         like(w.run("explain", "--layout", "snowflake", one, other).out, "...\n" + a + " is older than " + b + "\n  2 days apart (172,800,000 ms)\n"
              "  the same worker, 7: its ids ascend, so this is the order in which they were made\n")
     c = made(w, "2026-01-03T00:00:00Z", 0, 3)
-    like(w.run("explain", "--layout", "snowflake", a, c).out, "...different workers, 7 and 3: the order is as good as their clocks agreed\n")
+    like(w.run("explain", "--layout", "snowflake", a, c).out, "...different workers, 7 and 3: the order is as accurate as their clocks agreed\n")
     like(w.run("explain", "--layout", "snowflake", b, c).out, "...neither is known to be older\n  in the same millisecond, 1 sequence number apart\n"
-         "  different workers, 7 and 3: which came first, nothing in them tells\n")
+         "  different workers, 7 and 3: the ids do not show which was made first\n")
     like(w.run("explain", "--layout", "snowflake", a, a).out, "...\nboth are the same id\n")
     legacy = [w.run("make", "--layout", "vesta-legacy-second", "time=%d" % t, "seq=0", "machine=%d" % m).out.strip() for t, m in ((5, 9), (6, 1))]
     like(w.run("explain", "--layout", "vesta-legacy-second", *legacy).out, "...as numbers they sort the other way...")
@@ -261,7 +261,7 @@ def _(w):
         same(got, {"compare": [second, other], "equal": False, **older, "by": "clocks" if older else "unknown", "apart_ms": apart})
     like(w.run("explain", *store, second, milli).out, "...neither is known to be older\n  of two layouts, so only their times...within one time unit\n")
     done = w.run("explain", "--compare", *store, second, milli, third)
-    same((done.code, "--compare takes two ids, not 3" in done.err), (2, True))
+    same((done.code, "--compare needs two ids, but there are 3" in done.err), (2, True))
 
 
 
@@ -430,10 +430,10 @@ def _(w):
 def _(w):
     with open(w.path("two.lua"), "w") as file:
         file.write('return { namespaces = { orders = { layout = "vesta-milli" }, shops = { layout = "vesta-milli" }, users = { layout = "snowflake" } } }')
-    fails(w.run("explain", "-c", "two.lua", str(ID)), 1, "it can be an id of users: --namespace users")
+    fails(w.run("explain", "-c", "two.lua", str(ID)), 1, "it may be an id of users: use --namespace users")
     # The id's time is seven minutes after the epoch of users.
     assert "--namespace" not in w.run("explain", "-c", "two.lua", "1795370400000").err
-    assert "shops: --namespace" not in w.run("explain", "-c", "two.lua", str(ID)).err
+    assert "shops: use --namespace" not in w.run("explain", "-c", "two.lua", str(ID)).err
     same(w.run("explain", "-c", "two.lua", "--namespace", "users", str(ID)).code, 0)
 
 

@@ -90,10 +90,10 @@ def _(world):
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--store", uri).code, 0)
         flags = ("--store", uri, "--namespace", "late", "--layout", "vesta-milli", "--path", world.path(uri[:2] + ".gen"), "--lease", "strict")
-        with serving(world, *flags, until="waiting for a worker number") as server:
+        with serving(world, *flags, until="waiting for a worker id") as server:
             assert "create it: vesta store init" in server.said, server.said
             if uri == served.zk_uri():  # The server repeats the message at increasing intervals.
-                while server.said.count("waiting for a worker number") < 2:
+                while server.said.count("waiting for a worker id") < 2:
                     server.said += server.stderr.readline()
                 first, second = (seconds_of(line) for line in server.said.splitlines() if "waiting for a worker" in line)
                 assert (second - first) % 86400 >= 3.9, server.said
@@ -153,7 +153,7 @@ def _(world):
     for kind, store, part in (("mysql", "uri = '%s', password = 'wr0ng'" % served.mysql_uri("vesta"), "Access denied"),
                               ("zk", "uri = '%s', auth = 'me:wr0ng'" % served.zk_uri(""), "not authorized")):
         path = config(world, store, "lease = 'strict', path = '%s'" % world.path(kind + ".gen")).replace("orders", "wrong")
-        with serving(world, "-c", path, until="waiting for a worker number") as server:
+        with serving(world, "-c", path, until="waiting for a worker id") as server:
             pass
         assert part in server.said and "wr0ng" not in server.said, server.said
 
@@ -163,7 +163,7 @@ def _(world):
     init(world, served.mysql_uri(), "orders")
     store = "uri = '%s', password = 's3cret', tls = " % served.mysql_uri("vesta")
     space = "lease = 'strict', path = '%s'"
-    with serving(world, "-c", config(world, store + "'verify'", space % world.path("v.gen")), until="waiting for a worker number") as server:
+    with serving(world, "-c", config(world, store + "'verify'", space % world.path("v.gen")), until="waiting for a worker id") as server:
         assert "SSL" in server.said or "TLS" in server.said, server.said
     with serving(world, "-c", config(world, store + "'off'", space % world.path("o.gen"))) as server:
         pass
