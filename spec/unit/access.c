@@ -241,7 +241,7 @@ static void a_removed_secret_leaves_no_rights(void) {
     access_grant_set(&g, gate, &g.accounts->at[0], &g.accounts->at[0].secret[0]);
     access_grant_keep(&g, text("Bearer abc"), false);
     CHECK(access_grant_may(&g, VS_GIVE) && !access_grant_may(&g, VS_GIVE | VS_READ));
-    for (int i = 0; i < 2; i++) /* the second answer comes from the cache */
+    for (int i = 0; i < 2; i++) /* the second iteration uses the cache */
         CHECK(access_grant_has(&g, 3, text("orders.eu")) && !access_grant_has(&g, 3 + ACCESS_KNOWN, text("invoices")));
     vs_gate_set(gate, accounts_of(read_only));
     CHECK(!access_grant_renew(&g, gate, &here) && access_grant_may(&g, VS_READ) && !access_grant_may(&g, VS_GIVE));

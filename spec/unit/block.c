@@ -64,7 +64,7 @@ static void is_one_step(void) {
     CHECK_EQ_U64(take_block(&w, 4, ids, &pause), 4);
     CHECK_EQ_U64(tick_of(&w.layout, ids[0]), first + 1);
     CHECK_EQ_U64(next_tick(&w, &pause), first + 5);
-    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* the rest of the time unit */
+    CHECK_EQ_U64(take_block(&w, 16, ids, &pause), 2); /* only the rest of the time unit */
     CHECK_EQ_U64(take_block(&w, 1, ids, &pause), 0);
     CHECK_STR(vesta_why_name(pause.why), "full");
     pass_us(&w.time, 1000);

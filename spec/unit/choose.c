@@ -53,7 +53,7 @@ static void never_a_reserved_worker_id(void) {
                 distinct += !seen[worker];
                 seen[worker] = true;
             }
-            CHECK_EQ_U64(distinct, left); /* each free worker id is chosen at some time */
+            CHECK_EQ_U64(distinct, left);
         }
     lease.ns = (struct vs_ns_record){0};
 }
@@ -106,7 +106,7 @@ static void then_one_never_used(void) {
 static void then_the_one_free_for_longest(void) {
     begin();
     add(0, "/other.gen", true, NOON_MS - 90000, NOON_MS);
-    add(1, "/other.gen", false, NOON_MS + 3600000, NOON_MS - 5000); /* free, but ends far ahead */
+    add(1, "/other.gen", false, NOON_MS + 3600000, NOON_MS - 5000); /* free, but its time ends far ahead */
     add(2, "/other.gen", false, NOON_MS - 5000, NOON_MS - 5000);
     add(3, "/other.gen", true, NOON_MS - 20000, NOON_MS - 15001); /* expired by 1 ms */
     CHECK_EQ_I64(choice(3, 12345), 3);

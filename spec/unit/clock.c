@@ -142,7 +142,7 @@ static void leap_corrected(enum vesta_pacing pacing, int64_t us) {
     step(&w, -us); /* corrected: no future time was used, so ids continue at once */
     uint64_t tick = next_tick(&w, &pause);
     CHECK(tick > last && tick <= now_tick(&w));
-    step(&w, us); /* a second leap starts its own minute */
+    step(&w, us); /* a second leap must last its own minute */
     while (next_tick(&w, &pause) != UINT64_MAX)
         ;
     CHECK_STR(vesta_why_name(pause.why), "clock_ahead");
@@ -183,7 +183,7 @@ static void a_full_unit_hides_no_leap(void) {
     CHECK_EQ_U64(last, now_tick(&w) + 7);
     pass_us(&w.time, MS);
     CHECK_EQ_U64(next_tick(&w, &pause), last + 1);
-    CHECK_EQ_I64(atomic_load(&w.map->shared.seen_us), w.time.unix_us); /* each unit's start was seen */
+    CHECK_EQ_I64(atomic_load(&w.map->shared.seen_us), w.time.unix_us); /* the start of each unit was recorded */
     world_close(&w);
 }
 
@@ -263,7 +263,7 @@ static void a_lease_that_starts_ahead(void) {
     struct vesta_pause pause;
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
         world_open(&w, SMALL, (enum vesta_pacing)pacing, 0, NOON);
-        uint64_t from = now_tick(&w) + 40 + 3; /* five units and a bit */
+        uint64_t from = now_tick(&w) + 40 + 3; /* five units and 3 ticks */
         grant(&w, 5, from, vs_tick_end(&w.gen.shape));
         CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
         check_pause(&pause, VESTA_AHEAD, 5 * MS - 250, 0, 43);

@@ -68,7 +68,7 @@ static void a_large_request_is_paid_later(void) {
     CHECK(wait > 4 * SECOND_NS && wait <= 4 * SECOND_NS + SECOND_NS / 500);
     access_bucket_give(&bucket, 5000);
     CHECK_EQ_I64(access_bucket_take(&bucket, 1, now, 0), 0);
-    for (uint64_t n = 1; n != 0; n *= 4) { /* no amount overflows */
+    for (uint64_t n = 1; n != 0; n *= 4) {
         access_bucket_set(&bucket, 1, now);
         (void)access_bucket_take(&bucket, n, now, INT64_MAX / 8);
         CHECK(access_bucket_take(&bucket, UINT64_MAX, now, PATIENCE_NS) <= PATIENCE_NS);

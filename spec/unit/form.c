@@ -107,7 +107,8 @@ static void a_number_that_does_not_fit_is_an_error(void) {
     CHECK_EQ_I64(vs_form_write(&any, INT64_MAX, text, &err), VESTA_EFIELD);
     CHECK_EQ_I64(vs_form_write(&any, UINT64_MAX, text, &err), VESTA_EFIELD);
     CHECK_EQ_I64(vs_form_write(&daily, dated(2026, 11, 22, 0), text, &err), VESTA_EFIELD);
-    CHECK_EQ_I64(vs_form_write(&daily, UINT64_MAX - 1, text, &err), VESTA_EFIELD); /* the year 47000 */
+    /* the day would be in the year 47000 */
+    CHECK_EQ_I64(vs_form_write(&daily, UINT64_MAX - 1, text, &err), VESTA_EFIELD);
     CHECK_EQ_I64(vs_form_write(&month, dated(2100, 1, 1, 1), text, &err), VESTA_EFIELD);
     CHECK_HAS(err.text, "2100"); /* %y would repeat the year 2000 */
     CHECK_EQ_I64(vs_form_write(&month, dated(1999, 12, 1, 1), text, &err), VESTA_EFIELD);
@@ -163,7 +164,7 @@ static void count_over_midnight(const char *name, const char *from) {
     uint64_t counter = 1, last = 0, dice = 88172645463325252;
     char text[VS_FORM_TEXT_MAX], before[VS_FORM_TEXT_MAX] = "";
     int days = 0;
-    for (int i = 0; i < 6000; i++, now += 2) { /* 12 s */
+    for (int i = 0; i < 6000; i++, now += 2) { /* 6000 steps of 2 ms are 12 s */
         dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
         uint64_t number = take(&counter, vs_form_first(&form, &zone, now + off_ms[dice % 3]));
         CHECK_EQ_I64(vs_form_write(&form, number, text, NULL), VESTA_OK);
@@ -181,9 +182,9 @@ static void count_over_midnight(const char *name, const char *from) {
 static void midnight_on_three_hosts(void) {
     count_over_midnight("UTC", "2026-11-21T23:59:54Z");
     count_over_midnight("Europe/Berlin", "2026-11-21T22:59:54Z");
-    count_over_midnight("Europe/Berlin", "2026-10-25T22:59:54Z");    /* the end of a day of 25 hours */
-    count_over_midnight("Pacific/Apia", "2011-12-30T09:59:54Z");     /* from the 29th to the 31st */
-    count_over_midnight("America/St_Johns", "2010-11-07T02:29:54Z"); /* midnight, one minute before it comes back */
+    count_over_midnight("Europe/Berlin", "2026-10-25T22:59:54Z");    /* a day of 25 hours ends */
+    count_over_midnight("Pacific/Apia", "2011-12-30T09:59:54Z");     /* the day after the 29th is the 31st */
+    count_over_midnight("America/St_Johns", "2010-11-07T02:29:54Z"); /* one minute after midnight the clock goes back */
 }
 
 static void a_day_does_not_come_back(void) {
@@ -211,7 +212,7 @@ static void read_back_is_the_same(void) {
         for (int i = 0; i < 2000; i++) {
             char text[VS_FORM_TEXT_MAX] = "";
             uint64_t back = 0, n = 1 + (dice = dice * 6364136223846793005 + 1442695040888963407) % 999;
-            int64_t ms = (int64_t)(946684800 + (dice >> 20) % 3155760000) * 1000; /* 2000 to 2099 */
+            int64_t ms = (int64_t)(946684800 + (dice >> 20) % 3155760000) * 1000; /* from 2000 to 2099 */
             uint64_t number = vs_form_first(&form, &vs_zone_utc, ms) + n - 1;
             struct vesta_error err = {.text = ""};
             CHECK_EQ_I64(vs_form_write(&form, number, text, NULL), VESTA_OK);
@@ -345,7 +346,7 @@ static void forms_that_are_huge(void) {
     text[sizeof text - 1] = '\0';
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
     CHECK_HAS(err.text, "128 characters at most");
-    snprintf(text, sizeof text, "%060d{number:4}", 0); /* 64 characters */
+    snprintf(text, sizeof text, "%060d{number:4}", 0); /* 64 characters with the digits */
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_OK);
     snprintf(text, sizeof text, "%060d{number:5}", 0);
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);

@@ -24,7 +24,7 @@ static void closing_gives_the_cursor(void) {
         CHECK_EQ_U64(second, first + 1);
         CHECK(vs_slot_close(&w.map->slot[slot], &cursor));
         CHECK_EQ_U64(cursor, second + 1);
-        CHECK(!vs_slot_close(&w.map->slot[slot], &untouched)); /* only one caller can release */
+        CHECK(!vs_slot_close(&w.map->slot[slot], &untouched));
         CHECK_EQ_U64(untouched, 99);
         CHECK(!vs_slot_cursor(&w.map->slot[slot], &untouched));
         CHECK_EQ_U64(next_tick(&w, &pause), UINT64_MAX);
@@ -59,7 +59,7 @@ static void closing_a_fresh_slot_releases_nothing(void) {
     CHECK(!vs_slot_cursor(&w.map->slot[slot], &cursor));
     CHECK(!vs_slot_close(&w.map->slot[slot], &cursor));
     CHECK_EQ_U64(cursor, 99);
-    vs_slot_publish(w.map, slot, from + 8, 0); /* it stays closed */
+    vs_slot_publish(w.map, slot, from + 8, 0); /* the closed slot stays closed */
     CHECK(!vs_slot_cursor(&w.map->slot[slot], &cursor));
     world_close(&w);
 }
@@ -270,7 +270,7 @@ static void batches_stay_inside_the_unit(void) {
         grant_all(&w, 5);
         CHECK_EQ_U64(take_n(&w, ids, 3, &pause), 3);
         check_ticks(&w, ids, 3, from);
-        CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 5); /* min(n, room) */
+        CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 5);
         check_ticks(&w, ids, 5, from + 3);
         ids[0] = 42;
         CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 0);
@@ -290,7 +290,7 @@ static void batches_cross_units_within_ahead(void) {
         world_open(&w, SMALL, (enum vesta_pacing)pacing, 2, NOON);
         uint64_t from = now_tick(&w);
         grant_all(&w, 5);
-        CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 24); /* this unit and two later ones */
+        CHECK_EQ_U64(take_n(&w, ids, 100, &pause), 24); /* the ids of this unit and two later ones */
         check_ticks(&w, ids, 24, from);
         CHECK_EQ_U64(take_n(&w, ids, 1, &pause), 0);
         check_pause(&pause, VESTA_FULL, 750, 0, 24);

@@ -189,7 +189,7 @@ static void only_fitting_candidates_are_written(void) {
     CHECK_EQ_U64(vesta_guess(0, NOW_MS, two, 2), 2);
     CHECK(two[0].preset && two[1].preset && !two[2].preset);
     CHECK_EQ_U64(vesta_guess(0, NOW_MS, NULL, 0), 0);
-    CHECK_EQ_U64(vesta_guess(0, INT64_MIN + 1, two, 3), 0); /* before every epoch */
+    CHECK_EQ_U64(vesta_guess(0, INT64_MIN + 1, two, 3), 0); /* this time is before every epoch */
     CHECK(vesta_guess(UINT64_MAX, INT64_MAX, guesses, VS_COUNT(guesses)) >= 6);
 }
 

@@ -46,7 +46,7 @@ static void every_split_of_63_bits(void) {
                 check_edges(&l, (const int[]){1, 2, 3});
             }
         }
-    CHECK_EQ_I64(splits, 1783); /* times 6 orders times 125 combinations: 1.3 million ids */
+    CHECK_EQ_I64(splits, 1783); /* each split has 6 orders and 125 combinations of values: 1.3 million ids */
 }
 
 static void any_id_explains_and_composes(void) {

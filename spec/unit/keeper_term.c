@@ -95,7 +95,7 @@ static void leaves_without_a_lease(void (*other)(struct vs_shared *), enum vesta
     struct vesta_pause pause = {.why = VESTA_FULL};
     serve_beside(other);
     CHECK(steps <= STEPS_MAX);
-    CHECK_EQ_U64(stored.ver, 0); /* and nothing is claimed */
+    CHECK_EQ_U64(stored.ver, 0);
     CHECK(next_tick(&w, &pause) == UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), vesta_why_name(why));
     world_close(&w);

@@ -9,7 +9,7 @@
 #define NOON (INT64_C(1800000000) * SECOND + 250)
 #define UNITS_AHEAD 40
 #define PLAIN "sign:1 time:41 seq:6 worker:16 unit=1ms epoch=2020-01-01T00:00:00Z"
-#define NOBODYS_UNIT 64 /* ids per time unit of PLAIN */
+#define NOBODYS_UNIT 64 /* the ids in a time unit of PLAIN */
 
 static struct vesta_lane *opened(struct world *w, uint64_t n) {
     struct vesta_lane *lane = NULL;
@@ -185,7 +185,7 @@ static void a_run_ends_with_its_lease(void) {
     struct vesta_lane *lane = opened(&w, 10);
     uint64_t first = lane_tick(&w, lane, &pause);
     CHECK(vs_slot_close(&w.map->slot[0], &cursor));
-    CHECK_EQ_U64(cursor, first + 10); /* after the run that the lane holds */
+    CHECK_EQ_U64(cursor, first + 10); /* the cursor is after the run that the lane holds */
     CHECK_EQ_U64(lane_tick(&w, lane, &pause), UINT64_MAX);
     CHECK_STR(vesta_why_name(pause.why), "lease");
     grant(&w, 6, cursor, vs_tick_end(&w.gen.shape));

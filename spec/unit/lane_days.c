@@ -216,7 +216,7 @@ static void kept_over_a_failstop(void) {
     AWAIT(info_of(gen).renewals.ok > renewals);
     snprintf(command, sizeof command, "cp %s/backup %s/default/7", folder, folder);
     for (int i = 0; i < 300 && (vesta_next(gen, &id, &pause) == VESTA_OK || pause.why != VESTA_FAILSTOP); i++) {
-        CHECK(system(command) == 0); /* again, in case a renewal was being written */
+        CHECK(system(command) == 0); /* repeated, because a renewal may have overwritten it */
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
@@ -311,7 +311,7 @@ static void threads_with_lanes(void) {
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, issue_by_lane, gen) == 0);
     for (int i = 0; i < 20; i++) {
-        CHECK(issue(gen, 500, (uint64_t)i)); /* in parallel with vesta_next and similar calls */
+        CHECK(issue(gen, 500, (uint64_t)i)); /* while other threads use lanes */
         CHECK(vesta_drop(gen) == VESTA_OK);
     }
     for (int i = 0; i < THREADS; i++)

@@ -8,7 +8,7 @@
 #define MILLIS "sign:1 time:41 seq:10 worker:12 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define NOON (EPOCH_US + 1000 * DAY + 250)
 
-static int64_t late_s; /* the time of the late clock */
+static int64_t late_s;
 static int64_t late_us;
 static int looks; /* how often the exact clock was read */
 
@@ -62,7 +62,7 @@ static void a_second_continues_by_the_late_clock(void) {
     struct world w;
     open_late(&w);
     uint64_t t = now_tick(&w);
-    CHECK_EQ_U64(next_with(&w, true), t); /* the exact clock begins a second */
+    CHECK_EQ_U64(next_with(&w, true), t); /* the exact clock begins the second */
     CHECK_EQ_U64(next_with(&w, false), t + 1);
     pass_us(&w.time, SECOND);
     CHECK_EQ_U64(next_with(&w, false), t + 2); /* the unit has ended, but the late clock does not show it yet */
@@ -81,7 +81,7 @@ static void a_late_clock_opens_no_second(void) {
     CHECK_EQ_U64(next_with(&w, true), t + 1);
     late_s -= 2; /* behind the second that another thread has begun */
     CHECK_EQ_U64(next_with(&w, true), t + 2);
-    late_s = -EPOCH_US; /* far before the epoch */
+    late_s = -EPOCH_US; /* a time far before the epoch */
     CHECK_EQ_U64(next_with(&w, true), t + 3);
     late_s = INT64_MAX;
     CHECK_EQ_U64(next_with(&w, true), t + 4);

@@ -96,7 +96,7 @@ static void a_worker_id_that_another_holds(void) {
     struct vs_record r = record_of("/other.gen", true, NOON_MS - 1000);
     r.written_ms = NOON_MS - 15000 + 400;
     reply(VS_STORE_OK, &r);
-    SLEEPS_MS(401); /* expired means more than lease_ms after the last write */
+    SLEEPS_MS(401); /* a lease expires when more than lease_ms have passed since its last write */
     CHECK_HAS(lease.said, "worker id 7 is held by elsewhere pid 9");
     pass_ms(400);
     wake();
@@ -231,7 +231,7 @@ static void an_unknown_claim_that_did_not(void) {
         CHECK_EQ_U64(did.record.owner[0], asked.owner[0]);
         CHECK_EQ_U64(did.old_ver, 9);
     }
-    reply(VS_STORE_CONFLICT, &asked); /* the first write did arrive */
+    reply(VS_STORE_CONFLICT, &asked);
     rest_of_ms(1000);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &asked);
@@ -276,7 +276,7 @@ static void a_store_that_is_down_or_refuses(void) {
         if (troubles[i] != VS_STORE_UNKNOWN) {
             reply(troubles[i], NULL);
             SLEEPS_MS(1000);
-            CHECK_EQ_U64(lease.until, held.until); /* nothing was adopted */
+            CHECK_EQ_U64(lease.until, held.until);
             pass_ms(1000);
             ev.cursor++;
             wake();

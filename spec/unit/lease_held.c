@@ -73,7 +73,7 @@ static void a_bound_is_never_lowered(void) {
     struct vs_record record = start_held();
     pass_ms(2000);
     ev.cursor = lease.from + 1;
-    ev.unix_us -= 3600 * INT64_C(1000000); /* the clock went back by an hour */
+    ev.unix_us -= 3600 * INT64_C(1000000);
     wake();
     DID(VS_DO_SWAP);
     CHECK(did.record.until >= record.until);
@@ -139,7 +139,7 @@ static void an_unknown_renewal_adopts_nothing(void) {
     reply(VS_STORE_UNKNOWN, NULL);
     DID(VS_DO_READ);
     CHECK_EQ_U64(lease.until, record.until);
-    reply(VS_STORE_OK, &asked); /* it is stored, but only an acknowledged write counts */
+    reply(VS_STORE_OK, &asked); /* the write is stored, but only an acknowledged write counts */
     DID(VS_DO_SWAP);
     CHECK_EQ_U64(did.old_ver, asked.ver);
     CHECK_EQ_U64(lease.until, record.until);
@@ -154,7 +154,7 @@ static void a_lease_that_another_took(void) {
     CHECK_EQ_I64(did.slot, 0);
     CHECK_HAS(lease.said, "taken over by elsewhere pid 9");
     closed(true, ev.cursor);
-    DID(VS_DO_NS_READ); /* claims again in a new slot */
+    DID(VS_DO_NS_READ);
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &theirs);
@@ -200,7 +200,7 @@ static void stops(const char *because) {
     wake();
     CHECK(did.kind == VS_DO_CLOSE || did.kind == VS_DO_END);
     if (did.kind == VS_DO_CLOSE) closed(false, 0);
-    DID(VS_DO_END); /* nothing is written */
+    DID(VS_DO_END);
 }
 
 static void a_store_that_went_back(void) {
@@ -216,7 +216,7 @@ static void a_store_that_went_back(void) {
     reply(VS_STORE_UNKNOWN, NULL);
     reply(VS_STORE_OK, NULL); /* the record is missing */
     stops("went back");
-    start_reading(); /* also between reading and claiming */
+    start_reading(); /* this is also detected between reading and claiming */
     record = record_of("/other.gen", false, NOON_MS);
     reply(VS_STORE_OK, &record);
     slot(0);
@@ -255,7 +255,7 @@ static void a_repaired_store(void) {
     reply(VS_STORE_OK, NULL);
     DID(VS_DO_SLEEP);
     CHECK_HAS(lease.said, "its floor is 1 s too low");
-    CHECK_HAS(lease.said, "(default: balanced)"); /* the text is complete */
+    CHECK_HAS(lease.said, "(default: balanced)");
     put_right(vs_tick_unix_us(&lease.shape, granted) / 1000 + 1);
     wake();
     reply(VS_STORE_OK, NULL);
@@ -452,7 +452,7 @@ static void giving_back_with_an_unknown_outcome(void) {
     reply(VS_STORE_OK, &freed); /* the release was applied */
     DID(VS_DO_END);
     record = start_releasing();
-    record.ver++; /* an earlier renewal arrived in between */
+    record.ver++; /* an earlier renewal arrived before the release */
     reply(VS_STORE_CONFLICT, &record);
     DID(VS_DO_READ);
     reply(VS_STORE_OK, &record);

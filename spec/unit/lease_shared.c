@@ -243,7 +243,7 @@ static void a_holder_without_its_store(void) {
     pass_ms(1500);
     STANDS("suspect");
     pass_ms(3000);
-    STANDS("drained"); /* the window has ended */
+    STANDS("drained");
     renew();
     STANDS("active"); /* the store confirmed that no process claimed it in between */
 }

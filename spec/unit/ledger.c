@@ -102,7 +102,7 @@ static void a_balancers_connection_counts_for_no_address_before_it_is_named(void
     CHECK_EQ_I64(ledger_enter(ledger, &entry[10], VS_HTTP, &balancer, true), VS_TURNED_PROTO);
     CHECK(ledger_name(ledger, &entry[0], &client, 0) && ledger_name(ledger, &entry[1], &client, 0));
     CHECK(!ledger_name(ledger, &entry[2], &client, 0) && ledger_name(ledger, &entry[3], &other, 0));
-    ledger_leave(ledger, &entry[2], 0); /* that connection was rejected */
+    ledger_leave(ledger, &entry[2], 0);
     ledger_leave(ledger, &entry[0], 0);
     CHECK(ledger_name(ledger, &entry[4], &client, 0));
     CHECK_EQ_I64(ledger_open(ledger, VS_HTTP), 8);
@@ -328,7 +328,7 @@ static void usage_stays_with_the_name(void) {
     CHECK(charge(&e, NULL, 1, now, &who) < 0 && who == LEDGER_CLIENT);
     ledger_leave(ledger, &e, now);
     name_clients("web names=* calls=give secret=none\n", now + 100 * SECOND);
-    CHECK(!ledger_seen(ledger, "orders", &seen)); /* it has no debt left */
+    CHECK(!ledger_seen(ledger, "orders", &seen));
     ledger_free(ledger);
 }
 

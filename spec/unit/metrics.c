@@ -157,7 +157,7 @@ static void names_few_that_are_not_ready(void) {
 }
 
 static void fill(void *counts, size_t size) {
-    memset(counts, 0x7f, size); /* 19 digits each */
+    memset(counts, 0x7f, size); /* counts of 19 digits */
 }
 
 /* Adds as many clients as are listed by name, with the longest names. */

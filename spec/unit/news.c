@@ -39,7 +39,7 @@ static void counting_down_is_not_logged_again(void) {
     }
     CHECK_EQ_U64((uint64_t)told, 2);
     CHECK(vs_news_take(&news, "the store answered 503; it was not asked again in 5.9 s",
-                       MINUTE - 1)); /* the words differ */
+                       MINUTE - 1)); /* logged, because its words differ */
 }
 
 static void any_number_in_turn_is_bounded(void) {

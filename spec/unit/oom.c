@@ -17,7 +17,7 @@ static void open_without_memory(const struct vesta_opts *opts) {
         atomic_store(&fails_at, ++n);
         rc = vesta_open(opts, &gen, &err);
         bool failed = atomic_exchange(&fails_at, 0) == 0;
-        CHECK(failed == (rc != VESTA_OK)); /* no failure is ignored */
+        CHECK(failed == (rc != VESTA_OK));
         if (rc == VESTA_OK) {
             vesta_close(gen);
         } else {
@@ -53,7 +53,7 @@ static void keeping(void) {
         struct vesta_gen *gen = must_open(drawn);
         NEED(gen != NULL);
         atomic_store(&fails_at, ++n);
-        CHECK(vesta_next_wait(gen, &id, 10 * 1000000, &pause) == VESTA_OK); /* the id comes a second later */
+        CHECK(vesta_next_wait(gen, &id, 10 * 1000000, &pause) == VESTA_OK); /* the keeper retries after a second */
         failed = atomic_exchange(&fails_at, 0) == 0;
         vesta_close(gen);
     }

@@ -64,7 +64,7 @@ static void a_closed_connection_is_counted(void) {
         vs_pool_put(pool, &links[i], 0);
     CHECK_EQ_I64(vs_pool_losses(pool, INT64_C(1000000)), 1);
     CHECK(links[1].is_ended);
-    CHECK(links[0].is_ended && links[2].is_ended); /* closed because they were idle for too long */
+    CHECK(links[0].is_ended && links[2].is_ended); /* the idle ones are closed too */
     leave(pool, 0);
 }
 

@@ -56,7 +56,7 @@ static void no_allocation(void) {
                                                                   .flags = VESTA_UNSAFE_PRIVATE,
                                                                   .has_worker = 1});
             NEED(gen != NULL);
-            CHECK(atomic_load(&allocations) > 0); /* the counter works */
+            CHECK(atomic_load(&allocations) > 0); /* allocations are counted at all */
             size_t before = atomic_load(&allocations), gave = call_often(gen);
             CHECK_EQ_U64(atomic_load(&allocations), before);
             CHECK(gave > 100);
@@ -106,7 +106,7 @@ static int status_of(void (*run)(uint64_t)) {
 static void no_system_call(void) {
     static const char *const layouts[] = {FAST, TIGHT};
     int status = status_of(break_out);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS); /* the filter works */
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS); /* the filter kills at all */
     for (int pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++)
         for (size_t i = 0; i < VS_COUNT(layouts); i++) {
             quiet_gen = leased(layouts[i], (enum vesta_pacing)pacing);

@@ -52,7 +52,7 @@ static void comes_back(void) {
     round_trip(&r);
     r = (struct vs_record){.ver = 1};
     round_trip(&r);
-    r = (struct vs_record){.ver = 1, .until = (uint64_t)1 << 62}; /* the end of the longest layout */
+    r = (struct vs_record){.ver = 1, .until = (uint64_t)1 << 62}; /* the last tick of the longest layout */
     round_trip(&r);
     uint64_t dice = 3;
     for (int i = 0; i < 1000; i++) {
@@ -115,7 +115,7 @@ static void every_prefix_is_refused(void) {
     length = vs_counter_record_write(&counter_full, text);
     for (size_t i = 0; i < length; i++)
         CHECK(vs_counter_record_read(at_wall(text, i), i, &c) != NULL);
-    CHECK(c.ver == 77 && r.ver == 77 && n.ver == 77); /* set only on success */
+    CHECK(c.ver == 77 && r.ver == 77 && n.ver == 77);
 }
 
 static void every_changed_byte_is_refused(void) {
@@ -179,7 +179,7 @@ static void hostile_values(void) {
     struct vs_ns_record ns = {.ver = VS_VER_MAX + 1}, back;
     const char *why = vs_ns_record_read(text, vs_ns_record_write(&ns, text), &back);
     CHECK_STR(why ? why : "taken", uncounted);
-    sealed("ver 5", "ver 5", "taken"); /* the checksum itself is right */
+    sealed("ver 5", "ver 5", "taken"); /* the checksum is right without a change */
     sealed("ver 5", "ver 0", wrong);
     sealed("ver 5", "ver 18446744073709551616", wrong);
     sealed("ver 5", "ver 9223372036854775807", "taken");

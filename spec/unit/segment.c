@@ -176,7 +176,7 @@ static void generations_end(void) {
     start(100, 110);
     atomic_store(&seg.drawn, VS_GENERATION_MAX - 1);
     takes(10, 100, 10);
-    CHECK(publish(200, 210) == VS_PUBLISHED); /* the last possible generation */
+    CHECK(publish(200, 210) == VS_PUBLISHED); /* publishing succeeds in the last generation */
     takes(10, 200, 10);
     CHECK(publish(300, 310) == VS_SEGMENT_SPENT);
     refuses(VESTA_EPAUSE);

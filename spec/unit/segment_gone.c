@@ -74,7 +74,7 @@ static uint64_t refused_over(uint64_t a_second, uint64_t step_max, int phase) {
     gone_us = SETTLED_US + phase * PHASE_US;
     back_us = gone_us + 10 * MINUTE_US;
     refused_until(gone_us, a_tick);
-    return refused_until(back_us + 30 * MINUTE_US, a_tick); /* also while the database comes back */
+    return refused_until(back_us + 30 * MINUTE_US, a_tick); /* also counts while the database comes back */
 }
 
 static void by_default(void) {

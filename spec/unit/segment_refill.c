@@ -182,7 +182,7 @@ static void an_unknown_commit_stays_unused(void) {
     backs_off(S * 3 / 40, S / 10);
     CHECK_HAS(refill.said, "which stays unused");
     wake_after(S);
-    DID(VS_REFILL_TAKE); /* a new range, not the same one */
+    DID(VS_REFILL_TAKE);
     grants(2001, 4001);
     DID(VS_REFILL_PUBLISH);
     CHECK_EQ_U64(did.range.first, 2001);
@@ -255,7 +255,7 @@ static void a_counter_that_went_back_is_raised(void) {
     reply(VS_STORE_UNKNOWN);
     backs_off(S * 3 / 4, S);
     wake_after(2 * S);
-    DID(VS_REFILL_RAISE);          /* until it succeeds */
+    DID(VS_REFILL_RAISE);          /* repeated until it succeeds */
     for (int i = 0; i < 10; i++) { /* the counter may be lowered again, and raising it does not end the stop */
         reply(VS_STORE_OK);
         DID(VS_REFILL_SLEEP);

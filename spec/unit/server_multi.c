@@ -38,7 +38,7 @@ static void answers_together(void) {
     CHECK_STR(replies, "+OK\r\n");
     SAY("GET default\r\n", "PING\r\n", "GET nowhere\r\n", "MGET default default\r\n");
     CHECK_STR(replies, "+QUEUED\r\n");
-    CHECK(!session.waiting.ids); /* no id is issued before EXEC */
+    CHECK(!session.waiting.ids);
     SAY("EXEC\r\n");
     CHECK_HAS(replies, "*4\r\n$18\r\n");
     CHECK_HAS(replies, "\r\n+PONG\r\n-ERR unknown name 'nowhere': this server has 'default'\r\n*2\r\n$18\r\n");
@@ -114,7 +114,7 @@ static void queues_behind_others(void) {
     scratch.queue[VS_QUEUE_OF_IDS + 0].pause = (struct vesta_pause){.why = VESTA_FULL, .wait_us = 700};
     CHECK_EQ_I64(step("EXEC\r\n"), NET_WAITS);
     CHECK_EQ_U64(session.waiting.ids_count, 0);
-    SAY("EXEC\r\n"); /* now it is first in the queue */
+    SAY("EXEC\r\n"); /* now its connection is first in the queue */
     CHECK_EQ_I64(count_bulks(), 1);
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
@@ -193,7 +193,7 @@ static void is_aborted(void) {
     CHECK_STR(replies, "-ERR EXEC without MULTI\r\n");
     SAY(GET_ONE);
     read_ids(&ids[1]);
-    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20)); /* no id was lost in between */
+    CHECK_EQ_U64(ids[1], ids[0] + (1u << 20));
     close_server();
 }
 

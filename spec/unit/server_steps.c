@@ -240,7 +240,7 @@ static void queues_behind(void) {
     CHECK_EQ_U64(session.waiting.ids_count, 0);
     vs_session_end(&session);
     session = first;
-    CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* now it is first in the queue */
+    CHECK_EQ_I64(step(GET_ONE), (int)strlen(GET_ONE)); /* now its connection is first in the queue */
     scratch.queue[VS_QUEUE_OF_IDS + 0].waiting = 0;
     close_server();
 }
@@ -485,7 +485,7 @@ static void does_not_wait_at_the_limit_or_at_the_end(void) {
     atomic_store(&server.waiting_by_policy, VS_BY_POLICY_MAX - 1);
     CHECK_EQ_I64(step(GET_HTTP), NET_WAITS);
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX);
-    session.draining = true; /* the server stops */
+    session.draining = true; /* while the server stops */
     CHECK_EQ_I64(step(GET_HTTP), NET_CLOSE);
     CHECK_HAS(replies, "HTTP/1.1 503 ");
     CHECK_EQ_I64(atomic_load(&server.waiting_by_policy), VS_BY_POLICY_MAX - 1);

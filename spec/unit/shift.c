@@ -193,7 +193,7 @@ static void a_close_waits_for_its_turn(void) {
     atomic_store(&w->held, false);
     pthread_join(leaver, NULL);
     CHECK_EQ_I64(atomic_load(&w->most_inside), 1);
-    CHECK_EQ_I64(atomic_load(&w->turns), had + 2); /* the turn in progress, and the last one */
+    CHECK_EQ_I64(atomic_load(&w->turns), had + 2); /* the turn in progress, and the last turn of the removal */
     for (int i = 0; i < CROWD; i++)
         if (&crowd[i] != w) leave(&crowd[i]);
 }

@@ -82,7 +82,7 @@ static void after_a_drop_another_lease_is_claimed(void) {
     struct vesta_info after = info_of(gen);
     CHECK(first != second);
     CHECK(after.slot != before.slot);
-    CHECK(after.worker != before.worker || after.tick > before.limit); /* the dropped window is not used again */
+    CHECK(after.worker != before.worker || after.tick > before.limit);
     vesta_close(gen);
 }
 
@@ -100,7 +100,7 @@ static void nothing_is_claimed_until_ids_are_asked_for(void) {
     CHECK(!info.holds_lease);
     CHECK_EQ_U64(info.slots_used, slots);
     await_keeper_text(gen, "at rest until ids are asked for");
-    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK); /* a second call does no harm */
+    CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
     CHECK(next_of(gen) != first);
     vesta_close(gen);
 }

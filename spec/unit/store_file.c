@@ -146,7 +146,7 @@ static void no_update_is_lost(void) {
  * Otherwise both could write the same version and both succeed. */
 static void count_up_after(uint64_t i) {
     struct vs_store *store = store_at(folder);
-    CHECK(read_of(store, 7) == VS_STORE_OK); /* and then uses that folder's lock */
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* the store uses the first folder's lock */
     put(i ? "met1" : "met0", "", 0);
     while (access(in_folder("copied"), F_OK) != 0)
         usleep(1000);
@@ -185,7 +185,7 @@ static void a_folder_that_is_gone_for_a_while(void) {
     struct vs_store *store = store_with_namespace(folder);
     CHECK(swap_of(store, 7, 0, 10) == VS_STORE_OK);
     CHECK(rename(in_folder("ns"), in_folder("away")) == 0);
-    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* not answered with: there is no record */
+    CHECK(read_of(store, 7) == VS_STORE_REFUSED); /* an error, not a missing record */
     CHECK_HAS(reply.text, "/ns: No such file");
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_REFUSED);
     CHECK(rename(in_folder("away"), in_folder("ns")) == 0);
@@ -216,7 +216,7 @@ static void an_older_vesta_is_awaited_and_named(void) {
     CHECK(swap_of(store, 7, 1, 20) == VS_STORE_DOWN);
     snprintf(who, sizeof who, "process %d, an older version of vesta, has locked ", (int)pid);
     CHECK_HAS(reply.text, who);
-    CHECK(read_of(store, 7) == VS_STORE_OK); /* readers need no lock */
+    CHECK(read_of(store, 7) == VS_STORE_OK); /* a reader needs no lock */
     CHECK_EQ_U64(reply.record.until, 10);
     kill(pid, SIGKILL);
     reap(pid, true);
@@ -247,7 +247,7 @@ static void killed_while_writing(void) {
         kill(pid, SIGKILL);
         reap(pid, true);
         if (read_of(store, 7) != VS_STORE_OK) CHECK_FAIL("after kill %d: %s", i, reply.text);
-        CHECK(reply.record.until >= atomic_load(&tally->mark)); /* no acknowledged write is lost */
+        CHECK(reply.record.until >= atomic_load(&tally->mark));
         CHECK(reply.record.until >= worst && reply.record.until == reply.record.ver);
         worst = reply.record.until;
     }

@@ -118,7 +118,7 @@ static void no_such_time(void) {
         struct vesta_error err = {0};
         int64_t ms = -77;
         int rc = vesta_time_parse(bad[i].text, &ms, &err);
-        if (!bad[i].why) { /* "2026" is a short text, but valid: Unix milliseconds */
+        if (!bad[i].why) { /* "2026" is valid, because it is read as Unix milliseconds */
             CHECK_EQ_I64(ms, 2026);
             continue;
         }

@@ -94,7 +94,7 @@ static void a_keeper_is_killed(void) {
     AWAIT(atomic_load(&tally->mark) == 1);
     struct vesta_gen *gen = open_given();
     NEED(gen != NULL);
-    CHECK(issue(gen, 1000, 1)); /* within the keeper's lease */
+    CHECK(issue(gen, 1000, 1)); /* within the first keeper's lease */
     struct vesta_info before, after;
     vesta_get_info(gen, &before);
     kill(keeper, SIGKILL);
@@ -102,7 +102,7 @@ static void a_keeper_is_killed(void) {
     int64_t killed_us = now_us(), worst_us = 0, last_us = killed_us;
     uint64_t id;
     struct vesta_pause pause;
-    while (now_us() - killed_us < 7 * 1000000) { /* past the end of the dead keeper's lease */
+    while (now_us() - killed_us < 7 * 1000000) { /* until the dead keeper's lease has ended */
         CHECK(vesta_next_wait(gen, &id, 3 * 1000000, &pause) == VESTA_OK);
         tally_add(&id, 1);
         int64_t now = now_us();
@@ -112,7 +112,7 @@ static void a_keeper_is_killed(void) {
     }
     vesta_get_info(gen, &after);
     CHECK_EQ_U64(after.worker, before.worker);
-    CHECK_EQ_U64(after.slots_used, before.slots_used); /* resumed, not claimed again */
+    CHECK_EQ_U64(after.slots_used, before.slots_used); /* the lease was resumed, not claimed again */
     CHECK(after.limit > before.limit);
     if (worst_us > 2000000) CHECK_FAIL("issuers had to wait %" PRId64 " us", worst_us);
     check_tally(1000);

@@ -162,7 +162,7 @@ static void a_file_put_back_from_a_backup(void) {
 static void issue_until_marked(uint64_t unused) {
     (void)unused;
     struct vesta_gen *gen = must_open((struct vesta_opts){.path = in_folder("one.gen")});
-    if (gen) CHECK(vesta_keep(gen) == VESTA_OK); /* its term begins here */
+    if (gen) CHECK(vesta_keep(gen) == VESTA_OK); /* this process becomes the keeper */
     while (gen && atomic_load(&tally->mark) == 0 && issue(gen, 50, 1))
         usleep(1000);
 }

@@ -102,7 +102,7 @@ static void slots_close_and_open(enum vesta_pacing pacing) {
         struct vs_map *map = vs_mapping_private();
         NEED(map != NULL);
         map->header.pacing = pacing;
-        map->header.ahead_ticks_max = (uint64_t)3600 << 22; /* never full: only the lease stops an issuer */
+        map->header.ahead_ticks_max = (uint64_t)3600 << 22; /* large, so that only the lease stops an issuer */
         vs_map_format(map, vs_clock_system());
         vs_gen_init(&churn.gen, map, &layout, 0, vs_clock_system());
         cursor = 0;
@@ -158,7 +158,7 @@ static void released_while_others_issue(void) {
         check_tally(THREADS * IDS_EACH);
         struct vesta_info info;
         vesta_get_info(gen, &info);
-        CHECK(info.slots_used > 5); /* leases did end and begin */
+        CHECK(info.slots_used > 5); /* several leases ended and began */
         vesta_close(gen);
     }
 }

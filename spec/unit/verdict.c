@@ -88,7 +88,7 @@ static void ids_are_borrowed_from_the_latest_instant_that_was_seen(void) {
         CHECK_STR(vesta_why_name(pause.why), "clock_back");
         CHECK(vesta_borrow(&w.gen, &pause, 5) == VESTA_OK); /* the same loan twice counts once */
         CHECK_EQ_U64(drain(&w, &pause), 0);
-        CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* a smaller loan takes nothing back and adds nothing */
+        CHECK(vesta_borrow(&w.gen, &pause, 0) == VESTA_OK); /* a smaller loan changes nothing */
         CHECK_EQ_U64(drain(&w, &pause), 0);
         CHECK(vesta_borrow(&w.gen, &pause, -1) == VESTA_OK); /* borrows the 3 s and one more unit */
         CHECK_EQ_U64(drain(&w, &pause), lent((3001 - 5) * 8, pacing));
@@ -172,7 +172,7 @@ static void a_full_unit_borrows_the_next_one_and_no_more(void) {
         CHECK_EQ_U64(drain(&w, &pause), i == 0 ? 8 : 0);
     }
     pass_us(&w.time, 2 * MS);
-    CHECK_EQ_U64(drain(&w, &pause), 8); /* without the unit in between, which was borrowed */
+    CHECK_EQ_U64(drain(&w, &pause), 8); /* the unit in between was borrowed */
     world_close(&w);
 }
 

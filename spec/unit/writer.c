@@ -124,7 +124,7 @@ static void a_full_pipe_loses_lines(void) {
 
 static void no_reader_no_disk_no_harm(void) {
     int pair[2];
-    signal(SIGPIPE, SIG_IGN); /* as main does */
+    signal(SIGPIPE, SIG_IGN); /* like main */
     NEED(pipe(pair) == 0);
     close(pair[0]);
     with_stderr(pair[1], flood);

@@ -286,12 +286,12 @@ static void rules_of_every_kind(void) {
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, 0), 0);
     NEED(read_rule("<+0330>-3:30", &zone, NULL) == VESTA_OK);
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, 0), 12600);
-    NEED(read_rule("AAA3BBB,J60/0,J300/0", &zone, NULL) == VESTA_OK); /* 1 March, in leap years too */
+    NEED(read_rule("AAA3BBB,J60/0,J300/0", &zone, NULL) == VESTA_OK); /* J60 is 1 March, in leap years too */
     CHECK_STR(date_at(&zone, "2024-03-01T02:59:59Z"), "2024-02-29");
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, instant("2024-03-01T02:59:59Z") / 1000), -10800);
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, instant("2024-03-01T03:00:00Z") / 1000), -7200);
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, instant("2023-03-01T03:00:00Z") / 1000), -7200);
-    NEED(read_rule("AAA3BBB2,59/0,300/0", &zone, NULL) == VESTA_OK); /* day 59 from 0: 29 February, or 1 March */
+    NEED(read_rule("AAA3BBB2,59/0,300/0", &zone, NULL) == VESTA_OK); /* 59 counts from 0: 29 February, or 1 March */
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, instant("2024-02-29T03:00:00Z") / 1000), -7200);
     CHECK_EQ_I64(vs_zone_ahead_s(&zone, instant("2023-02-28T03:00:00Z") / 1000), -10800);
     NEED(read_rule("AAA-10BBB,M10.1.0,M4.1.0/3", &zone, NULL) == VESTA_OK); /* summer over New Year, as in the south */

@@ -74,7 +74,7 @@ class Nginx:
 
     def __enter__(self):
         with open(self.prefix + "/said", "w") as out:
-            # Freed memory is overwritten, so that a use after free shows.
+            # Freed memory is overwritten, so that a use after free is noticed.
             environment = dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin", MALLOC_PERTURB_="90")
             self.process = subprocess.Popen(["nginx", "-p", self.prefix, "-c", self.conf, "-g", "daemon off;"], stdout=out,
                                             stderr=out, env=environment)
@@ -112,7 +112,7 @@ class Nginx:
         return answer
 
     def run(self, lua):
-        """What the Lua returns, each value in a line; what it raises fails."""
+        """Runs Lua code in nginx and returns its results, or fails with its error."""
         answer = self.ask("/run", lua)
         same((answer.status, answer.text), (200, answer.text))
         return answer.text.splitlines()
@@ -125,7 +125,7 @@ class Nginx:
 
 
 class Load:
-    """wrk in the background; what it got is in files."""
+    """Runs wrk in the background, which writes the replies into files."""
 
     def __init__(self, world, nginx, seconds, name="load"):
         self.base = world.path(name)
@@ -139,7 +139,7 @@ class Load:
 
 
 def count(lines, seen, least=500):
-    """The ids in them, none of which was there before; how many of the lines are no ids."""
+    """Checks that the ids in these lines were not seen before.  Returns the lines that are not ids."""
     ids = [line for line in lines if line.isdigit()]
     odd = [line for line in lines if not line.isdigit()]
     assert len(ids) >= least, "%d ids, %r" % (len(ids), odd[:3])
@@ -150,7 +150,7 @@ def count(lines, seen, least=500):
 
 
 def second(world):
-    """Another server of the same namespace, with a number and a state of its own."""
+    """Makes another server of the same namespace, with its own worker id and state."""
     server = Server(world, "--path", world.path("second.gen"))
     server.args[server.args.index("--worker") + 1] = "6"
     return server
@@ -165,7 +165,7 @@ def log_with(nginx, part):
 
 
 class Proxy(Between):
-    """Between nginx and a server: what becomes of the replies is in `way`, for `turns` of them, then they pass."""
+    """A proxy between nginx and a server.  `way` is the fault of the next `turns` replies, and later replies pass."""
 
     def __init__(self, target):
         self.way, self.turns, self.met_count = "pass", 0, 0
@@ -197,7 +197,7 @@ class Proxy(Between):
         client.close()
 
     def spoil(self, client, data):
-        """Whether the connection lasts."""
+        """Returns whether the connection stays open."""
         if self.way in ("half", "half and nothing more"):
             client.sendall(data[:len(data) // 2])
             if self.way == "half":
@@ -233,7 +233,7 @@ def pass_on(source, sink):
 
 
 class Fake:
-    """A server that has one reply for everything."""
+    """A server with the same reply to every request."""
 
     def __init__(self, reply=b""):
         self.reply = reply
@@ -263,7 +263,7 @@ def block(kind, shifts, base, first, size, stride):
 
 
 class BlackHole:
-    """An address at which connections are neither accepted nor refused: its queue is full."""
+    """An address with a full queue, where connections are neither accepted nor rejected."""
 
     def __init__(self):
         self.listener = socket.socket()
