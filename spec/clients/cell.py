@@ -106,7 +106,7 @@ class Site:
 
 
 class Cell(World):
-    """The argument of a row's function.  a, b: the proxies, whose addresses the client uses."""
+    """The argument of a row's function.  a, b: the proxies.  The client uses their addresses."""
 
     def __init__(self, row, column, site, suite):
         self.row, self.column, self.site, self.suite = row, column, site, suite

@@ -1,4 +1,4 @@
-/* anchor.c -- generator files: how they are made, whose files are used, and which files are rejected. */
+/* anchor.c -- generator files: how they are made, and which files are used or rejected. */
 #include "base/array.h"
 #include "files.h"
 #include "fs_type.h"
@@ -177,7 +177,7 @@ static void file_systems_of_the_network(void) {
     }
 }
 
-/* ------------------------------------------------------------------ whose files are used */
+/* ------------------------------------------------------------------ owners and groups */
 
 /* Combinations of owners: root (0), another user (1), and a caller that is root or that user. */
 static void owners(void) {

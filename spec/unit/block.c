@@ -17,7 +17,7 @@ static size_t take_block(struct world *w, uint64_t n, uint64_t *ids, struct vest
     return (size_t)block.count;
 }
 
-/* Compares two equal generators, one that issues blocks and one that issues batches, until neither has any ids left. */
+/* Compares two equal generators until they have no ids left. One issues blocks, the other issues batches. */
 static void compare_twins(const char *layout, enum vesta_pacing pacing) {
     static uint64_t ids[2][MOST];
     struct world blocks, batches;

@@ -30,8 +30,8 @@ static void published_vesta_ids_are_legacy(void) {
     CHECK_EQ_I64(guesses[0].parts.unix_ms, INT64_C(1432276864000));
 }
 
-/* snowflake, leaf and twitter are one split with three names.  Each id of one Butterfly preset is also one of the
- * other.  Only several ids in a row distinguish them. */
+/* snowflake, leaf and twitter are one split with three names.  Each id of one Butterfly preset is also an id of
+ * the other.  Only several ids in a row distinguish them. */
 static const char *family(const char *name) {
     static const char *const twins[][2] = {{"butterfly-v1.0.1", "butterfly"},
                                            {"leaf", "snowflake"},

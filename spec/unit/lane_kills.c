@@ -34,7 +34,7 @@ static void *memory_for(size_t size) {
     return at;
 }
 
-/* Collects ids whose bits are in the same word. */
+/* Collects ids with bits in the same word. */
 struct sheaf {
     uint64_t word, mask, last, number;
 };

@@ -195,7 +195,7 @@ static void many_lost_races_make_a_pause(void) {
     CHECK_HAS(lease.said, "other processes won");
 }
 
-/* ------------------------------------------------------------------ claims whose outcome is unknown */
+/* ------------------------------------------------------------------ claims with an unknown outcome */
 
 static void an_unknown_claim_that_arrived(void) {
     start_reading();

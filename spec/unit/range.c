@@ -20,7 +20,7 @@ static int range_of(const struct vesta_layout *l, const struct vesta_interval *i
     return rc;
 }
 
-/* Returns a random id of the layout whose time field is `time`. */
+/* Returns a random id of the layout with this time field. */
 static uint64_t id_at(const struct vesta_layout *l, uint64_t *dice, uint64_t time) {
     uint64_t values[VESTA_FIELDS_MAX], id = 0;
     for (int i = 0; i < l->field_count; i++) {

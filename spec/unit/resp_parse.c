@@ -180,7 +180,7 @@ static void bounds_the_whole(void) {
     free(text);
 }
 
-/* The limits before authentication are those of Redis. */
+/* Before authentication the limits are the same as in Redis. */
 static void bounds_before_authentication(void) {
     const struct vs_resp_limits *limits = &vs_resp_stranger_limits;
     char *text = malloc(ROOM);

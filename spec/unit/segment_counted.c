@@ -7,7 +7,7 @@
 #define TAKERS 3
 #define ENOUGH 400000
 
-/* The shared memory of a host: two segments on one counter, like those of two servers. */
+/* The shared memory of a host: two segments on one counter, as if two servers had them. */
 struct host {
     _Atomic uint64_t counter;
     _Atomic int stop;

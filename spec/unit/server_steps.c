@@ -377,7 +377,7 @@ static enum vs_next_step judge(void *self, int ns, struct vesta_gen *gen, const 
     return policy.says;
 }
 
-/* Opens a server with a policy, whose clock is 3 s behind. */
+/* Opens a server with a policy and a clock that is 3 s behind. */
 static void open_judged(enum vs_next_step says) {
     open_server(FOUR_A_MS, VS_HTTP, 100, VESTA_UNSAFE_PRIVATE);
     server.names.at[0].policy_wait_us_max = 2000000;

@@ -13,7 +13,7 @@
 
 #define FAR_US INT64_C(3600000000)
 
-/* A task whose turns the test can block. */
+/* A task with turns that the test can block. */
 struct work {
     struct vs_task task; /* first, so that a task can be cast to its work */
     _Atomic uint32_t word;

@@ -129,7 +129,7 @@ static int64_t uptime_us(void *self) {
     return 1000000;
 }
 
-/* Issues the id with a generator whose lease has only that tick. */
+/* Issues the id from a lease that has only its tick. */
 static void composed(const struct vector *v) {
     static struct vs_map map;
     const struct vesta_clock clock = {.unix_us = late_us, .boot_us = uptime_us};

@@ -1,4 +1,4 @@
--- A stand-in for the two hosts' schemas: type, required, default and length of a flat record's fields.
+-- Replaces the schemas of the two gateways: type, required, default and length of the fields of a flat record.
 local fields = {}
 
 local LUA_TYPE = { array = "table", string = "string", boolean = "boolean", integer = "number" }
@@ -11,7 +11,7 @@ local function judge(name, rule, value)
   if rule.type == "integer" and (value < range[1] or value > range[2]) then return name .. ": out of range" end
 end
 
--- Fills in defaults.  nil and why, where a value is not what its rule says.
+-- Fills in defaults.  Returns nil and a reason if a value violates its rule.
 function fields.fill(rules, required, conf)
   for name, rule in pairs(rules) do
     if conf[name] == nil then conf[name] = rule.default end
@@ -25,14 +25,14 @@ function fields.fill(rules, required, conf)
   return true
 end
 
--- APISIX's: a JSON schema.
+-- APISIX has a JSON schema.
 function fields.check(schema, conf)
   local required = {}
   for _, name in ipairs(schema.required) do required[name] = true end
   return fields.fill(schema.properties, required, conf)
 end
 
--- Kong's: a list of { name = rule }.
+-- Kong has a list of { name = rule }.
 function fields.check_record(record, conf)
   local rules, required = {}, {}
   for _, field in ipairs(record.fields) do

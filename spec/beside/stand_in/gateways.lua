@@ -1,5 +1,5 @@
--- A stand-in for the two gateways: checks a plugin's configuration, and calls its phases in nginx's, with a context
--- that lasts for the request.  The rest is real: nginx, its cosockets, vesta's client, servers.
+-- Replaces the two gateways: checks a plugin's configuration, and calls the plugin in nginx's phases with a context
+-- that lasts for the request.  Nginx, its cosockets, vesta's client and the servers are real.
 local fields = require "fields"
 local gateways = { apisix = {}, kong = {} }
 
@@ -28,7 +28,7 @@ kong = { -- luacheck: ignore 111 (Kong has one global)
   service = { request = { set_header = ngx.req.set_header, clear_header = ngx.req.clear_header } },
   response = { set_header = function(name, value) ngx.header[name] = value end },
   log = { err = function(...) ngx.log(ngx.ERR, ...) end },
-  ctx = { plugin = setmetatable({}, { -- of this request and plugin
+  ctx = { plugin = setmetatable({}, { -- for this request and plugin
     __index = function(_, key) return ngx.ctx[key] end,
     __newindex = function(_, key, value) ngx.ctx[key] = value end,
   }) },

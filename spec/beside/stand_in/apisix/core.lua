@@ -1,4 +1,4 @@
--- A stand-in for apisix.core: what the plugin calls of it, with the meaning that APISIX's own files give it.
+-- Replaces apisix.core: the functions that the plugin calls, with the behavior of APISIX's own files.
 return {
   schema = { check = require "fields".check },
   request = {

@@ -1,2 +1,2 @@
--- A stand-in for Kong's typedefs.
+-- Replaces Kong's typedefs.
 return { protocols_http = { type = "set" } }
