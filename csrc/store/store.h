@@ -120,7 +120,7 @@ struct vs_store {
     const struct vesta_clock *clock;
     /* The longest time of a call or a listing, with all waits in its client library.  0: the time of a disk access. */
     int64_t call_ms_max, list_ms_max;
-    int64_t until_us;              /* of the current call, boot time */
+    int64_t until_us;              /* deadline of the current call, in boot time */
     const _Atomic int64_t *cut_us; /* see vs_store_opts */
 };
 

@@ -17,7 +17,7 @@ from liar import ZkLiar
 FILES = int(sys.argv[4])
 IDS = 50
 NUMBERS = "sign:1 time:40 worker:13 seq:10 unit=1ms epoch=2020-01-01T00:00:00Z"
-MESSAGE_MAX = 1 << 20  # jute.maxbuffer by default, minus a byte
+MESSAGE_MAX = 1 << 20  # the default jute.maxbuffer, minus a byte
 place = PLACES["zk"]().begin()
 
 

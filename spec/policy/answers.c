@@ -62,7 +62,7 @@ struct verdict {
     enum vs_hook hook;
     const char *body, *word;
     int64_t amount_ms;
-    const char *reason; /* of garbage: a part of the message */
+    const char *reason; /* for VS_CALL_GARBAGE: a part of the message */
 };
 
 static enum vs_call_result ask(const struct verdict *v, struct vs_verdict *verdict, struct vesta_error *err) {

@@ -224,7 +224,7 @@ static void names_that_look_alike(void) {
 
 static void a_lift_never_lowers(void) {
     struct vs_store *store = fresh(5);
-    uint64_t far = UINT64_C(20779) << 40; /* farther than any range is long */
+    uint64_t far = UINT64_C(20779) << 40; /* further than the longest range */
     IS(lift(store, tag_name, 5), VS_STORE_OK);
     IS(lift(store, tag_name, 0), VS_STORE_OK);
     CHECK_EQ_I64(tag_of(store, tag_name).max, 5);

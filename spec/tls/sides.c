@@ -208,7 +208,7 @@ static void records_that_came_together_are_read_together(void) {
     part(&p);
 }
 
-/* Data that arrived in the meantime had its edge before, and there will be no other event. */
+/* The event for data that arrived in the meantime was already reported, and no other event follows. */
 static void what_is_read_of_memory_says_nothing_of_the_socket(void) {
     struct pair p = made((struct vs_tls_server_opts){0}, (struct vs_tls_client_opts){0}, "localhost");
     char got[4096];

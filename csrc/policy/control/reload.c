@@ -172,7 +172,7 @@ static int reload_put_changes(const struct vs_control *c, const struct vs_policy
         if (set->mark[i] == c->set->mark[i]) continue;
         bool has_room = count == named && used + strlen(c->name[i]) + RELOAD_MORE_MAX <= size;
         count++;
-        if (!has_room) continue; /* from here on they are only counted */
+        if (!has_room) continue; /* further changes are only counted */
         used += (size_t)snprintf(text + used, size - used, "%s%s", named++ > 0 ? ", " : "", c->name[i]);
     }
     if (count > named) snprintf(text + used, size - used, " and %d more", count - named);

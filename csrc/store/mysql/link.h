@@ -56,8 +56,8 @@ struct mysql_store {
     MYSQL *late;              /* a connection with a statement that the server has not answered.  NULL: none */
     int64_t late_until_us;    /* until then the server has ended that statement, or is unreachable */
     struct vs_mysql_shape shape;
-    uint64_t nonce; /* of the last statement.  Its reply contains it, so a late reply to another statement is
-                       detected */
+    uint64_t nonce; /* identifies the last statement.  Its reply contains the nonce, so a late reply to another
+                       statement is detected */
 };
 
 /* Starts a call: connects to a usable server and sets the deadline. */
