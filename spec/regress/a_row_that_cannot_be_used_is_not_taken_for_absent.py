@@ -105,7 +105,7 @@ def _(world):
                 assert done.code == 1 and "the row of tag 'orders' cannot be used" in done.err and part in done.err, (kind, done)
                 shown = json.loads(world.run("segments", "--store", uri, "--json").out)
                 assert [one["tag"] for one in shown["unusable"]] == ["orders"] and part in shown["unusable"][0]["why"], shown
-                assert "cannot be used: " in world.run("segments", "--store", uri).out
+                assert "unusable: " in world.run("segments", "--store", uri).out
                 heal()
                 server.process.send_signal(signal.SIGHUP)
                 server.heard("the rows of a table can be used again")

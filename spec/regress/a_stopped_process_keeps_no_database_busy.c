@@ -50,7 +50,7 @@ static enum vs_outcome the_other(const struct stopper *s) {
     struct vs_store *store = database(CALL_MS);
     enum vs_outcome outcome = claim(store, 1, 9);
     store->backend->close(store);
-    snprintf(who, sizeof who, "process %d keeps ", (int)s->pid);
+    snprintf(who, sizeof who, "process %d has locked ", (int)s->pid);
     if (outcome == VS_STORE_DOWN) CHECK_HAS(reply.text, who);
     CHECK(outcome == VS_STORE_OK || outcome == VS_STORE_CONFLICT || outcome == VS_STORE_DOWN);
     return outcome;
