@@ -1,6 +1,5 @@
-"""audit.py -- ids by the million: made by `vesta gen` beside `seq`, and looked through for equal ones by `vesta audit` beside
-`sort -u`; in turn.  BENCH_AUDIT_IDS says how many are looked through.
-"""
+"""audit.py -- millions of ids: `vesta gen` next to `seq`, and the search for duplicates by `vesta audit` next to `sort
+-u`, in turn. BENCH_AUDIT_IDS sets the number of audited ids."""
 import os
 import subprocess
 
@@ -8,7 +7,7 @@ from rows import Folder, Made
 
 IDS = int(os.environ.get("BENCH_AUDIT_IDS", "5000000"))
 GEN_IDS = 2_000_000
-WORKERS = 2  # whose lists stand one behind the other, so that they are not in order
+WORKERS = 2  # Their lists are concatenated, so that the ids are not sorted.
 
 
 def generate(turns, folder, worker, n):
@@ -17,7 +16,7 @@ def generate(turns, folder, worker, n):
 
 
 def lists_of(turns, folder, n):
-    """Lists of ids, one for each worker."""
+    """Writes a list of ids for each worker, and returns the paths."""
     lists = [folder / f"ids.{worker}" for worker in range(WORKERS)]
     for worker, path in enumerate(lists):
         command, env = generate(turns, folder, worker, n // WORKERS)
@@ -27,7 +26,7 @@ def lists_of(turns, folder, n):
 
 
 def used(command, env=None):
-    """Seconds of processor time, and bytes of memory at most."""
+    """Returns seconds of CPU time, and the maximum bytes of memory."""
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                env=env or {**os.environ, "LC_ALL": "C"})
     _, status, usage = os.wait4(process.pid, 0)
@@ -52,7 +51,7 @@ def audit(turns):
 
 
 def gen(turns):
-    """Microseconds of processor time a thousand lines."""
+    """Measures microseconds of CPU time per thousand lines."""
     n = turns.few(GEN_IDS, 10_000)
     with Folder() as folder:
         command, env = generate(turns, folder, 0, n)

@@ -1,6 +1,6 @@
-"""daemons.py -- servers of a row's own, ours and the yardsticks', on addresses of their own; ended with the row.
+"""daemons.py -- starts vesta's servers and the yardsticks on free addresses, and ends them with the row.
 
-Processor time is that of the serving process, by the kernel's clock of it.
+CPU time is that of the serving process, by its CPU clock.
 """
 import ctypes
 import os
@@ -30,11 +30,11 @@ http {{
 NGINX_RETURN = 'location = /genid { return 200 "%s"; }' % CONSTANT
 
 
-# ---------------------------------------------------------------- where they run
+# ---------------------------------------------------------------- processors
 
 @dataclass(frozen=True)
 class Place:
-    """Which processor the server has and which its client: words that stand before a command."""
+    """Commands that pin the server and its client to processors."""
     name: str
     server: tuple = ()
     client: tuple = ()
@@ -45,8 +45,8 @@ def cpus():
 
 
 def below():
-    """Real-time commands are below us, who are to end them, and take turns: two that never sleep would have both processors for
-    themselves, and a thread of wrk its own."""
+    """Returns a prefix that runs a command with a lower real-time priority than this process, which has to end it, and
+    in round-robin order. Otherwise two busy commands would occupy both processors, and a thread of wrk one of them."""
     return ("chrt", "--rr", "1") if os.sched_getscheduler(0) == os.SCHED_FIFO else ()
 
 
@@ -59,7 +59,7 @@ def two_cores():
 
 
 def one_core():
-    """At a user's priority: there client and server take turns as the kernel's scheduler lets them."""
+    """Runs at a user's priority, because there the kernel's scheduler lets client and server alternate."""
     need("taskset", "util-linux")
     words = ("chrt", "--other", "0", "taskset", "-c", cpus()[-1])
     return Place("one core", words, words)
@@ -71,7 +71,7 @@ ANYWHERE = Place("not pinned")
 # ---------------------------------------------------------------- servers
 
 def tcp():
-    """An address that is free now."""
+    """Returns a free address."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{s.getsockname()[1]}"
@@ -88,14 +88,14 @@ def dial(address):
 
 
 def unverified():
-    """Certificates of a row are its own."""
+    """Accepts any certificate, because each row makes its own."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
 
 
 class Server:
-    """A process that listens on an address; `with` ends it."""
+    """A process that listens on an address, ended by `with`."""
 
     def __init__(self, address, command, log, env=None):
         self.address, self.log = address, log
@@ -118,13 +118,13 @@ class Server:
         raise RuntimeError(f"{self.process.args} did not start: {Path(self.log).read_text()[-400:]}")
 
     def serving_pid(self):
-        """nginx serves in a child."""
+        """nginx serves in a child process."""
         pid = self.process.pid
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return int(children[0]) if children else pid
 
     def cpu_ns(self):
-        """Of its threads that have ended, too."""
+        """Returns the CPU time, including that of ended threads."""
         clock = ctypes.c_int()
         error = ctypes.CDLL(None).clock_getcpuclockid(self.serving_pid(), ctypes.byref(clock))
         if error:
@@ -166,12 +166,13 @@ def nginx(folder, place=ANYWHERE, address=None, locations=NGINX_RETURN, http="",
 
 
 def vesta(turns, folder, face, place=ANYWHERE, address=None, flags=()):
-    """The best configuration: the generator of the folder, W, history pacing, a day behind."""
+    """The fastest configuration: the generator file of the folder, layout W, history pacing, with a day of spare ids.
+    """
     return defaults(turns, folder, face, place, address, ("--path", folder / "w.gen", *flags))
 
 
 def defaults(turns, folder, face, place=ANYWHERE, address=None, flags=()):
-    """`vesta serve` as it is, but for addresses: 8088 and 8089 may be another's."""
+    """`vesta serve` with default settings, except that its address is free: 8088 and 8089 may be in use."""
     address, off = address or tcp(), {"http": "resp", "resp": "http"}[face]
     command = [*place.server, turns.build / "vesta", "serve", f"--{face}", address, f"--{off}", "off", *flags]
     state = folder / ("state" if flags else "defaults")

@@ -1,6 +1,5 @@
-"""databases.py -- the row about a database that answers slowly: a MariaDB of the row's own and a proxy, as the specs have
-them.  A take is two messages, so each answer is held up for half of what a take is to last.
-"""
+"""databases.py -- the row about a slow database: a new MariaDB behind the proxy of the specs. A take consists of two
+messages, so each reply is delayed by half of the take's time."""
 import sys
 import time
 

@@ -1,11 +1,11 @@
-"""drawing.py -- draw_rates: ids per second as six bars, for the README.  draw: the table as a picture: for each figure a bar from the yardstick, at 1, to the ratio, and a mark at what is
-wanted.  The scale is logarithmic: half and twice are as far from 1.  Colours are of a light page, or of a dark one.
-"""
+"""drawing.py -- draw_rates: ids per second as six bars, for the README. draw: the table as a picture, with a bar from
+the yardstick, at 1, to the ratio of each figure, and a mark at the target. The scale is logarithmic: half and twice are
+equally far from 1. Colours exist for light and dark pages."""
 import math
 import statistics
 from xml.sax.saxutils import escape
 
-GROUPS = {"core": "In the process", "lua": "From Lua, and inside nginx", "http": "HTTP beside nginx", "resp": "Redis protocol beside redis-server",
+GROUPS = {"core": "In the process", "lua": "From Lua, and inside nginx", "http": "HTTP next to nginx", "resp": "Redis protocol next to redis-server",
           "latency": "Latency, open loop"}
 SHOWN = tuple(GROUPS)
 LEFT, SCALE, RIGHT, LINE, TOP = 540, 400, 60, 18, 64
@@ -22,13 +22,14 @@ text { font: 12px sans-serif; fill: #24292f } .small { font-size: 11px; fill: #5
 
 
 def x_of(ratio):
-    """Where a ratio stands; what is off the scale stands at its edge."""
+    """Returns the position of a ratio. Ratios outside of the scale are at its edge."""
     part = math.log(min(max(ratio, LOW), HIGH) / LOW) / math.log(HIGH / LOW)
     return LEFT + part * SCALE
 
 
 def shown(figure):
-    """Of what is wanted, of the defaults and of p99: where the ratio is one to the yardstick, not ours alone, nor nanoseconds."""
+    """Selects figures with a target, figures of the defaults, and p99, if they are ratios to a yardstick and not
+    nanoseconds."""
     if not (figure["wanted"] or figure["setting"].startswith("defaults") or ", p99 at" in figure["what"]):
         return False
     both = figure["ours"][0] / figure["yard"][0] if figure["yard"][0] else 0
@@ -88,7 +89,7 @@ text { font: 14px sans-serif; fill: #24292f } .small { font-size: 12px; fill: #5
 
 
 def draw_rates(figures):
-    """Two bars per figure of the row `rates`, ours and the yardstick's.  Longer is better."""
+    """Draws two bars per figure of the row `rates`, vesta's and the yardstick's. Longer is better."""
     rows = [figure for figure in figures["rows"] if figure["row"] == "rates"]
     bars = [(f"vesta, {row['what']}" if side == "ours" else row["against"], side, statistics.median(row[side])) for row in rows
             for side in ("ours", "yard")]

@@ -1,8 +1,7 @@
-"""host.py -- the rows about the server as a host: pipelines, connections that rest and how they are shared out, policies that
+"""host.py -- the rows about the server as a host: pipelines, idle connections and their distribution, policies that
 misbehave, reloads.
 
-As in net.py every row starts its own servers; here it is also our own server beside itself, with and without what is
-measured.
+As in net.py every row starts its own servers. Here the yardstick is often our own server without the measured load.
 """
 import json
 import re
@@ -25,7 +24,7 @@ LOOPS, SHARED = 4, 64
 
 
 def pipeline(turns):
-    """16 pipelined requests, ours and nginx."""
+    """16 pipelined requests to vesta and nginx."""
     place, script = daemons.two_cores(), ("-s", HERE / "pipeline.lua")
     with Folder(turns) as folder, daemons.vesta(turns, folder, "http", place) as ours, daemons.nginx(folder, place) as yard:
         made = net.turns_of({name: (lambda s=server: net.wrk(s, place, "/genid", turns.seconds, *script))
@@ -37,7 +36,7 @@ def pipeline(turns):
 # ---------------------------------------------------------------- connections
 
 def connect_all(server, count):
-    """Connections of which each has had an id and asks for no more."""
+    """Returns connections that have each received an id and send nothing more."""
     sockets, request = [], net.http_request("/genid")
     for _ in range(count):
         s = daemons.dial(server.address)
@@ -49,7 +48,7 @@ def connect_all(server, count):
 
 
 def idle(turns):
-    """Resident MiB of the server with 10,000 connections at rest, and with none."""
+    """Measures resident MiB of the server with 10,000 idle connections, and with none."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most < IDLE_FILES:
         raise Missing(f"{IDLE_FILES} open files are needed, and the limit is {most}")
@@ -74,11 +73,11 @@ def body(server, path):
 
 
 def balance(turns):
-    """Connections of the fullest loop, and the mean, when all connect in one burst."""
+    """Measures the connections of the busiest thread, and the mean, when all connect at once."""
     made, loads = [], []
     for _ in range(turns.samples):
         with Folder(turns) as folder, daemons.vesta(turns, folder, "http", flags=("--threads", str(LOOPS))) as server:
-            sockets = connect_all(server, SHARED - 1)  # and one that asks
+            sockets = connect_all(server, SHARED - 1)  # plus one for requests
             loads = [int(n) for n in re.findall(r"^vesta_loop_connections\{.*\} (\d+)$", body(server, "/metrics"), re.M)]
             if len(loads) != LOOPS:
                 raise RuntimeError(f"{len(loads)} loops are told of, not {LOOPS}")
@@ -101,12 +100,12 @@ CONFIG = """return {{
 """
 POLICY = "return {{ api = 1, on_exhausted = function(ctx) {body} end }}\n"
 LAYOUT = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"
-SPINS = 'while ctx.ahead_ticks > 1 do end return "refuse"'  # a policy is tried with 1 before it is let in
+SPINS = 'while ctx.ahead_ticks > 1 do end return "refuse"'  # The trial call of a policy passes 1.
 BOTHER_HZ = 200
 
 
 def hosted(turns, folder, name, body):
-    """A server of two namespaces; what is asked of `few` ends in its policy nearly always."""
+    """A server of two namespaces. Almost every request for `few` calls its policy."""
     (folder / f"{name}.lua").write_text(POLICY.format(body=body))
     config, address = folder / f"{name}.conf.lua", daemons.tcp()
     config.write_text(CONFIG.format(layout=LAYOUT, folder=folder, name=name, address=address))
@@ -114,7 +113,7 @@ def hosted(turns, folder, name, body):
 
 
 class Bother:
-    """Asks for ids of `few` all the while: its policy is called as often as the server calls it."""
+    """Requests ids of `few` continuously, so that the server calls its policy as often as it can."""
 
     def __init__(self, server):
         self.server, self.stop = server, threading.Event()
@@ -147,7 +146,7 @@ def half_load(server, connections, seconds):
 
 
 def spin(turns):
-    """p99.9 of /genid at half load with a policy that never ends, and with a policy that answers at once."""
+    """Measures p99.9 of /genid at half load with a policy that never returns, and with one that returns at once."""
     need("wrk", "wrk")
     with Folder() as folder, hosted(turns, folder, "spins", SPINS) as ours, hosted(turns, folder, "answers", 'return "refuse"') as yard:
         most = net.wrk(yard, daemons.ANYWHERE, "/genid", turns.seconds)["rate"]
@@ -160,7 +159,8 @@ def spin(turns):
 
 
 def reload(turns):
-    """Requests that a reload refused or lost, of all; every HUP loads another policy, each third a broken one."""
+    """Counts requests that were rejected or lost during reloads. Each SIGHUP loads another policy, and each third one
+    is broken."""
     need("wrk", "wrk")
     made, seconds = [], turns.few(2, 1)
     with Folder() as folder, hosted(turns, folder, "reloads", 'return "refuse"') as server:

@@ -1,4 +1,4 @@
-"""inside.py -- the rows within a process: the programs in C and Lua that print samples, of ours and of their yardstick."""
+"""inside.py -- the rows within a process: programs in C and Lua that print samples of vesta and of their yardstick."""
 import json
 import os
 import shutil
@@ -7,25 +7,25 @@ import subprocess
 
 from rows import ROOT, Folder, Made, Missing, pairs
 
-SHARE_MIN = 0.95  # of a core that each worker must have had
-ROUNDS_MAX = 6    # how often a row's bad samples are made again
+SHARE_MIN = 0.95  # the share of a core that each worker must have had
+ROUNDS_MAX = 6    # the most repetitions of a row's bad samples
 GROWTH_IDS = 1_000_000_000
 
 
 def environment(turns):
-    """What tells the programs that a test runs them."""
+    """Returns the environment that makes the programs run briefly in a test."""
     return {**os.environ, **({"BENCH_TINY": "1"} if turns.tiny else {})}
 
 
 def printed(turns, *command, env=None):
-    """The JSON lines that a program prints."""
+    """Returns the JSON lines that a program prints."""
     out = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, text=True, timeout=300, check=True,
                          env={**environment(turns), **(env or {})}).stdout
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]
 
 
 def core(name, binary="core"):
-    """A row of bench_core, or of its like: only samples in which every worker had its core."""
+    """A row of bench_core or similar, with only those samples in which every worker had its own core."""
     def measure(turns):
         good, thrown, counted = [], 0, {}
         for again in range(ROUNDS_MAX):
@@ -51,7 +51,8 @@ def capacity(turns):
 
 
 def growth(turns):
-    """After as many ids as the limit says, beside the first thousand; each in units of an atomic add in the same turn."""
+    """Compares ids after the given number of ids with the first thousand, each relative to an atomic add in the same
+    turn."""
     steps = printed(turns, turns.program("growth"), turns.samples, turns.few(GROWTH_IDS, 100_000))
     adds = [[ours / yard for ours, yard in step["samples"]] for step in steps]
     told = ", ".join(f"{statistics.median(a):.2f} after 10^{len(str(step['ids'])) - 1}" for step, a in zip(steps, adds))

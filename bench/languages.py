@@ -1,4 +1,4 @@
-"""languages.py -- the clients of examples/clients beside a counter in their own language: builds them, runs them."""
+"""languages.py -- builds and runs the clients of examples/clients, next to a counter in their own language."""
 import shutil
 import subprocess
 
@@ -7,11 +7,11 @@ from inside import printed
 from rows import ROOT, Folder, Made, Missing, need
 
 HERE = ROOT / "bench" / "clients"
-NPM = "@sapphire/snowflake@3.5.5"  # the generator of 64-bit ids that most programs on npm use
+NPM = "@sapphire/snowflake@3.5.5"  # the generator of 64-bit ids with the most users on npm
 
 
 def made(*command, **kw):
-    """At a user's priority: the threads of Go's tools wait for each other without sleeping."""
+    """Builds at a user's priority, because the threads of Go's tools busy-wait for each other."""
     done = subprocess.run(["chrt", "--other", "0", *(str(part) for part in command)], capture_output=True, text=True, timeout=300, **kw)
     if done.returncode:
         raise RuntimeError("%s: %s" % (command[0], (done.stderr or done.stdout)[-400:]))
@@ -52,7 +52,7 @@ def node(build):
 
 
 def npm_folder(build, *packages):
-    """Where npm's generators are; or None, and why they are not there."""
+    """Returns the folder of npm's generators, or None and the reason why it is missing."""
     folder = build / "clients" / "npm"
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -66,7 +66,7 @@ COMMANDS = {"C": c, "python": python, "go": go, "java": java, "node": node}
 
 
 def samples_of(language, turns, *more):
-    """What its program prints, asking a server for ids."""
+    """Returns what the language's program prints while it requests ids from a server."""
     command = COMMANDS[language](turns.build)
     with Folder(turns) as folder, daemons.vesta(turns, folder, "resp") as server:
         *made, counted = printed(turns, *command, server.address, "default", turns.samples, *more)

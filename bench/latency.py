@@ -1,12 +1,13 @@
-"""latency.py -- how long answers take at 10, 50 and 90 % of what both servers can serve, asked by the clock: a request that
-is due is sent, and its time runs from there, whatever was answered before it.  Both get the same rate, that of the slower
-one; a server's peak is that of a closed load with as many connections by the same client.
+"""latency.py -- reply times at 10, 50 and 90 % of the rate that both servers can sustain, under an open load: a request
+is sent when it is due, even if earlier replies are missing, and its time counts from then. Both servers get the same
+rate, that of the slower one. A server's peak is the rate of a closed load with as many connections from the same
+client.
 
-A hundredth of the requests is soon late: a program that keeps the server's processor for 6 ms decides the p99 of half a
-second, whoever serves; and one that comes once a second meets the same of two servers each time, while their turns take half
-a second each.  So turns are short, many, and out of step with any clock: most meet nobody, and the median is theirs.  The
-client spins: without the rests between its turns the kernel would stop it now and then, as all that never sleeps at real-time
-priority.
+Delays of one in a hundred requests decide the p99. Another program that occupies the server's processor for 6 ms
+determines the p99 of half a second, for any server, and if it does so once a second it may always hit the same server.
+Therefore turns are short, many, and out of step with any clock. Most turns are undisturbed, and the median is taken.
+The client busy-waits, and the pauses between its turns keep the kernel from throttling it as a real-time process that
+never sleeps.
 """
 import random
 import time
@@ -18,9 +19,9 @@ from rows import Folder, Made
 SHARES = (10, 50, 90)
 CONNECTIONS = 64
 TIMES = ("p50", "p99", "p999")
-TURNS = 3       # of a sample, each
-SHORTER = 0.8   # than a turn of a closed load
-REST_S = 0.12   # at most, between two: on average enough for the kernel
+TURNS = 3       # per sample, for each server
+SHORTER = 0.8   # relative to a turn of a closed load
+REST_S = 0.12   # the longest pause between two turns, which on average is enough for the kernel
 
 
 def peak(turns, place, both):
@@ -29,7 +30,7 @@ def peak(turns, place, both):
 
 
 def sample(turns, place, both, share, rate):
-    """{"p50.10": (ours, the yardstick's), ...}"""
+    """Returns {"p50.10": (vesta's, the yardstick's), ...}"""
     said = []
     for server, request in both:
         time.sleep(random.uniform(0, REST_S))
@@ -38,7 +39,7 @@ def sample(turns, place, both, share, rate):
 
 
 def beside(start, ours_request, yard_request):
-    """start(turns, folder, place) gives the two servers."""
+    """start(turns, folder, place) returns the two servers."""
     def measure(turns):
         place, made = daemons.two_cores(), [{} for _ in range(turns.samples * turns.few(TURNS, 1))]
         with Folder(turns) as folder:

@@ -1,4 +1,4 @@
-"""log.py -- a log with ids in it, and what it takes to mark them: `vesta explain -` beside `grep -c`, in turn."""
+"""log.py -- the cost of marking the ids in a log: `vesta explain -` next to `grep -c`, in turn."""
 import os
 import random
 import resource
@@ -7,14 +7,14 @@ import subprocess
 from rows import Folder, Made
 
 MEGABYTES = int(os.environ.get("BENCH_LOG_MB", "100"))
-FIRST, SPREAD = 2006515713438674944, 1 << 50  # snowflake's first of 2026, and two weeks
+FIRST, SPREAD = 2006515713438674944, 1 << 50  # snowflake's first id of 2026, and a span of two weeks
 LINE = ("2026-01-%02dT06:12:%02d.%06dZ web%d shop[%d]: INFO saved order=%d customer=%d in %d us, status 200 "
         "path=/v1/orders/%d?page=%d\n")
 BLOCK_LINES = 50_000
 
 
 def make(path, wanted):
-    """Lines of a shop, two ids in each, and numbers that are none."""
+    """Writes lines of a shop's log, with two ids in each, and numbers that are not ids."""
     chance = random.Random(1)
     block = "".join(LINE % (1 + chance.randrange(14), chance.randrange(60), chance.randrange(10**6), chance.randrange(9),
                             chance.randrange(9999), FIRST + chance.randrange(SPREAD), chance.randrange(10**8),
@@ -27,7 +27,7 @@ def make(path, wanted):
 
 
 def speed(megabytes, path, *command, to=subprocess.DEVNULL):
-    """Megabytes a second of processor time: others may have the cores meanwhile."""
+    """Returns megabytes per second of CPU time, because other processes may use the cores."""
     with open(path, "rb") as file:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([str(word) for word in command], stdin=file, stdout=to, timeout=300,
@@ -43,8 +43,8 @@ def explain(turns):
         megabytes = make(path, turns.few(MEGABYTES, 1))
         ours = (turns.build / "vesta", "explain", "--layout", "snowflake", "--since", "2025-01-01", "-")
         grep = ("grep", "-cE", "[0-9]{18,20}")
-        # grep gets a pipe: where it writes to /dev/null it stops at the first match
-        speed(megabytes, path, *ours)  # the file is in memory from here on
+        # grep writes to a pipe, because with /dev/null as its output it stops at the first match.
+        speed(megabytes, path, *ours)  # From here on the file is in memory.
         made = [(speed(megabytes, path, *ours), speed(megabytes, path, *grep, to=subprocess.PIPE)) for _ in range(turns.samples)]
     return Made([{"speed": (mine, 200.0), "grep": (mine, theirs)} for mine, theirs in made],
                 notes={"": f"{megabytes:,.0f} MB, processor time"})

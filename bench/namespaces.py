@@ -1,6 +1,5 @@
-"""namespaces.py -- the rows about a server of a thousand namespaces, and a process of ten thousand: what opening them takes, the
-memory of each, processor time at rest, and an id of one of them beside one of a server that has no other.
-"""
+"""namespaces.py -- the rows about a server with a thousand namespaces, and a process with ten thousand: the time to
+open them, the memory of each, idle CPU time, and the cost of an id compared with a server of one namespace."""
 import re
 import time
 
@@ -15,8 +14,9 @@ READY_S = 120
 
 
 def config_of(folder, many):
-    """Of snowflake: a lease's first ids must not wait for a second.  Numbers are leased, as they are by default: one that is given
-    by hand is written every two seconds, so that its generator need not wait when it is killed and started again."""
+    """Writes a config with snowflake, so that a lease's first ids need not wait for a second. Worker ids are leased, as
+    by default: an assigned one is renewed every two seconds, so that its generator need not wait after a kill and a
+    restart."""
     config = folder / f"{many}.lua"
     config.write_text("local ns = {} for i = 1, %d do ns[i == 1 and 'default' or 'n' .. i] = { layout = 'snowflake', "
                       "store = 'file:%s/store.%d' } end\nreturn { namespaces = ns }\n" % (many, folder, many))
@@ -24,7 +24,7 @@ def config_of(folder, many):
 
 
 def started(turns, folder, many, place):
-    """A server that is ready, and the seconds it took."""
+    """Returns a ready server, and its seconds to get ready."""
     address, begun = daemons.tcp(), time.monotonic()
     server = daemons.Server(address, [*place.server, turns.build / "vesta", "serve", "-c", config_of(folder, many), "--http",
                                       "off", "--resp", address], folder / f"{many}.log", {"VESTA_STATE": str(folder / str(many))})
@@ -39,7 +39,7 @@ def started(turns, folder, many, place):
 
 
 def answers(server, request, many):
-    """How many of the namespaces gave an id."""
+    """Returns the number of namespaces that issued an id."""
     got, lines = b"", 0
     with daemons.dial(server.address) as s:
         s.sendall(request)
@@ -53,8 +53,8 @@ def answers(server, request, many):
 
 
 def rest(server, seconds):
-    """Percent of a core."""
-    time.sleep(5 * seconds)  # each lease is written once more behind its first ids
+    """Returns percent of a core."""
+    time.sleep(5 * seconds)  # Each lease is renewed once more after its first ids.
     before, began = server.cpu_ns(), time.monotonic_ns()
     time.sleep(seconds)
     return 100 * (server.cpu_ns() - before) / (time.monotonic_ns() - began)
@@ -75,7 +75,7 @@ def sample(turns, many, place):
 
 
 def crowd(turns):
-    """The same for generators of one process, without a server; once, for it takes half a minute."""
+    """The same for generators of one process without a server. It runs once, because it takes half a minute."""
     many = turns.few(CROWD, 100)
     with Folder() as folder:
         [said] = printed(turns, turns.program("crowd"), folder, many, turns.few(REST_S * 1000, 100))

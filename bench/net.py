@@ -1,7 +1,7 @@
-"""net.py -- the rows over loopback and unix sockets: servers side by side, loaded in turn by one client.
+"""net.py -- the rows over loopback and Unix sockets: one client loads several servers in turn.
 
-In two-core mode client and server have a processor each, and requests a second are compared; in one-core mode they share
-one, and processor time of the server a request is.
+In two-core mode client and server have a processor each, and requests per second are compared. In one-core mode they
+share a processor, and the server's CPU time per request is compared.
 """
 import json
 import re
@@ -18,14 +18,14 @@ from daemons import CONSTANT, NGINX_RETURN, dial, nginx, one_core, redis, two_co
 CLIENTS_HTTP, CLIENTS_RESP = 64, 50
 COUNTED = 200_000
 DEFAULTS_REQUESTS = 8_000_000
-DEFAULTS_PER_SECOND = 1 << 20  # of vesta-second
-BENCHMARK_REQUESTS = {1: 120_000, 16: 1_500_000, 64: 4_000_000}  # a second, about
+DEFAULTS_PER_SECOND = 1 << 20  # the limit of vesta-second
+BENCHMARK_REQUESTS = {1: 120_000, 16: 1_500_000, 64: 4_000_000}  # about a second's worth
 
 
 # ---------------------------------------------------------------- clients
 
 def measured(server, load):
-    """Requests a second, server microseconds a request, and the part of a core that the client had, of one load."""
+    """Returns requests per second, server microseconds per request, and the client's share of a core, for one load."""
     before, client, begin = server.cpu_ns(), children_s(), time.monotonic()
     per_second, requests = load()
     return {"rate": per_second, "cpu": (server.cpu_ns() - before) / 1000 / requests,
@@ -33,7 +33,7 @@ def measured(server, load):
 
 
 def children_s():
-    """Processor time of the clients that have ended; servers have not."""
+    """Returns the CPU time of ended clients. The servers are still running."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -48,12 +48,13 @@ def url(server, path):
 
 
 def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP, after=()):
-    """wrk counts in whole seconds, and tells what it has when it is interrupted; words `after` are its script's."""
+    """Runs wrk, which counts whole seconds, but prints its counts when interrupted. `after` are arguments of its
+    script."""
     need("wrk", "wrk")
 
     def load():
         command = client(place, "wrk", "-t1", f"-c{connections}", "-d60s", *options, url(server, path), *(("--", *after) if after else ()))
-        wait_s = seconds + 0.05 + connections / 20_000  # all are connected first
+        wait_s = seconds + 0.05 + connections / 20_000  # Wait until all are connected.
         while wait_s < 60:
             out = interrupted(command, wait_s)
             if "Non-2xx" in out or "Socket errors" in out:
@@ -61,7 +62,7 @@ def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP, after=
             requests = re.search(r"([1-9]\d*) requests in", out)
             if requests:
                 return float(re.search(r"Requests/sec:\s*([\d.]+)", out)[1]), int(requests[1])
-            wait_s *= 2  # the machine is very busy: wrk had not begun
+            wait_s *= 2  # The machine is very busy, and wrk had not begun.
         raise RuntimeError(f"wrk had no answer: {out}")
     return measured(server, load)
 
@@ -75,11 +76,11 @@ def interrupted(command, seconds):
         try:
             return process.communicate(timeout=60)[0]
         finally:
-            process.kill()  # what has ended is left alone
+            process.kill()  # An ended process is left alone.
 
 
 def redis_benchmark(server, place, pipeline, seconds, *command, per_second_max=0):
-    """`per_second_max`: what a layout issues at most, so that its load takes no longer."""
+    """`per_second_max` is the limit of the layout, to keep the load short."""
     need("redis-benchmark", "redis-tools")
     kind, _, rest = server.address.partition(":")
     at = {"unix": ("-s", rest), "tls": ("--tls", "--insecure", "-p", rest.rpartition(":")[2])}.get(kind, ("-p", rest))
@@ -94,7 +95,7 @@ def redis_benchmark(server, place, pipeline, seconds, *command, per_second_max=0
 
 
 def our_client(turns, server, place, request, connections, pipeline=1, rate=0, seconds=1.0, requests=0):
-    """What bench_load prints."""
+    """Returns the output of bench_load."""
     command = client(place, turns.program("load"), server.address, request, connections, pipeline, rate, int(seconds * 1000), requests)
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     if done.returncode:
@@ -103,7 +104,7 @@ def our_client(turns, server, place, request, connections, pipeline=1, rate=0, s
 
 
 def local(turns, server, place, request, seconds):
-    """Closed, by our own client, for wrk knows no unix sockets."""
+    """A closed load from our own client, because wrk does not support Unix sockets."""
     def load():
         said = our_client(turns, server, place, request, CLIENTS_HTTP, seconds=seconds)
         return said["per_second"], said["requests"]
@@ -111,7 +112,7 @@ def local(turns, server, place, request, seconds):
 
 
 def count(server, request, pattern, n=COUNTED, burst=100):
-    """Asks for n ids and says how many came twice."""
+    """Requests n ids, and returns the number of duplicates."""
     ids, found, rest = [], re.compile(pattern), b""
     with dial(server.address) as s:
         while len(ids) < n:
@@ -140,7 +141,7 @@ def http_request(path):
 # ---------------------------------------------------------------- turns
 
 def turns_of(loads, samples):
-    """Each server's load in turn: a list of {server: what was measured}; where there are several, one before them is not
+    """Loads the servers in turn. Returns a list of {server: measurement}. With several samples, a first turn is not
     counted."""
     for load in loads.values() if samples > 1 else ():
         load()
@@ -148,7 +149,7 @@ def turns_of(loads, samples):
 
 
 def samples_of(made, what, mode):
-    """{"best.rate.two": (ours, the yardstick's)} of each turn."""
+    """Returns {"best.rate.two": (vesta's, the yardstick's)} for each turn."""
     return [{f"{name}.{what}.{mode}": (turn[name][what], turn["yard"][what]) for name in turn if name != "yard"} for turn in made]
 
 
@@ -160,7 +161,7 @@ def busy(made):
 
 
 def both_modes(turns, start, load, counted):
-    """start(place) gives {"best": server, "yard": server, ...}; load(name, server, place) measures one turn."""
+    """start(place) returns {"best": server, "yard": server, ...}, and load(name, server, place) measures one turn."""
     merged, ids, notes = [{} for _ in range(turns.samples)], {}, {}
     for mode, place_of, whats in (("two", two_cores, ("rate", "cpu")), ("one", one_core, ("cpu",))):
         try:
@@ -202,7 +203,7 @@ def http_unix(turns):
 
 
 def resp(pipeline, unix=False, contenders=("best",)):
-    """A contender may be `constant`, which answers without looking: what is left of a command is the kernel's."""
+    """A contender may be `constant`, which answers without parsing, so that mainly the kernel's cost is left."""
     def measure(turns):
         def start(folder, place):
             at = [f"unix:{folder}/{name}.sock" if unix else None for name in ("vesta", "defaults", "constant", "redis")]
@@ -221,7 +222,7 @@ def resp(pipeline, unix=False, contenders=("best",)):
 
 
 def resp_lean(unix):
-    """By our own client, which says at once all that it has to say: it is not redis-benchmark's rhythm that decides."""
+    """With our own client, which sends everything at once, so that redis-benchmark's timing has no influence."""
     requests = {"best": "GET default", "yard": "INCR counter"}
 
     def measure(turns):
@@ -233,11 +234,12 @@ def resp_lean(unix):
     return measure
 
 
-RATES_SECONDS = 3.0  # long enough for the layout's limit to show: a unit's spare ids last for one second
+RATES_SECONDS = 3.0  # Long enough to reach the layout's limit, because a unit's spare ids last for one second.
 
 
 def rates(turns):
-    """The picture of page one: `vesta serve` without options next to nginx and redis-server, 64 connections, a core each."""
+    """The picture of the README: `vesta serve` without options next to nginx and redis-server, with 64 connections and
+    a core each."""
     place, seconds = two_cores(), turns.few(RATES_SECONDS, turns.seconds)
     merged, ids = [{} for _ in range(turns.samples)], {}
     with Folder() as folder:
@@ -257,7 +259,7 @@ def rates(turns):
 
 
 def refused(turns):
-    """`vesta serve` and eight million GET, 64 at a time on 50 connections: those that got no id."""
+    """Counts rejections by `vesta serve` of eight million GET, 64 at a time on 50 connections."""
     requests = turns.few(DEFAULTS_REQUESTS, 20_000)
     with Folder() as folder, daemons.defaults(turns, folder, "resp") as server:
         said = our_client(turns, server, daemons.ANYWHERE, "GET default", CLIENTS_RESP, 64, seconds=120, requests=requests)

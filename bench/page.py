@@ -1,4 +1,5 @@
-"""page.py -- the rows about the admin's page: its bytes, how soon a browser paints it, what viewers at rest cost the server."""
+"""page.py -- the rows about the admin's page: its bytes, the time until a browser paints it, and the server's cost of
+idle viewers."""
 import re
 import shutil
 import socket
@@ -21,7 +22,7 @@ PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 def served(turns, folder, admin):
-    """A server of two namespaces, a tag and a policy, as the page has them to show."""
+    """Starts a server with two namespaces, a tag and a policy for the page to show."""
     counters = f"sqlite:{folder}/counters.db"
     subprocess.run([str(turns.build / "vesta"), "segments", "add", "invoices", "--store", counters], check=True, stdout=subprocess.DEVNULL,
                    timeout=60)
@@ -46,7 +47,7 @@ def body(admin, path):
 
 
 def page_bytes(admin):
-    """Of the document, and of all that it and its files name."""
+    """Returns the bytes of the document and of all files that it uses."""
     seen, left = {}, ["/"]
     while left:
         path = left.pop()
@@ -58,8 +59,8 @@ def page_bytes(admin):
 
 
 def paints(admin, samples):
-    """Milliseconds from the navigation to the first content, by the browser's own clock, each in a new tab; nothing of it is
-    cached, for the server forbids it.  The first, which finds the browser cold, is not counted."""
+    """Returns milliseconds from the navigation to the first content, by the browser's clock, each in a new tab. The
+    server forbids caching. The first one is not counted, because the browser has just started."""
     if not shutil.which("chromium"):
         raise Missing("chromium is not here")
     made = []
@@ -73,7 +74,7 @@ def paints(admin, samples):
 
 
 class Viewers:
-    """Those that follow all that a page shows, and do nothing else."""
+    """Viewers that follow everything a page shows, and send nothing."""
 
     def __init__(self, admin, tiny):
         self.tiny = tiny
@@ -91,7 +92,7 @@ class Viewers:
             pass
 
     def __enter__(self):
-        time.sleep(0.1 if self.tiny else 2)  # until they have had what is sent once
+        time.sleep(0.1 if self.tiny else 2)  # until they have received the initial data
 
     def __exit__(self, *_):
         for s in self.sockets:
@@ -100,7 +101,7 @@ class Viewers:
 
 
 def share(server, seconds):
-    """Percent of a core that the server takes."""
+    """Returns percent of a core that the server uses."""
     before, began = server.cpu_ns(), time.monotonic_ns()
     time.sleep(seconds)
     return 100 * (server.cpu_ns() - before) / (time.monotonic_ns() - began)

@@ -1,6 +1,5 @@
-"""peers.py -- others' generators and servers that Debian or npm packages, in the same minutes: a generator beside an atomic add,
-as our own `next` is; a server that answers a constant, beside ours on one core.
-"""
+"""peers.py -- other generators and servers packaged by Debian or npm, measured at the same time: a generator next to an
+atomic add, like our own `next`, and a server with a constant reply, next to ours on one core."""
 import json
 import os
 import subprocess
@@ -22,7 +21,7 @@ PACKAGES = {"uuid": "uuid-dev", "libevent": "libevent-dev", "libh2o-evloop": "li
 # ---------------------------------------------------------------- building
 
 def compiled(turns, name, library):
-    """A program in C of this folder, with what pkg-config says of its library."""
+    """Compiles a program in C of this folder with the flags of pkg-config."""
     need("cc", "gcc"), need("pkg-config", "pkg-config")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", library], capture_output=True, text=True)
     if flags.returncode:
@@ -59,7 +58,8 @@ def of_npm(turns):
 # ---------------------------------------------------------------- rows
 
 def generators(command_of):
-    """The program makes a turn for each line that it reads, an atomic add is timed between two, and it counts at the end."""
+    """For each input line the program makes a turn. An atomic add is timed between two turns. The program counts
+    duplicates at the end."""
     def measure(turns):
         command = [str(word) for word in command_of(turns)]
         yard = [str(turns.program("core")), "yard"]

@@ -1,4 +1,4 @@
-"""report.py -- the table as text: a line as it is measured, the tables of a page between marks, JSON."""
+"""report.py -- the table as text: a line per measurement, the tables of a page between marks, JSON."""
 import datetime
 import json
 import os
@@ -41,7 +41,7 @@ def line(figure):
 
 
 def line_of_page(figure):
-    """Medians only: the minimum, the maximum and the load of the cores are in the JSON."""
+    """Medians only. The minimum, the maximum and the load of the cores are in the JSON."""
     def median(values):
         return spread(values).partition(" (")[0]
     return row_of(figure["what"], figure["against"], figure["setting"], f"{median(figure['ours'])} {figure['unit']}",
@@ -74,7 +74,7 @@ def is_on_page(figure):
 
 
 def tables(figures):
-    """The text of each mark."""
+    """Returns the text of each mark."""
     rows = figures["rows"]
     rows = [r for r in rows if r["group"] != "rates"]
     parts = {"figures": [r for r in rows if not is_default(r) and r["group"] != "peers" and is_on_page(r)],
@@ -90,7 +90,7 @@ def marks(name):
 
 
 def filled(page, figures):
-    """The page with these figures between its marks."""
+    """Returns the page with these figures between its marks."""
     for name, text in tables(figures).items():
         begin, end = marks(name)
         before, found, rest = page.partition(begin)
@@ -102,13 +102,13 @@ def filled(page, figures):
 
 
 def text(figures):
-    """JSON, a figure a line."""
+    """Returns JSON with one figure per line."""
     rows = ",\n".join("  " + json.dumps(row) for row in figures["rows"])
     return json.dumps({**figures, "rows": []}, indent=1).replace('"rows": []', '"rows": [\n%s\n ]' % rows) + "\n"
 
 
 def publish_rates(figures):
-    """The README's picture, and the figures behind it."""
+    """Writes the README's picture and its figures."""
     figures = {**figures, "rows": [row for row in figures["rows"] if row["row"] == "rates"]}
     RATES[0].write_text(text(figures))
     RATES[1].write_text(drawing.draw_rates(figures))

@@ -1,7 +1,7 @@
-"""rows.py -- what a row of the table is: what is measured beside which yardstick, under which setting, and what is wanted.
+"""rows.py -- a row of the table: the measurement, its yardstick, setting and target.
 
-A row's `measure` is called with a Turns and gives a Made: samples, each of them {key: (ours, the yardstick's)}, and a
-figure of the table is made from all samples of one key.  It raises Missing where a program is not on this machine.
+A row's `measure` takes a Turns and returns a Made with samples, each {key: (vesta's, the yardstick's)}. A figure of the
+table is computed from all samples of one key. It raises Missing if a program is not on this machine.
 """
 import os
 import shutil
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
-LASTING_S = 4.0  # of which at least three are at the layout's rate
-ADD_NS = 5.2  # the atomic add of the machine on which the wanted figures in nanoseconds were set
+LASTING_S = 4.0  # at least three of them at the layout's limit
+ADD_NS = 5.2  # the atomic add on the machine for which the targets in nanoseconds were set
 
 
 class Missing(Exception):
-    """What a row needs is not on this machine."""
+    """A program that the row needs is not on this machine."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class Turns:
     build: Path
     samples: int = 7
     seconds: float = 0.4  # of a load over the network
-    tiny: bool = False    # for a test, which looks at no figure
+    tiny: bool = False    # for a test, which ignores the figures
 
     @property
     def lasting(self):
-        """Seconds of a load on the defaults.  A layout of seconds lets ids run ahead by one second, so a shorter load measures
-        a rate that cannot be sustained."""
+        """Seconds of a load with default settings. A layout of seconds lets ids run ahead by one second, so a shorter
+        load measures a rate that cannot be sustained."""
         return self.seconds if self.tiny else LASTING_S
 
     def few(self, n, tiny):
@@ -49,7 +49,7 @@ class Turns:
 class Made:
     samples: list
     counted: dict = field(default_factory=dict)
-    notes: dict = field(default_factory=dict)  # of a key, or of all: ""
+    notes: dict = field(default_factory=dict)  # by key, or "" for all
 
 
 def of_values(ours, yard):
@@ -57,7 +57,7 @@ def of_values(ours, yard):
 
 
 def of_speeds(ours, yard):
-    """Both are times, and larger is better."""
+    """Both are times, and a larger result is better."""
     return yard / ours
 
 
@@ -66,7 +66,7 @@ def ours_alone(ours, _):
 
 
 def at_add(ours, yard):
-    """Nanoseconds, had the atomic add taken what it took where the wanted figure was set."""
+    """Returns nanoseconds, scaled to an atomic add of ADD_NS."""
     return ours / yard * ADD_NS
 
 
@@ -87,7 +87,7 @@ class Figure:
         return value >= float(figure) if sign == ">=" else value <= float(figure)
 
     def line(self, row, made):
-        """A line of the table, as JSON has it; None where no sample has this key."""
+        """Returns a line of the table as JSON, or None if no sample has this key."""
         pairs = [sample[self.key] for sample in made.samples if self.key in sample]
         if not pairs:
             return None
@@ -105,22 +105,22 @@ class Row:
     group: str
     measure: Callable
     figures: tuple
-    like: str = ""  # a row that goes the same way with other numbers: a test goes it once
+    like: str = ""  # a row that measures the same with other parameters, which a test skips
 
     def lines(self, turns):
         made = self.measure(turns)
         lines = [line for line in (figure.line(self, made) for figure in self.figures) if line]
-        for line in lines[1:]:  # what was counted is of the row: told once
+        for line in lines[1:]:  # The count belongs to the row, so only the first line has it.
             line.pop("ids", None), line.pop("duplicates", None)
         return lines
 
 
 def pairs(key, made):
-    """Samples of one key."""
+    """Returns the samples of one key."""
     return [{key: tuple(pair)} for pair in made]
 
 
-# ---------------------------------------------------------------- what several rows need
+# ---------------------------------------------------------------- helpers
 
 def need(program, package):
     if not shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):
@@ -128,7 +128,7 @@ def need(program, package):
 
 
 class Folder:
-    """A folder of a row's own, removed afterwards; with a generator a day behind in it, if asked for."""
+    """A temporary folder of a row, optionally with a generator file that has a day of spare ids."""
 
     def __init__(self, turns=None):
         self.turns = turns
@@ -137,7 +137,7 @@ class Folder:
         self.path = Path(tempfile.mkdtemp(prefix="vesta-bench."))
         if self.turns:
             subprocess.run([str(self.turns.program("day_old")), str(self.path)], check=True, stdout=subprocess.DEVNULL, timeout=60)
-        for name in self.path.rglob("*"):  # nginx's worker is another user
+        for name in self.path.rglob("*"):  # nginx's worker runs as another user.
             name.chmod(0o755 if name.is_dir() else 0o644)
         self.path.chmod(0o755)
         return self.path

@@ -1,5 +1,5 @@
-"""secured.py -- the rows of TLS, and of clients with names: what encryption costs beside those that encrypt as well, and what
-asking who it is costs beside the same server that does not ask."""
+"""secured.py -- the rows of TLS and of clients with names: the cost of encryption next to other encrypting servers, and
+the cost of authentication next to the same server without it."""
 import re
 import subprocess
 import time
@@ -12,14 +12,14 @@ from net import (COUNTED, HTTP_ID, RESP_ID, both_modes, busy, client, count, htt
 from rows import Folder, Made, Missing, need
 
 NAMED = 50
-RATE = "1000000000"  # counted, and never reached
+RATE = "1000000000"  # a limit that is checked but never reached
 IN_TURN = Path(__file__).with_name("in_turn.lua")
 
 
 # ---------------------------------------------------------------- TLS
 
 def certificate(folder):
-    """Both servers' own: (certificate, key) of ECDSA, P-256."""
+    """Returns (certificate, key) of ECDSA P-256 for both servers."""
     need("openssl", "openssl")
     made = folder / "tls.pem", folder / "tls.key"
     if not made[0].exists():
@@ -36,7 +36,7 @@ def secured(turns, folder, face, place):
 
 
 def same_cipher(make):
-    """Servers that were started by `make`, if all of them chose the same."""
+    """Returns servers started by `make`, if all of them chose the same cipher."""
     def start(folder, place):
         return {name: (lambda b=begin: told(b())) for name, begin in make(folder, place).items()}
 
@@ -64,7 +64,7 @@ def http(turns):
 
 
 def full_handshakes(server, place):
-    """One after the other for a second, the least that s_time knows; wrk would resume its sessions."""
+    """Makes handshakes one after the other for a second, the minimum of s_time. wrk would resume its sessions."""
     command = client(place, "openssl", "s_time", "-new", "-connect", server.address.removeprefix("tls:"), "-time", 1)
 
     def load():
@@ -92,7 +92,8 @@ def resp(pipeline):
 
         def load(name, server, place):
             command = ("INCR", "counter") if name == "yard" else ("GET", "default")
-            return redis_benchmark(server, place, pipeline, turns.seconds / 2, *command)  # encrypted, fewer a second
+            # Encrypted requests are slower.
+            return redis_benchmark(server, place, pipeline, turns.seconds / 2, *command)
         return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED // 4, 1000)))
     return measure
 
@@ -100,7 +101,7 @@ def resp(pipeline):
 # ---------------------------------------------------------------- clients with names
 
 def clients(turns, folder):
-    """A file of clients with rates, and {name: secret}."""
+    """Returns a clients file with rates, and {name: secret}."""
     path, secrets = folder / "clients", {}
     for i in range(NAMED):
         secrets[f"client{i}"] = subprocess.run(
@@ -110,7 +111,7 @@ def clients(turns, folder):
 
 
 class Named:
-    """Servers that know their clients, and one that does not ask; each has a generator of its own."""
+    """Servers with a clients file, and one without, each with its own generator."""
 
     def __init__(self, turns, face, contenders=("best",)):
         self.turns, self.face, self.contenders, self.secrets = turns, face, contenders, {}
@@ -130,7 +131,8 @@ class Named:
 
 
 def named_http(turns):
-    """All connections of a turn are one client's; or each request is the next client's, whatever its connection said before."""
+    """All connections of a turn belong to one client, or each request to the next client, regardless of its
+    connection's last one."""
     named = Named(turns, "http", ("best", "in_turn"))
 
     def load(name, server, place):
@@ -146,7 +148,7 @@ def named_http(turns):
 
 
 def named_resp(turns):
-    """All connections are one client's, for redis-benchmark knows one name."""
+    """All connections belong to one client, because redis-benchmark supports one name."""
     named = Named(turns, "resp")
 
     def load(name, server, place):

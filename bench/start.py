@@ -1,6 +1,5 @@
-"""start.py -- what it takes to begin: `vesta gen` in a folder that has its generator file, beside /bin/true, and a server until
-its first answer, beside redis-server; in turn.
-"""
+"""start.py -- start times: `vesta gen` in a folder with its generator file, next to /bin/true, and a server until its
+first reply, next to redis-server, in turn."""
 import os
 import statistics
 import subprocess
@@ -9,11 +8,11 @@ import time
 import daemons
 from rows import Folder, Made, pairs
 
-RUNS = 100  # of each, a sample
+RUNS = 100  # of each per sample
 
 
 def milliseconds(env, *command):
-    """Of processor time: others may have the cores meanwhile."""
+    """Returns CPU time, because other processes may use the cores."""
     out = (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)
     pid = os.posix_spawn(command[0], command, env, file_actions=[out])
     _, status, used = os.wait4(pid, 0)
@@ -24,7 +23,8 @@ def milliseconds(env, *command):
 def gen(turns):
     with Folder() as folder:
         vesta, env = str(turns.build / "vesta"), {**os.environ, "VESTA_STATE": str(folder)}
-        subprocess.run([vesta, "gen"], env=env, check=True, capture_output=True, timeout=60)  # which leases the number
+        # This leases the worker id.
+        subprocess.run([vesta, "gen"], env=env, check=True, capture_output=True, timeout=60)
         made = []
         for _ in range(turns.samples):
             runs = [(milliseconds(env, vesta, "gen"), milliseconds(env, "/bin/true")) for _ in range(turns.few(RUNS, 2))]
@@ -33,7 +33,7 @@ def gen(turns):
 
 
 def first_answer(begin, request, good):
-    """Milliseconds from a server's start to its first answer that is an id."""
+    """Returns milliseconds from a server's start to its first reply with an id."""
     begun = time.monotonic()
     with begin() as server, daemons.dial(server.address) as s:
         answer = b""

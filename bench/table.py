@@ -1,4 +1,4 @@
-"""table.py -- every row of the benchmarks: its figures, what each is held against, and what is wanted of it."""
+"""table.py -- every row of the benchmarks, with its figures, yardsticks and targets."""
 import audit
 import databases
 import host
@@ -14,7 +14,7 @@ import secured
 import start
 from rows import ADD_NS, Figure, Row, at_add, of_speeds, ours_alone
 
-# Settings: layout, pacing; where it runs.
+# Settings: layout and pacing, then processors.
 W = "W, history"
 W_CLOCK = "W, clock"
 SECOND = "vesta-second, clock"
@@ -82,7 +82,7 @@ LUA = [
 # ---------------------------------------------------------------- over the network
 
 def of_servers(what, yard, rate, cpu, defaults=False):
-    """Requests a second with a core each, processor time on one; of the best configuration, and of the defaults."""
+    """Requests per second with a core each, and CPU time on one core, of the best configuration and of the defaults."""
     kinds = [("best", W, rate, cpu)] + ([("default", DEFAULTS, "", "")] if defaults else [])
     return tuple(figure for kind, layout, rate, cpu in kinds for figure in (
         Figure(f"{kind}.rate.two", what, yard, "/s", rate, setting(layout, TWO)),
@@ -150,7 +150,7 @@ LATENCY = [
 ]
 
 
-# ---------------------------------------------------------------- the host, and the rest
+# ---------------------------------------------------------------- the host and others
 
 HOST = [
     Row("balance", "host", host.balance, (
@@ -206,7 +206,7 @@ CLIENTS = [
 ]
 
 
-# ---------------------------------------------------------------- others, and what they do not promise
+# ---------------------------------------------------------------- other projects, and promises that they do not make
 
 def peer(key, what, remark):
     return Figure(key, what, ADD, "ns", "", remark, of_speeds)
@@ -242,7 +242,7 @@ RATES = [
 
 ROWS = [*RATES, *CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
 NAMED = {row.name: row for row in ROWS}
-GROUPS = {"rates": "the picture of the README: rates that last", "core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP beside nginx",
-          "resp": "the Redis protocol beside redis-server", "secured": "TLS, and clients with names",
-          "latency": "open loop, by the clock", "host": "connections, namespaces, policies, start-up",
-          "bulk": "ids by the million", "clients": "blocks in other languages", "peers": "others' generators and servers"}
+GROUPS = {"rates": "the picture of the README: sustained rates", "core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP next to nginx",
+          "resp": "the Redis protocol next to redis-server", "secured": "TLS, and clients with names",
+          "latency": "open load", "host": "connections, namespaces, policies, start-up",
+          "bulk": "millions of ids", "clients": "blocks in other languages", "peers": "other generators and servers"}

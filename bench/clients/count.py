@@ -1,4 +1,4 @@
-"""count.py ADDRESS NAME SAMPLES -- ids a second from examples/clients/vesta.py, and from a counter under a lock."""
+"""count.py ADDRESS NAME SAMPLES -- ids per second from examples/clients/vesta.py, and from a counter under a lock."""
 import json
 import os
 import sys

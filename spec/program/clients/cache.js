@@ -1,4 +1,4 @@
-// cache.js PORT -- node-redis with a cache of its own: connects, and says what it is told; 1 if it hears nothing for 20 s.
+// cache.js PORT -- connects node-redis with its client-side cache, and prints the reply. Exits with 1 after 20 s of silence.
 const { createClient } = require("redis-5");
 const port = process.argv[2];
 const cache = { ttl: 0, maxEntries: 0, evictPolicy: "LRU" };

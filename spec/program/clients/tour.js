@@ -3,7 +3,7 @@
 const [name, resp] = process.argv[2].split(":");
 const port = Number(process.argv[3]);
 const password = process.argv[4];
-const username = process.env.TOUR_USER; // whose password it is, where clients have names
+const username = process.env.TOUR_USER; // the client name of the password, if there are names
 const tls = process.env.TOUR_CA && { ca: require("fs").readFileSync(process.env.TOUR_CA) };
 const names = (count) => Array(count).fill("default");
 const say = (step, ids) => console.log([step, ...ids].join(" "));
@@ -34,7 +34,7 @@ async function withNodeRedis({ createClient }) {
   const all = (multi, count) => names(count).reduce((chain, key) => chain.get(key), multi);
   say("id", [await client.get("default")]);
   say("batch", await client.mGet(names(5)));
-  say("pipeline", await Promise.all(names(10).map((key) => client.get(key)))); // sent together
+  say("pipeline", await Promise.all(names(10).map((key) => client.get(key)))); // in one pipeline
   say("multi", await all(client.multi(), 3).exec());
   await client.get("nowhere").catch((error) => console.log("error " + error.message));
   say("id", [await client.get("default")]);

@@ -1,5 +1,5 @@
---- planted.lua -- a command that only the tests' program contains: this file is all that it needs.  Some of its
--- operands make it fail.
+--- planted.lua -- a command that only the tests' program contains, in this one file.  Some of its operands make it
+-- fail.
 local cli = require "cli.lib.cli"
 
 local function deep() return 1 + deep() end
