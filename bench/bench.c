@@ -76,7 +76,7 @@ void bench_gen(struct vesta_gen *gen, struct vs_map *map) {
 
 /* ------------------------------------------------------------------ workers */
 
-/* In shared memory, so that processes can be workers too. */
+/* In shared memory, so that workers can also be processes. */
 struct race {
     _Atomic int ready;
     int workers;
@@ -89,11 +89,11 @@ struct race {
     } worker[BENCH_WORKERS_MAX];
 };
 
-/* Each looks at the clock for itself: nobody else needs a core to end the race. */
+/* Each worker reads the clock itself, so that no other thread needs a core to end the race. */
 static void work(struct race *race, int i) {
     uint64_t done = 0;
     int64_t now, begin;
-    race->op(race->arg); /* pages and caches are warm when the clock starts */
+    race->op(race->arg); /* Warm up pages and caches before the clock starts. */
     atomic_fetch_add(&race->ready, 1);
     while (atomic_load_explicit(&race->ready, memory_order_acquire) < race->workers)
         ;

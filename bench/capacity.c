@@ -1,7 +1,6 @@
-/* capacity.c -- the preset `snowflake` at its capacity of 4096 ids a millisecond, asked for by vesta_next_wait.
+/* capacity.c -- the preset `snowflake` at its capacity of 4096 ids per millisecond, by vesta_next_wait.
  *
- *     bench_capacity SAMPLES      one second each; `core` is the processor time a second
- */
+ *     bench_capacity SAMPLES      one second each; `core` is CPU time per second */
 #include "bench.h"
 
 #include <errno.h>

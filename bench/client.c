@@ -1,7 +1,6 @@
-/* client.c -- an id from a block, against an atomic add, in the same run; and requests for each block.
+/* client.c -- an id from a block against an atomic add, in the same run, and requests per block.
  *
- *     bench_client ADDRESS NAME SAMPLES       one JSON object a sample, then what was counted
- */
+ *     bench_client ADDRESS NAME SAMPLES       one JSON object per sample, then the counts */
 #include "bench.h"
 #include "vesta_client.h"
 
@@ -76,7 +75,7 @@ int main(int argc, char **argv) {
     opts.block_max = VESTA_BLOCK_IDS_MAX;
     errno = 0;
     if (vesta_client_open(&opts, &client, &err) != VESTA_OK) bench_die(err.text);
-    for (int i = 0; i < 2000; i++) /* until blocks are as large as this rate asks for */
+    for (int i = 0; i < 2000; i++) /* until blocks have grown to the size for this rate */
         op_next(NULL);
     for (int i = atoi(argv[3]); i > 0; i--)
         sample();

@@ -1,5 +1,5 @@
-/* constant.c -- a server that parses nothing and answers each read by the same id, in the Redis protocol: what the system
- * calls cost that ours cannot do without, beside a client.
+/* constant.c -- a server that parses nothing and answers each read with the same id, in the Redis protocol. It shows
+ * the cost of the system calls that every server needs.
  *
  *     bench_constant HOST:PORT | unix:PATH */
 #include "bench.h"
@@ -45,7 +45,7 @@ static void let_in(int epoll, int listener) {
     watch(epoll, fd, EPOLLIN | EPOLLRDHUP | (uint32_t)EPOLLET);
 }
 
-/* As ours: told of at its edges, all reads of a round before its replies. */
+/* Like our server: edge-triggered events, and all reads of a round before its replies. */
 static void serve_round(int epoll, int listener) {
     static char in[65536];
     struct epoll_event events[ROUND_MAX];

@@ -1,9 +1,8 @@
-/* core.c -- the rows inside a process: ids against atomic adds, in the same run.  Each sample alternates short pieces
- * of the yardstick and of ours, so that whatever slows the machine slows both.
+/* core.c -- the rows inside a process: ids against atomic adds, in the same run. Each sample alternates short pieces
+ * of the yardstick and of ours, so that a disturbance slows both.
  *
- *     bench_core ROW SAMPLES      one JSON object a line; the rows are listed below
- *     bench_core yard                                               nanoseconds an atomic add takes, for other rows
- */
+ *     bench_core ROW SAMPLES      one JSON object per line; the rows are listed below
+ *     bench_core yard             nanoseconds per atomic add, for other rows */
 #include "bench.h"
 #include "vesta_lane.h"
 
@@ -17,17 +16,18 @@
 
 #define PIECE_NS 20000000
 #define CLOCK_PIECE_NS 1500000
-#define PIECES 5 /* vesta-second gives 1,048,576 ids a second: with clock pacing a sample must make fewer */
-/* Snowflake's unit, and more ids in it than a sample makes: snowflake itself has 4096 for a millisecond. */
+/* With clock pacing, vesta-second issues at most 1,048,576 ids per second, and a sample must need fewer. */
+#define PIECES 5
+/* Snowflake's unit, with more ids per millisecond than a sample makes. snowflake itself has 4096. */
 #define MILLI "sign:1 time:41 worker:2 seq:20 unit=1ms epoch=2020-01-01T00:00:00Z"
-#define COUNTED 1000000 /* ids a worker, sorted to find duplicates, after the samples */
+#define COUNTED 1000000 /* ids per worker, sorted to find duplicates, after the samples */
 #define BATCH 256
 #define LANE 64
 
-/* Everything a worker touches; shared memory, so that the yardstick is one word for two processes too. */
+/* Everything that a worker uses, in shared memory, so that two processes also share the yardstick's word. */
 struct bench {
     _Alignas(VS_LINE) _Atomic uint64_t word;       /* the yardstick */
-    _Alignas(VS_LINE) struct vesta_gen gen, local; /* local: the yardstick of a shared lease is a local one */
+    _Alignas(VS_LINE) struct vesta_gen gen, local; /* local: the yardstick of a shared lease is a local lease */
     size_t counted;
     uint64_t ids[BENCH_WORKERS_MAX * (COUNTED + BENCH_STRIDE)];
 };
@@ -39,7 +39,7 @@ static void must(int rc) {
     }
 }
 
-/* ------------------------------------------------------------------ what is measured */
+/* ------------------------------------------------------------------ operations */
 
 static void op_add(void *arg) {
     struct bench *b = arg;
@@ -71,7 +71,7 @@ static void op_batch(void *arg) {
         must(vesta_next_n(&b->gen, ids, BATCH, &got, &pause));
 }
 
-/* The calling thread's, which ends with its piece. */
+/* Returns the calling thread's lane, which ends with its piece. */
 static struct vesta_lane *own_lane(struct bench *b) {
     static _Thread_local struct vesta_lane *lane;
     if (!lane) must(vesta_lane_open(&b->gen, LANE, &lane, NULL));
@@ -93,7 +93,7 @@ static void op_clock(void *arg) {
         clock_gettime(CLOCK_REALTIME, &ts);
 }
 
-/* Writes ids down for the count; each worker takes its own part of the array. */
+/* Stores ids for the count. Each worker uses its own part of the array. */
 static void op_count(void *arg) {
     struct bench *b = arg;
     struct vesta_pause pause;
@@ -129,8 +129,8 @@ static const struct row {
     enum vesta_pacing pacing;
     int64_t behind_us;
     int workers;
-    bool processes, clock; /* clock: a bare clock read is measured beside */
-    bool shared;           /* the lease has a deadline, as those of shared stores have; op_local is the yardstick */
+    bool processes, clock; /* clock: a bare read of the clock is measured as well */
+    bool shared;           /* the lease has a deadline, like leases of shared stores, and op_local is the yardstick */
     void (*op)(void *), (*count)(void *);
 } rows[] = {
     {"history", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_next, op_count},
@@ -146,18 +146,18 @@ static const struct row {
     {"lease_clock", BENCH_W, VESTA_PACING_CLOCK, 0, 1, false, true, true, op_next, op_count},
 };
 
-/* Adds the rate of a piece; a worker that did not have its core makes the sample's share small. */
+/* Adds the rate of a piece. A worker without its own core makes the sample's share small. */
 static void piece(struct bench *b, const struct row *row, void (*op)(void *), double *rate, double *share) {
     struct bench_rate r = bench_run(op, b, row->workers, row->processes, row->clock ? CLOCK_PIECE_NS : PIECE_NS);
     *rate += r.per_second / PIECES;
     *share = r.share < *share ? r.share : *share;
 }
 
-/* With clock pacing a second's ids can be used up: each sample has a second of its own, behind its first milliseconds,
- * in which the kernel's tick has not told of it. */
+/* With clock pacing the ids of a second can be exhausted, so each sample starts in a new second, after its first
+ * milliseconds, when the kernel's coarse clock shows it. */
 static void fresh_second(void) {
     struct timespec now;
-    if (bench_tiny()) return; /* and does not make a second's ids */
+    if (bench_tiny()) return; /* A tiny run does not exhaust a second. */
     clock_gettime(CLOCK_REALTIME, &now);
     now = (struct timespec){.tv_sec = now.tv_sec + 1, .tv_nsec = 20000000};
     clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &now, NULL);
@@ -192,12 +192,12 @@ static int yard(struct bench *b) {
     return 0;
 }
 
-/* A generator in a file that is gone as soon as it is mapped. */
+/* Opens a generator in a file that is deleted as soon as it is mapped. */
 static void open_gen(const char *dir, const struct row *row, bool shared, struct vesta_gen *gen) {
     char path[64];
     snprintf(path, sizeof path, "%s/w.gen", dir);
     struct vs_map *map = bench_map(path, row->layout, row->pacing, row->behind_us);
-    if (shared) vs_slot_raise(&map->slot[0], 0, INT64_MAX); /* a deadline far away: it is looked at, and never met */
+    if (shared) vs_slot_raise(&map->slot[0], 0, INT64_MAX); /* a distant deadline that is checked but never reached */
     bench_gen(gen, map);
     unlink(path);
     strcat(path, ".lock");

@@ -1,8 +1,7 @@
-/* crowd.c -- one process with generators of very many namespaces: what opening one takes, up to its first id, its memory, and
- * processor time of all at rest.
+/* crowd.c -- one process with generators of many namespaces: time to open one up to its first id, its memory, and
+ * CPU time of all when idle.
  *
- *     bench_crowd FOLDER NAMESPACES REST_MS      in an empty folder; one JSON object
- */
+ *     bench_crowd FOLDER NAMESPACES REST_MS      in an empty folder; one JSON object */
 #include "bench.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 
 #define MANY_MAX 20000
 #define WAIT_US 20000000
-#define SETTLES 4 /* rests before the one that is measured: what opening began is done */
+#define SETTLES 4 /* idle periods before the measured one, so that the work of opening is done */
 
 static struct vesta_gen *gens[MANY_MAX];
 

@@ -1,9 +1,8 @@
-/* day_old.c -- makes a generator file whose cursor is a day behind: the state in which a generator with history pacing
- * is after a day of little use.  It is made the way it comes about: the number is claimed by clocks that show
- * yesterday, and whoever opens the file next has today's.
+/* day_old.c -- makes a generator file with a day of spare ids, like a generator with history pacing after a day of
+ * little use. The worker id is claimed with clocks that show yesterday, and the next process that opens the file has
+ * today's.
  *
- *     bench_day_old FOLDER      makes FOLDER/w.gen, leased from file:FOLDER
- */
+ *     bench_day_old FOLDER      makes FOLDER/w.gen, leased from file:FOLDER */
 #include "bench.h"
 #include "os/clock.h"
 
@@ -15,7 +14,7 @@ static int64_t unix_us(void *self) {
     return vs_clock_system()->unix_us(NULL) - BENCH_DAY_US;
 }
 
-/* Together with the other: a day between the two alone would be a clock that was set. */
+/* Both clocks show yesterday, because a day of difference between them would look like a changed clock. */
 static int64_t boot_us(void *self) {
     (void)self;
     return vs_clock_system()->boot_us(NULL) - BENCH_DAY_US;

@@ -1,8 +1,7 @@
-/* growth.c -- what an id costs when a generator has made 1,000 of them, and at each power of ten up to a limit, beside as
- * many atomic adds in turn.
+/* growth.c -- the cost of an id after a generator has made 1,000, and at each power of ten up to a limit, in turn
+ * with as many atomic adds.
  *
- *     bench_growth SAMPLES IDS      one JSON object a power of ten: nanoseconds an id and an add, of each sample
- */
+ *     bench_growth SAMPLES IDS      one JSON object per power of ten: nanoseconds per id and per add */
 #include "bench.h"
 
 #include <stdio.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 
 #define FIRST 1000
-#define PIECE_MAX (1 << 20) /* ids of a sample; a quarter of what has been made where that is less */
+#define PIECE_MAX (1 << 20) /* ids per sample, or a quarter of the ids so far if that is less */
 
 static _Alignas(VS_LINE) _Atomic uint64_t word;
 static struct vesta_gen gen;
@@ -51,7 +50,7 @@ int main(int argc, char **argv) {
     strcat(path, ".lock");
     unlink(path);
     rmdir(dir);
-    add(10 * PIECE_MAX); /* the processor is at its speed */
+    add(10 * PIECE_MAX); /* until the processor runs at full speed */
     uint64_t made = 0, last = strtoull(argv[2], NULL, 10);
     for (uint64_t ids = FIRST; ids <= last; ids *= 10) {
         made += make(ids - made);

@@ -1,5 +1,5 @@
--- half_load.lua -- for wrk: each connection rests a millisecond after an answer, so that the number of connections sets
--- the rate; prints the latencies' quantiles and the answers as one line of JSON.
+-- half_load.lua -- for wrk: each connection pauses a millisecond after a reply, so that the number of connections sets
+-- the rate.  Prints quantiles of the latency and counts of replies as one line of JSON.
 local REST_MS = 1
 
 function delay() return REST_MS end

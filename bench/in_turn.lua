@@ -1,4 +1,4 @@
--- in_turn.lua -- for wrk: each request is the next client's; their secrets are the arguments.
+-- in_turn.lua -- for wrk: each request has the secret of the next client, from the arguments.
 local requests, at = {}, 0
 
 function init(secrets)

@@ -1,11 +1,13 @@
-/* load.c -- a client for servers of ids: closed, each connection asks again when it has been answered; or open, by the clock
- * whatever was answered, so that a server that stands still does not hide how many would have asked meanwhile.
+/* load.c -- a client that loads id servers. In a closed load, each connection sends its next request after the
+ * reply. In an open load, requests follow the clock regardless of replies, so that a stalled server does not hide
+ * how many requests would have arrived.
  *
  *     bench_load ADDRESS REQUEST CONNECTIONS PIPELINE RATE MILLISECONDS REQUESTS
  *
- * ADDRESS is HOST:PORT or unix:PATH; REQUEST an HTTP path, which begins with /, or a Redis command.  RATE is requests a
- * second of all connections, or 0: closed, PIPELINE of them at once.  Ends after MILLISECONDS, or when as many REQUESTS
- * (0: no limit) were sent, and answered.  Prints one JSON object; latencies are from when a request was due. */
+ * ADDRESS is HOST:PORT or unix:PATH. REQUEST is an HTTP path, which begins with /, or a Redis command. RATE is
+ * requests per second of all connections, or 0 for a closed load with PIPELINE requests at once. The client ends
+ * after MILLISECONDS, or when REQUESTS (0: no limit) were sent and answered. It prints one JSON object. Latencies
+ * start when a request was due. */
 #include "bench.h"
 
 #include <arpa/inet.h>
@@ -19,12 +21,12 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 8192
-#define WAITING_MAX 4096 /* of a connection, a power of two; one that is behind by more has lost the race */
+#define WAITING_MAX 4096 /* per connection, a power of two; a connection with more waiting requests fails */
 #define REPEATED 64      /* copies of the request in one buffer */
 #define REQUEST_MAX 256
 #define READ_MAX 65536
 #define DRAIN_NS 2000000000
-#define STEPS 64 /* of an octave: latencies are exact to 1.6 % */
+#define STEPS 64 /* per octave, so latencies are exact to 1.6 % */
 #define BUCKETS (40 * STEPS)
 
 static struct load {
@@ -38,7 +40,7 @@ static struct load {
     size_t request_len;
     struct conn {
         int fd;
-        size_t owed, at, have; /* bytes to send and where in the buffer; bytes of an answer that is not whole */
+        size_t owed, at, have; /* bytes to send and their offset, and bytes of an incomplete reply */
         unsigned head, tail;
         int64_t due_ns[WAITING_MAX];
         char rest[1024];
@@ -94,7 +96,7 @@ static bool may_ask(const struct load *l, int64_t now_ns) {
 
 /* ------------------------------------------------------------------ answers */
 
-/* Bytes of the answer that stands at p, 0 if it is not whole. */
+/* Returns the length of the reply at p, or 0 if it is incomplete. */
 static size_t http_answer(const char *p, size_t n, bool *good) {
     const char *end = memmem(p, n, "\r\n\r\n", 4), *length;
     if (!end) return 0;
@@ -143,7 +145,7 @@ static void take_answers(struct load *l, struct conn *c) {
 
 /* ------------------------------------------------------------------ loops */
 
-/* A batch is asked for when the one before it has been answered, as redis-benchmark does it. */
+/* Sends the next batch when the last one was answered, like redis-benchmark. */
 static void ask_again(struct load *l, struct conn *c) {
     int64_t now_ns = bench_now_ns();
     if (c->head != c->tail) return;

@@ -1,11 +1,11 @@
--- lua.lua -- ids from Lua, history pacing, next to atomic adds in C.  Prints one JSON object a sample.
+-- lua.lua -- ids from Lua, history pacing, next to atomic adds in C.  Prints one JSON object per sample.
 --
 --     LUA lua.lua SAMPLES GENERATOR_FILE "COMMAND THAT PRINTS NS PER ADD"
 local samples, path, yard_command = tonumber(arg[1]), arg[2], arg[3]
 local vesta = require "vesta"
 
-local tiny = os.getenv "BENCH_TINY" -- for a test, which looks at no figure
-local CALLS = tiny and 2000 or 400000 -- a piece: some 10 ms
+local tiny = os.getenv "BENCH_TINY" -- for a test that ignores the figures
+local CALLS = tiny and 2000 or 400000 -- per piece of some 10 ms
 local BATCH = 500
 local PIECES = 5
 local COUNTED = tiny and 5000 or 500000
@@ -13,7 +13,7 @@ local COUNTED = tiny and 5000 or 500000
 local gen = assert(vesta.open { path = path, wait_ms_max = 5000 })
 assert(gen:next())
 
--- What is made must be used, or a LuaJIT trace leaves it out; plain Lua leaves nothing out, and each use costs time.
+-- LuaJIT removes unused results, so they must be used. Plain Lua removes nothing, and each use would cost time.
 local first_int = gen:next_int()
 local kept = {}
 
@@ -35,12 +35,12 @@ local function run_batch(n)
   if not kept[1] then error "ids were refused" end
 end
 
--- A million places of digits without an order: whatever string of 19 comes from there has been collected since it came last.
+-- A million random digits. Each string of 19 digits from it has been collected before it occurs again.
 local digits, at = {}, 0
 for i = 1, 1000000 / 8 do digits[i] = ("%08d"):format(math.random(0, 99999999)) end
 digits = table.concat(digits)
 
--- What is the least for an id as text: a C function of Lua's own that gives a string which was not there.
+-- The minimum cost of an id as text: a C function of Lua that returns a new string.
 local function run_fresh(n)
   for _ = 1, n do
     at = at % (#digits - 19) + 1
@@ -48,7 +48,7 @@ local function run_fresh(n)
   end
 end
 
--- Nanoseconds of processor time a call, or an id.
+-- Returns nanoseconds of CPU time per call or id.
 local function cost(run)
   local begin = os.clock()
   run(CALLS)

@@ -1,7 +1,6 @@
-/* segment.c -- the next number of a segment against an atomic add, in the same run, piece by piece.
+/* segment.c -- the next number of a segment against an atomic add, in the same run, in turn.
  *
- *     bench_segment next|threads SAMPLES      one JSON object a sample, then one of what was counted
- */
+ *     bench_segment next|threads SAMPLES      one JSON object per sample, then one with the counts */
 #include "bench.h"
 #include "os/clock.h"
 #include "store/store.h"
@@ -16,7 +15,7 @@
 #define PIECE_NS 20000000
 #define PIECES 5
 #define COUNTED 1000000
-#define STEP ((uint64_t)1 << 31) /* no range ends while `next` is measured */
+#define STEP ((uint64_t)1 << 31) /* No range ends during the measurement. */
 
 static struct bench {
     _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
@@ -27,7 +26,7 @@ static struct bench {
 
 static char dir[] = "/tmp/vesta-bench.XXXXXX";
 
-/* ------------------------------------------------------------------ what is measured */
+/* ------------------------------------------------------------------ operations */
 
 static void op_add(void *arg) {
     struct bench *b = arg;
@@ -80,7 +79,7 @@ static void open_segment(struct bench *b, uint64_t step) {
     add_tag(uri, step);
     opts.stores[0] = uri;
     opts.tag = "bench";
-    opts.step_max = 1; /* the step stays the row's */
+    opts.step_max = 1; /* The step remains the row's. */
     if (vesta_segment_open(&opts, &b->seg, &err) != VESTA_OK) bench_die(err.text);
     if (vesta_segment_next_wait(b->seg, &number, 5000000, &pause) != VESTA_OK) bench_die("no number came");
 }

@@ -1,9 +1,8 @@
-/* slow.c -- how long the next number of a segment takes while its database answers slowly, beside an atomic add.  A
- * step is used up in 400 ms, one number after the other at instants of its own; at each of them both are timed, in turn
- * the one and the other first, so that whatever disturbs the machine disturbs both.
+/* slow.c -- the latency of the next number of a segment while its database answers slowly, and of an atomic add. A
+ * step lasts 400 ms, with one number at each planned instant. Both are timed at each instant, in alternating order,
+ * so that a disturbance affects both.
  *
- *     bench_slow STORE SAMPLES      a tag `bench` with a step of 1000; one JSON object a sample, then what was counted
- */
+ *     bench_slow STORE SAMPLES      a tag `bench` with a step of 1000; one JSON object per sample, then the counts */
 #include "bench.h"
 #include "vesta_segment.h"
 
@@ -15,7 +14,7 @@
 
 #define STEP 1000
 #define STEP_NS INT64_C(400000000)
-#define EACH (10 * STEP) /* numbers a sample: four seconds */
+#define EACH (10 * STEP) /* numbers per sample, in four seconds */
 #define WARM (2 * STEP)
 #define SAMPLES_MAX 30
 #define WAIT_US 5000000
@@ -50,7 +49,7 @@ static void time_add(size_t i) {
     yard_ns[i] = bench_now_ns() - began_ns;
 }
 
-/* One of each at its instant; who is late, because it waited or was disturbed, goes on at once. */
+/* Times one of each at its instant. If it is late, by a wait or a disturbance, the next one follows at once. */
 static void run(size_t count, uint64_t *numbers) {
     int64_t began_ns = bench_now_ns();
     for (size_t i = 0; i < count; i++) {
@@ -96,13 +95,13 @@ int main(int argc, char **argv) {
     setenv("VESTA_STATE", dir, 1);
     opts.stores[0] = argv[1];
     opts.tag = "bench";
-    opts.step_max = 1; /* the step stays the row's */
+    opts.step_max = 1; /* The step remains the row's. */
     errno = 0;
     if (vesta_segment_open(&opts, &seg, &err) != VESTA_OK) bench_die(err.text);
-    memset(ids, 1, sizeof ids); /* no page of it is met for the first time while a number is timed */
+    memset(ids, 1, sizeof ids); /* so that no page is touched for the first time during the measurement */
     memset(ours_ns, 1, sizeof ours_ns);
     memset(yard_ns, 1, sizeof yard_ns);
-    ids[0] = must_next(); /* for this one a connection is made */
+    ids[0] = must_next(); /* The first number opens a connection. */
     run(WARM, ids);
     for (; samples > 0; samples--)
         sample();

@@ -1,7 +1,6 @@
-/* text.c -- the rows about ids as text, against atomic adds, in turn: written as decimal digits, and read.
+/* text.c -- ids as text against atomic adds, in turn: written as decimal digits, and parsed.
  *
- *     bench_text format|parse SAMPLES      one JSON object a line
- */
+ *     bench_text format|parse SAMPLES      one JSON object per line */
 #include "bench.h"
 
 #include <stdio.h>
@@ -39,7 +38,7 @@ static void op_parse(void *arg) {
     }
 }
 
-/* Ids of 18 and 19 digits, as those of most layouts are for the next decades. */
+/* Ids of 18 and 19 digits, like those of most layouts for the next decades. */
 static void make_ids(struct bench *b) {
     uint64_t id = UINT64_C(1) << 57;
     for (int i = 0; i < BENCH_STRIDE; i++, id = id * UINT64_C(6364136223846793005) + 1)
@@ -66,6 +65,6 @@ int main(int argc, char **argv) {
         }
         printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / ours, 1e9 / yard, share);
     }
-    puts("{}"); /* nothing to count */
+    puts("{}"); /* Nothing is counted. */
     return 0;
 }

@@ -6,13 +6,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import vesta.Vesta;
 
-/** Count ADDRESS NAME SAMPLES: ids a second from examples/clients/Vesta.java, and from a counter under a lock. */
+/** Count ADDRESS NAME SAMPLES: ids per second from examples/clients/Vesta.java, and from a counter under a lock. */
 public final class Count {
     private static final boolean TINY = System.getenv("BENCH_TINY") != null;
     private static final int PIECE = TINY ? 100_000 : 10_000_000, COUNTED = TINY ? 10_000 : 1_000_000;
     private static final ReentrantLock LOCK = new ReentrantLock();
     private static long last;
-    private static long sum; // or the compiler sees that nobody wants the numbers
+    private static long sum; // otherwise the compiler removes the unused numbers
 
     private static long locked() {
         LOCK.lock();

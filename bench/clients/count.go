@@ -1,4 +1,4 @@
-// count ADDRESS NAME SAMPLES: ids a second from examples/clients/vesta.go, and from a counter under a mutex.
+// count ADDRESS NAME SAMPLES: ids per second from examples/clients/vesta.go, and from a counter under a mutex.
 package main
 
 import (

@@ -1,6 +1,6 @@
 'use strict';
-// count.js ADDRESS NAME SAMPLES [FOLDER]: ids a second from examples/clients/vesta.js, and from an atomic counter behind a
-// promise, as an id is; take() against the counter without one, and against npm's generator in FOLDER/node_modules.
+// count.js ADDRESS NAME SAMPLES [FOLDER]: ids per second from examples/clients/vesta.js against an atomic counter behind a
+// promise, and take() against the counter without a promise and against npm's generator in FOLDER/node_modules.
 const path = require('node:path');
 const { Client } = require('../../examples/clients/vesta.js');
 
@@ -18,11 +18,11 @@ async function awaited(from) {
   return rate(begun);
 }
 
-/** At once, a piece within one block. */
+/** Measures take() without awaiting, within one block. */
 async function taken(take) {
   let ms = 0;
   for (let done = 0; done < PIECE; done += 50_000) {
-    await client.next(); // the loop turns, so that the next block comes
+    await client.next(); // let the event loop run, so that the next block arrives
     while (client.take() === null) await client.next();
     const begun = performance.now();
     for (let i = 0; i < 50_000; i += 1) if (take() === null) await client.next();

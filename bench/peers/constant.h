@@ -1,4 +1,4 @@
-/* constant.h -- what the servers beside ours have in common: a socket to listen on, and the body of every answer. */
+/* constant.h -- shared by the other servers: a socket to listen on, and the body of every reply. */
 #ifndef CONSTANT_H
 #define CONSTANT_H
 

@@ -1,4 +1,4 @@
-/* evhttp.c PORT -- libevent's HTTP server, which answers a constant. */
+/* evhttp.c PORT -- libevent's HTTP server with a constant reply. */
 #include "constant.h"
 
 #include <event2/buffer.h>

@@ -1,4 +1,4 @@
-/* h2o.c PORT -- libh2o on its own event loop, which answers a constant. */
+/* h2o.c PORT -- libh2o on its own event loop, with a constant reply. */
 #include "constant.h"
 
 #define H2O_USE_LIBUV 0

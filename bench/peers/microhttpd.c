@@ -1,4 +1,4 @@
-/* microhttpd.c PORT -- GNU libmicrohttpd, one thread on epoll, which answers a constant. */
+/* microhttpd.c PORT -- GNU libmicrohttpd, one thread on epoll, with a constant reply. */
 #include "constant.h"
 
 #include <microhttpd.h>
@@ -10,7 +10,7 @@ static enum MHD_Result answer_microhttpd(void *same, struct MHD_Connection *conn
                                          void **state) {
     static int begun;
     (void)url, (void)method, (void)version, (void)body, (void)length;
-    if (!*state) { /* its head; it is answered when all of it is there */
+    if (!*state) { /* This is the head. The reply is sent when the request is complete. */
         *state = &begun;
         return MHD_YES;
     }

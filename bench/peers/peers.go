@@ -1,4 +1,4 @@
-// peers.go -- generators that Debian packages for Go: for each line on standard input nanoseconds an id, then what was counted.
+// peers.go -- Go generators packaged by Debian: nanoseconds per id for each line on stdin, then the counts.
 package main
 
 import (

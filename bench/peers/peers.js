@@ -1,6 +1,6 @@
 'use strict';
-// peers.js FOLDER -- npm's generators in FOLDER/node_modules: for each line on standard input nanoseconds of processor time an
-// id, then what was counted.  One that throws, because a millisecond is used up, is asked again, as its caller would.
+// peers.js FOLDER -- npm's generators in FOLDER/node_modules: nanoseconds of CPU time per id for each line on stdin, then
+// the counts.  A generator that throws because a millisecond is exhausted is called again, as an application would.
 const path = require('node:path');
 const readline = require('node:readline');
 
@@ -49,7 +49,7 @@ function duplicates(next) {
 async function main() {
   const peers = Object.entries(await makers());
   const each = (f) => Object.fromEntries(peers.map(([name, next]) => [name, f(next)]));
-  each(nanoseconds); // warm
+  each(nanoseconds); // warm-up
   for await (const _ of readline.createInterface({ input: process.stdin })) console.log(JSON.stringify(each(nanoseconds)));
   console.log(JSON.stringify({ ids: COUNTED, ...each(duplicates) }));
 }

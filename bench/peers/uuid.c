@@ -1,4 +1,4 @@
-/* uuid.c -- libuuid, as programs call it: for each line on standard input nanoseconds a UUID, then what was counted. */
+/* uuid.c -- libuuid as programs call it: nanoseconds per UUID for each line on stdin, then the counts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
