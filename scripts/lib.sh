@@ -48,7 +48,7 @@ packages_for() {
 missing_packages() {
     local names installed name
     names=$(packages_for "$1")
-    # shellcheck disable=SC2086 # names are words; those that dpkg has never heard of are an error and no line
+    # shellcheck disable=SC2086 # names are words, and dpkg prints an error and no line for unknown ones
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $names 2>/dev/null)
     for name in $names; do
         # Node.js from other sources includes npm, and conflicts with Debian's npm.

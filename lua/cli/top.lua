@@ -310,7 +310,8 @@ return {
   line = "watch a server: ids, latency, leases, events",
   usage = "top [--admin ADDR | -c FILE] [OPTION...]",
   about = [[
-Shows the state of a server, read from its admin listener each second.  Keys 1 to 6 select a view:
+Shows the state of a server, read from its admin listener each second.  Keys 1
+to 6 select a view:
 
   1 overview    ids per second and capacity (MAX/S) of each namespace, worker
                 ids, how long ids continue without the store (LEASE), how long
@@ -321,8 +322,9 @@ Shows the state of a server, read from its admin listener each second.  Keys 1 t
   5 policies    calls of policies, and replies by code
   6 hour        ids and rejected requests in the last hour
 
-Namespaces without ids come first.  All times are UTC.  ? lists the keys, q ends.  r reloads and d drains the
-server, after a question.  If the server is gone, top retries, and shows how old the state is.
+Namespaces without ids come first.  All times are UTC.  ? lists the keys, q
+ends.  r reloads and d drains the server, after a question.  If the server is
+gone, top retries, and shows how old the state is.
 
   $ vesta top --admin unix:/run/vesta/admin.sock
   vesta top  ids1  unix:/run/vesta/admin.sock  0.2.0 pid 812, up 3 days

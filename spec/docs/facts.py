@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""facts.py [--self-test] -- figures that several pages state are equal everywhere, and equal to the code if it has them.
+"""facts.py [--self-test] -- figures that several pages state are equal everywhere, and equal to the code if it has
+them.
 
-A fact is a name, its value in the code or None, and patterns whose group is the figure.  Each page is searched as one
-line.  Each pattern must match somewhere, so that none goes stale when a sentence changes.
+A fact is a name, its value in the code or None, and patterns with the figure as their group. Each page is searched as
+one line. Each pattern must match somewhere, so that no pattern is outdated when a sentence changes.
 """
 import glob
 import os
@@ -70,7 +71,7 @@ FACTS = [
 
 
 def figure(text):
-    """A number without commas; seconds in milliseconds."""
+    """Returns a number without commas, with seconds converted to milliseconds."""
     number = float(text.replace(",", "").removesuffix(" s"))
     return number * 1000 if text.endswith(" s") else number
 

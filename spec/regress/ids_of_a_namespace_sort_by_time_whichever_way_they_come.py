@@ -97,7 +97,7 @@ def fallback_id(world):
     return id
 
 
-@with_client("ids of one namespace sort by time, and are read back, whichever way they come")
+@with_client("ids of one namespace from all interfaces sort by time, and can be read back")
 def _(world):
     with Server(world, layout=LAYOUT, pacing="clock") as server:
         made = []
@@ -173,7 +173,8 @@ def count_a_mix(world, server, gen_flags, old=None):
     return taken
 
 
-@with_client("no id comes twice in a mix of HTTP, the Redis protocol, blocks, gen, clients and fallbacks, nor would one if all had the same method")
+@with_client("a mix of HTTP, the Redis protocol, blocks, gen, clients and fallbacks has no duplicates, even if all "
+             "had the same method")
 def _(world):
     with Server(world, layout=LAYOUT, pacing="clock") as server:
         taken = count_a_mix(world, server, [])
@@ -184,7 +185,8 @@ def _(world):
     same(len(set(map(bumped, ids))), len(ids))
 
 
-@with_client("a rolling upgrade repeats nothing: one process writes by protocol, as every version before did, and another 2, on one file")
+@with_client("a rolling upgrade has no duplicates: on one file, one process writes by protocol like earlier versions, "
+             "and another writes 2")
 def _(world):
     with Configured(world, BY_PROTOCOL % (LAYOUT, "'by_protocol'")) as server:
         taken = count_a_mix(world, server, [])

@@ -327,7 +327,7 @@ def _(world):
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
 
 
-@claim("a namespace whose name gives it another layout of a namespace is created only if their ids differ, by init "
+@claim("a name such as orders.2, for the next layout of orders, is created only if the ids of both differ, by init "
        "and by its first user")
 def _(world):
     for kind, uri in served.stores(world).items():

@@ -91,7 +91,8 @@ def lines(frame):
     return [line for line in plain(frame).split("\n") if line]
 
 
-@claim("without a terminal, top prints ids, capacity, latency, rejections, leases and events; --json prints the event")
+@claim("without a terminal, top prints ids, capacity, latency, rejections, leases and events, and --json prints the "
+       "event")
 def _(w):
     with Served(w) as server:
         over = threading.Event()
@@ -175,7 +176,7 @@ def _(w):
             same((screen.end(), screen.is_restored()), (0, True))
 
 
-@claim("if the server is gone, the screen is marked stale with its age; it continues when the server is back")
+@claim("if the server is gone, the screen is marked stale with its age, and it continues when the server is back")
 def _(w):
     with Served(w) as server, Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
         first = screen.until(r"pid (\d+), up", frame=True)
@@ -240,7 +241,7 @@ def turn(screen, keys, pattern):
     return plain(screen.until(r"(?s)%s.*(q ends|y: yes)" % pattern, frame=True))
 
 
-@claim("keys select the views, and actions ask before they act")
+@claim("keys select the views, and actions ask for confirmation")
 def _(w):
     with Served(w) as server, Terminal(w, "top", "-c", "v.lua", TERM="xterm") as screen:
         server.get("/v1/ids?ns=invoices&n=5")
@@ -307,7 +308,7 @@ NOT_FOUND = answer("404 Not Found", b'{"code":"not_found","detail":"no such path
 STATUS = b'{"version":"0.0.9","pid":%d,"unix_ms":1795432359195,"uptime_s":9,"namespaces":[{"name":"old","ready":true,"ids":{"http":7}}]}'
 
 
-@claim("a server without a stream is polled each second; a missing route of an older server affects only its view")
+@claim("a server without a stream is polled each second, and a missing route of an older server affects only its view")
 def _(w):
     has_workers = threading.Event()
 
@@ -330,7 +331,7 @@ def _(w):
     fails(w.run("top", "--admin", "unix:" + w.path("old"), "--view", "segments", "--json"), 1, "older than this program")
 
 
-@claim("after an empty event or a cut answer, the last state stays on the screen")
+@claim("after an empty event or a truncated reply, the last state remains on the screen")
 def _(w):
     old, new = answer("200 OK", STATUS % 7), answer("200 OK", STATUS % 8)
     head = old.index(b"{")
@@ -345,7 +346,7 @@ def _(w):
     same(liar.asked[:6], [b"/admin/events"] * 3 + [b"/admin/status"] * 3)
 
 
-@claim("the first view shows why a lease is not renewed, and a namespace without ids first")
+@claim("the first view lists a namespace without ids first, and shows why a lease is not renewed")
 def _(w):
     event = b'{"version":"1","pid":1,"unix_ms":1795432359195,"namespaces":[{"name":"orders","ready":true,"keeper":"no majority","holds_lease":true,' \
             b'"worker":3,"lease_end_ms":1795432389195,"layout_end_ms":1895432359195},{"name":"zinc","ready":false,"why":"lease"}]}'

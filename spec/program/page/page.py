@@ -49,7 +49,8 @@ def _(world):
         tab.until("document.getElementById('login-error').innerText.includes('rejected this token')")
 
 
-@claim("the page lists clients with their share of the ids, and the busiest connections; a client's name is never markup")
+@claim("the page lists clients with their share of the ids and the busiest connections, and never treats a client's "
+       "name as markup")
 def _(world):
     with Paged(world) as server, browsing() as browser, server.connect(server.resp) as most, server.connect(server.resp) as other:
         other.sendall(command("CLIENT", "SETNAME", "<b>till</b>") + command("GET", "orders"))
@@ -91,7 +92,7 @@ def _(world):
         tab.until("/^1,000 ids\\/s, weight 3, [1-9][0-9]? waited$/.test(%s)" % agreed)
 
 
-@claim("a table keeps the keyboard's focus while it changes, and screen readers announce only news")
+@claim("the focus stays while a table changes, and screen readers announce only changes of state")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -104,7 +105,7 @@ def _(world):
         same(tab.run("told"), 0)
 
 
-@claim("the token is removed from the address; the page requests nothing but the server's files, and reports no error")
+@claim("the page removes the token from the address, requests only the server's own files, and reports no error")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -132,7 +133,7 @@ def _(world):
         same(tab.run("document.querySelectorAll('#chart-ids svg, #chart-refused svg').length"), 2)
 
 
-@claim("the title has the server's name and host; tiles have ids per second beside the capacity, and the latency")
+@claim("the title has the server's name and host, and tiles show ids per second next to the capacity, and the latency")
 def _(world):
     config = "return { http = { hosts = { '*', 'ids1.example.com' } }, admin = { token = '%s' }, namespaces = { web = {" \
              " layout = 'snowflake', rate = 5000, store = 'file:%s' }, orders = { layout = 'vesta-second', store = 'file:%s' } } }"
@@ -148,7 +149,8 @@ def _(world):
             assert server.get("/v1/ids?ns=web").status == 200 and time.monotonic() < end, text_of(tab, "#tiles")
 
 
-@claim("a namespace without ids is first in every list, and the banner and the events name it; an assigned worker id is calm")
+@claim("a namespace without ids is first in every list and named in the banner and the events, and an assigned worker "
+       "id is no warning")
 def _(world):
     store, away = world.path("store"), world.path("away")
     config = "return { admin = { token = '%s' }, namespaces = { z = { layout = 'snowflake', worker = 3, wait_ms_max = 0, store = 'file:%s' }," \
@@ -175,7 +177,7 @@ def _(world):
         same(tab.run(order), "bz,bz")
 
 
-@claim("the plot shows value and UTC time of a step, by pointer and by arrow keys")
+@claim("the plot shows the value and UTC time of a step, by pointer and by arrow keys")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -204,7 +206,7 @@ def _(world):
         same(set(tab.run(reach)), {True})
 
 
-@claim("markup in an identity makes no element, and only the page's own scripts run")
+@claim("markup in an identity is displayed as text, and only the page's own scripts run")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -216,7 +218,7 @@ def _(world):
         assert any("Content Security Policy" in fault for fault in tab.faults), tab.faults
 
 
-@claim("while the server is stopped or gone, the page shows the time of its state; later it continues by itself")
+@claim("while the server is stopped or gone, the page shows the time of its state, and later it continues by itself")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -234,7 +236,7 @@ def _(world):
         tab.until("document.getElementById('server').innerText.includes('pid %d')" % server.process.pid)
 
 
-@claim("reload and drain ask before they act")
+@claim("reload and drain ask for confirmation")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -274,7 +276,8 @@ def _(world):
         same(sorted(set(names) - ringed), [])
 
 
-@claim("an id is split into fields as you type, made from its fields, and rejected with the field's name; a day has its range")
+@claim("an id is split into fields as you type, built from its fields, or rejected with the field's name, and a day "
+       "shows its range")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         tab = open_page(browser, server)
@@ -319,7 +322,7 @@ def _(world):
         assert compared > 2 * len(presets), compared
 
 
-@claim("eight windows are live over one connection, poll nothing, and close it when no window is visible")
+@claim("eight windows share one connection without polling, and close it when none is visible")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         # A browser opens at most six connections to a server.
@@ -359,7 +362,7 @@ HEARD = """import('/page/hub.js').then(hub => new Promise(told => {
 }))"""
 
 
-@claim("changes are merged with the first whole list, however their bytes arrive")
+@claim("changes are merged with the first complete list, for any split of their bytes")
 def _(world):
     with Paged(world) as server, browsing() as browser:
         _, _, history, workers, _ = open_page(browser, server).run(HEARD)

@@ -27,7 +27,7 @@ EXPRESSIONS = [target["expr"] for panel in PANELS for target in panel["targets"]
 
 
 def filled(expression):
-    """With the variables as for All."""
+    """Replaces the variables by their value for All."""
     text = expression.replace("$__rate_interval", "%ds" % (20 * SLOW))
     return re.sub(r"\$\w+", ".*", text)
 
@@ -110,7 +110,7 @@ class Prometheus:
         self.process.wait()
 
     def ask(self, expression):
-        """The values of an instant query."""
+        """Returns the values of an instant query."""
         url = "http://127.0.0.1:%d/api/v1/query?" % self.port + urllib.parse.urlencode({"query": expression})
         try:
             with urllib.request.urlopen(url, timeout=30) as reply:
@@ -128,7 +128,7 @@ class Prometheus:
             time.sleep(0.2)
 
 
-@claim("in a real Prometheus, each expression has values; those of failures may be empty")
+@claim("in a real Prometheus, each expression has values, except that those of failures may be empty")
 def _(world):
     with serving(world) as server, Prometheus(world, server.http) as prometheus:
         use(server)
