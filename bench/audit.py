@@ -16,7 +16,6 @@ def generate(turns, folder, worker, n):
 
 
 def lists_of(turns, folder, n):
-    """Writes a list of ids for each worker, and returns the paths."""
     lists = [folder / f"ids.{worker}" for worker in range(WORKERS)]
     for worker, path in enumerate(lists):
         command, env = generate(turns, folder, worker, n // WORKERS)
@@ -51,7 +50,6 @@ def audit(turns):
 
 
 def gen(turns):
-    """Measures microseconds of CPU time per thousand lines."""
     n = turns.few(GEN_IDS, 10_000)
     with Folder() as folder:
         command, env = generate(turns, folder, 0, n)

@@ -71,7 +71,6 @@ ANYWHERE = Place("not pinned")
 # ---------------------------------------------------------------- servers
 
 def tcp():
-    """Returns a free address."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return f"127.0.0.1:{s.getsockname()[1]}"
@@ -95,8 +94,6 @@ def unverified():
 
 
 class Server:
-    """A process that listens on an address, ended by `with`."""
-
     def __init__(self, address, command, log, env=None):
         self.address, self.log = address, log
         with open(log, "ab") as out:

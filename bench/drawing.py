@@ -89,7 +89,6 @@ text { font: 14px sans-serif; fill: #24292f } .small { font-size: 12px; fill: #5
 
 
 def draw_rates(figures):
-    """Draws two bars per figure of the row `rates`, vesta's and the yardstick's. Longer is better."""
     rows = [figure for figure in figures["rows"] if figure["row"] == "rates"]
     bars = [(f"vesta, {row['what']}" if side == "ours" else row["against"], side, statistics.median(row[side])) for row in rows
             for side in ("ours", "yard")]

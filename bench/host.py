@@ -24,7 +24,6 @@ LOOPS, SHARED = 4, 64
 
 
 def pipeline(turns):
-    """16 pipelined requests to vesta and nginx."""
     place, script = daemons.two_cores(), ("-s", HERE / "pipeline.lua")
     with Folder(turns) as folder, daemons.vesta(turns, folder, "http", place) as ours, daemons.nginx(folder, place) as yard:
         made = net.turns_of({name: (lambda s=server: net.wrk(s, place, "/genid", turns.seconds, *script))
@@ -77,7 +76,7 @@ def balance(turns):
     made, loads = [], []
     for _ in range(turns.samples):
         with Folder(turns) as folder, daemons.vesta(turns, folder, "http", flags=("--threads", str(LOOPS))) as server:
-            sockets = connect_all(server, SHARED - 1)  # plus one for requests
+            sockets = connect_all(server, SHARED - 1)  # The last connection is for requests.
             loads = [int(n) for n in re.findall(r"^vesta_loop_connections\{.*\} (\d+)$", body(server, "/metrics"), re.M)]
             if len(loads) != LOOPS:
                 raise RuntimeError(f"{len(loads)} loops are told of, not {LOOPS}")

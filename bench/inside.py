@@ -18,7 +18,6 @@ def environment(turns):
 
 
 def printed(turns, *command, env=None):
-    """Returns the JSON lines that a program prints."""
     out = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, text=True, timeout=300, check=True,
                          env={**environment(turns), **(env or {})}).stdout
     return [json.loads(line) for line in out.splitlines() if line.startswith("{")]

@@ -66,7 +66,6 @@ COMMANDS = {"C": c, "python": python, "go": go, "java": java, "node": node}
 
 
 def samples_of(language, turns, *more):
-    """Returns what the language's program prints while it requests ids from a server."""
     command = COMMANDS[language](turns.build)
     with Folder(turns) as folder, daemons.vesta(turns, folder, "resp") as server:
         *made, counted = printed(turns, *command, server.address, "default", turns.samples, *more)

@@ -39,7 +39,6 @@ def sample(turns, place, both, share, rate):
 
 
 def beside(start, ours_request, yard_request):
-    """start(turns, folder, place) returns the two servers."""
     def measure(turns):
         place, made = daemons.two_cores(), [{} for _ in range(turns.samples * turns.few(TURNS, 1))]
         with Folder(turns) as folder:

@@ -24,7 +24,6 @@ def config_of(folder, many):
 
 
 def started(turns, folder, many, place):
-    """Returns a ready server, and its seconds to get ready."""
     address, begun = daemons.tcp(), time.monotonic()
     server = daemons.Server(address, [*place.server, turns.build / "vesta", "serve", "-c", config_of(folder, many), "--http",
                                       "off", "--resp", address], folder / f"{many}.log", {"VESTA_STATE": str(folder / str(many))})
@@ -39,7 +38,6 @@ def started(turns, folder, many, place):
 
 
 def answers(server, request, many):
-    """Returns the number of namespaces that issued an id."""
     got, lines = b"", 0
     with daemons.dial(server.address) as s:
         s.sendall(request)
@@ -53,7 +51,6 @@ def answers(server, request, many):
 
 
 def rest(server, seconds):
-    """Returns percent of a core."""
     time.sleep(5 * seconds)  # Each lease is renewed once more after its first ids.
     before, began = server.cpu_ns(), time.monotonic_ns()
     time.sleep(seconds)

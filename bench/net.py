@@ -54,7 +54,7 @@ def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP, after=
 
     def load():
         command = client(place, "wrk", "-t1", f"-c{connections}", "-d60s", *options, url(server, path), *(("--", *after) if after else ()))
-        wait_s = seconds + 0.05 + connections / 20_000  # Wait until all are connected.
+        wait_s = seconds + 0.05 + connections / 20_000
         while wait_s < 60:
             out = interrupted(command, wait_s)
             if "Non-2xx" in out or "Socket errors" in out:
@@ -76,7 +76,7 @@ def interrupted(command, seconds):
         try:
             return process.communicate(timeout=60)[0]
         finally:
-            process.kill()  # An ended process is left alone.
+            process.kill()
 
 
 def redis_benchmark(server, place, pipeline, seconds, *command, per_second_max=0):
@@ -95,7 +95,6 @@ def redis_benchmark(server, place, pipeline, seconds, *command, per_second_max=0
 
 
 def our_client(turns, server, place, request, connections, pipeline=1, rate=0, seconds=1.0, requests=0):
-    """Returns the output of bench_load."""
     command = client(place, turns.program("load"), server.address, request, connections, pipeline, rate, int(seconds * 1000), requests)
     done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     if done.returncode:
@@ -112,7 +111,6 @@ def local(turns, server, place, request, seconds):
 
 
 def count(server, request, pattern, n=COUNTED, burst=100):
-    """Requests n ids, and returns the number of duplicates."""
     ids, found, rest = [], re.compile(pattern), b""
     with dial(server.address) as s:
         while len(ids) < n:

@@ -22,7 +22,6 @@ PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
 def served(turns, folder, admin):
-    """Starts a server with two namespaces, a tag and a policy for the page to show."""
     counters = f"sqlite:{folder}/counters.db"
     subprocess.run([str(turns.build / "vesta"), "segments", "add", "invoices", "--store", counters], check=True, stdout=subprocess.DEVNULL,
                    timeout=60)
@@ -47,7 +46,6 @@ def body(admin, path):
 
 
 def page_bytes(admin):
-    """Returns the bytes of the document and of all files that it uses."""
     seen, left = {}, ["/"]
     while left:
         path = left.pop()
@@ -101,7 +99,6 @@ class Viewers:
 
 
 def share(server, seconds):
-    """Returns percent of a core that the server uses."""
     before, began = server.cpu_ns(), time.monotonic_ns()
     time.sleep(seconds)
     return 100 * (server.cpu_ns() - before) / (time.monotonic_ns() - began)

@@ -21,7 +21,6 @@ PACKAGES = {"uuid": "uuid-dev", "libevent": "libevent-dev", "libh2o-evloop": "li
 # ---------------------------------------------------------------- building
 
 def compiled(turns, name, library):
-    """Compiles a program in C of this folder with the flags of pkg-config."""
     need("cc", "gcc"), need("pkg-config", "pkg-config")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", library], capture_output=True, text=True)
     if flags.returncode:

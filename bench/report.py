@@ -74,7 +74,6 @@ def is_on_page(figure):
 
 
 def tables(figures):
-    """Returns the text of each mark."""
     rows = figures["rows"]
     rows = [r for r in rows if r["group"] != "rates"]
     parts = {"figures": [r for r in rows if not is_default(r) and r["group"] != "peers" and is_on_page(r)],
@@ -102,7 +101,6 @@ def filled(page, figures):
 
 
 def text(figures):
-    """Returns JSON with one figure per line."""
     rows = ",\n".join("  " + json.dumps(row) for row in figures["rows"])
     return json.dumps({**figures, "rows": []}, indent=1).replace('"rows": []', '"rows": [\n%s\n ]' % rows) + "\n"
 

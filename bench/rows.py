@@ -116,7 +116,6 @@ class Row:
 
 
 def pairs(key, made):
-    """Returns the samples of one key."""
     return [{key: tuple(pair)} for pair in made]
 
 

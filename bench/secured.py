@@ -92,7 +92,6 @@ def resp(pipeline):
 
         def load(name, server, place):
             command = ("INCR", "counter") if name == "yard" else ("GET", "default")
-            # Encrypted requests are slower.
             return redis_benchmark(server, place, pipeline, turns.seconds / 2, *command)
         return both_modes(turns, start, load, lambda s: count(s, b"GET default\r\n", RESP_ID, turns.few(COUNTED // 4, 1000)))
     return measure
@@ -101,7 +100,6 @@ def resp(pipeline):
 # ---------------------------------------------------------------- clients with names
 
 def clients(turns, folder):
-    """Returns a clients file with rates, and {name: secret}."""
     path, secrets = folder / "clients", {}
     for i in range(NAMED):
         secrets[f"client{i}"] = subprocess.run(

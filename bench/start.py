@@ -23,7 +23,6 @@ def milliseconds(env, *command):
 def gen(turns):
     with Folder() as folder:
         vesta, env = str(turns.build / "vesta"), {**os.environ, "VESTA_STATE": str(folder)}
-        # This leases the worker id.
         subprocess.run([vesta, "gen"], env=env, check=True, capture_output=True, timeout=60)
         made = []
         for _ in range(turns.samples):

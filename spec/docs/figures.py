@@ -21,7 +21,6 @@ def read(name):
 
 
 def picture(svg, figures):
-    """Checks that the picture is well-formed, and has the ratios and the date of the JSON."""
     try:
         root = xml.fromstring(svg)
     except xml.ParseError as why:

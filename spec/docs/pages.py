@@ -58,7 +58,7 @@ def events(root):
 
 
 def pages_named(root):
-    """Pages that the program and the clients name and that do not exist."""
+    """Returns pages that the program or the clients name but that do not exist."""
     wrong = set()
     for pattern in "lua/**/*.lua", "csrc/**/*.[ch]", "library/*.lua", "examples/**/*.*":
         for path in glob.glob(os.path.join(root, pattern), recursive=True):
@@ -96,7 +96,6 @@ def dead_links(root):
 
 
 def commands(text):
-    """Returns the blocks without their comments."""
     return [(language, re.sub(r"^(.*?\S)??[ \t]*(#|--|//) .*$", r"\1", body, flags=re.M) if language == "sh" else body)
             for language, body in BLOCK.findall(text)]
 
@@ -108,7 +107,6 @@ def names(text):
 
 
 def twins(root):
-    """Yields (translated page, English page)."""
     for path in sorted(glob.glob(os.path.join(root, "README.*.md"))):
         yield os.path.basename(path), "README.md"
     for path in sorted(glob.glob(os.path.join(root, "docs", "xx", "*.md"))):
@@ -116,7 +114,6 @@ def twins(root):
 
 
 def differences(root, twin, page):
-    """Returns the first block that differs."""
     if not os.path.exists(os.path.join(root, page)):
         return ["there is no %s" % page]
     theirs, ours = commands(read(root, twin)), commands(read(root, page))

@@ -65,7 +65,6 @@ class Wrong(Exception):
 
 
 def blocks(text):
-    """Yields (line number, language, lines) of every fenced block."""
     begun, language, inside = 0, None, []
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("```"):
@@ -81,12 +80,10 @@ def blocks(text):
 
 
 def is_open(command):
-    """Returns whether the command has an unfinished here-document."""
     return "<<'END'" in command and not command.endswith("\nEND")
 
 
 def sessions(lines):
-    """Returns (command, expected lines) of a console block."""
     found = []
     for line in lines:
         if line.startswith("$ "):
@@ -148,7 +145,6 @@ class Document:
         return bool(found)
 
     def compare(self, expected, got):
-        """Raises Wrong at the first line that differs."""
         at = 0
         for number, line in enumerate(expected):
             if line.strip() == "...":

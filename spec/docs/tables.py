@@ -13,7 +13,6 @@ loader = importlib.machinery.SourceFileLoader("tables", os.path.join(REPO, "scri
 tables = importlib.util.module_from_spec(importlib.util.spec_from_loader("tables", loader))
 loader.exec_module(tables)
 
-# A row that each table must contain.
 ROWS = {"options": "| `-n, --count N` | ", "keys": "| `namespaces.NAME.layout` | ", "routes": "| `/genid?ns=NAME` | ",
         "commands-redis": "| `GET name` | ", "errors": "| `full` | 503 | `TRYAGAIN` | yes | ",
         "metrics": "| `vesta_requests_total{proto,code}` | counter | ", "limits": "| the request line | 4 KiB | ",

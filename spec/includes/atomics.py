@@ -36,7 +36,6 @@ Line = collections.namedtuple("Line", "access partners why number")
 # ------------------------------------------------------------------ the source
 
 def blanked(text):
-    """Returns the text with comments, strings, characters and preprocessor lines replaced by spaces."""
     comment, string, letter = r"/\*.*?\*/|//[^\n]*", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'"
     line = r"^[ \t]*#(?:\\\n|[^\n])*"
     pattern = re.compile("|".join((comment, string, letter, line)), re.S | re.M)
@@ -169,7 +168,6 @@ def partners_of(line, lines, texts):
 
 
 def is_plain(function, word, texts):
-    """Returns whether a function accesses the variable without naming an order."""
     access = re.compile(r"\batomic_\w+\s*\([^;]*\b" + re.escape(word) + r"\b")
     return any(name == function and access.search(text[begun:until])
                for text in texts for begun, until, name in blocks(text))

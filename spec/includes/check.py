@@ -80,7 +80,6 @@ def folders(root):
 
 
 def edges(root):
-    """Returns each folder with the folders that it links, from its CMakeLists.txt."""
     found = dict(TOPS)
     for folder in folders(root):
         path = os.path.join(root, "csrc", folder, "CMakeLists.txt")
@@ -227,7 +226,6 @@ def uses(root, folder):
 
 
 def circles(root, folder):
-    """Returns the groups of files that use each other in a cycle, the largest first."""
     graph, groups = uses(root, folder), set()
     reached = {file: below(graph, file) for file in graph}
     for file in graph:

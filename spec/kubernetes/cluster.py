@@ -39,8 +39,6 @@ def enter():
 
 
 class Image:
-    """An image built by scripts/image, and unpacked as its index and manifest state."""
-
     def __init__(self, program):
         self.folder = tempfile.mkdtemp(prefix="vesta-image-")
         os.chmod(self.folder, 0o755)
@@ -136,7 +134,6 @@ class Box:
         subprocess.run(["ip", "link", "set", "p%d" % self.number, state], check=True)
 
     def get(self, path, port=8088, timeout=5):
-        """Returns a status and a body, or status 0 without a reply."""
         try:
             with urllib.request.urlopen("http://%s:%d%s" % (self.address, port, path), timeout=timeout) as reply:
                 return reply.status, reply.read().decode()
@@ -226,7 +223,6 @@ class Pod(Box):
             self.kill()
 
     def lose(self):
-        """Kills the pod and deletes its disk and memory."""
         self.kill()
         shutil.rmtree(self.disk)
         shutil.rmtree(self.memory)

@@ -38,8 +38,6 @@ def zk():
 
 
 class Workload:
-    """The pods of a manifest, in a separate namespace."""
-
     def __init__(self, image, place, manifest, kind, ns):
         self.image, self.files, self.pods, self.askers = image, [], [], []
         self.workload = first(manifest, kind)
@@ -87,7 +85,6 @@ class Workload:
         return [(ms, ids) for ms, ids in self.lines(pod) if ids != ["refused"]]
 
     def gives(self, pod, since_ms=0, seconds=200):
-        """Returns the time of the pod's first ids since then."""
         return until(lambda: next((ms for ms, _ in self.given(pod) if ms >= since_ms), None),
                      lambda: "ids of the pod:\n" + pod.log()[-3000:], seconds)
 
@@ -95,7 +92,6 @@ class Workload:
         return until(lambda: any(ms >= since_ms and ids == ["refused"] for ms, ids in self.lines(pod)), "the pod refuses", 200)
 
     def end(self):
-        """Ends all pods, and returns the number of issued ids and of duplicates."""
         for asker in self.askers:
             asker.kill()
             asker.wait()
@@ -254,7 +250,7 @@ for _kind in STORES:
     def _(kind=_kind):
         with concurrent.futures.ThreadPoolExecutor(len(EVENTS)) as at_once:
             for turn in range(ROUNDS):
-                image(), place(kind)  # only once
+                image(), place(kind)
                 for done in [at_once.submit(happens, kind, number, turn) for number in range(len(EVENTS))]:
                     done.result()
         for row in table:

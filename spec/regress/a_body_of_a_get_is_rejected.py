@@ -8,7 +8,6 @@ FORM = b"ns=nosuch"
 
 
 def routes(server):
-    """Returns every path that `/` lists, without its parameters."""
     listed = re.findall(r"(?m)^(?:POST )?(/[\w/.{}]*)", server.get("/").body)
     return [path.replace("{id}", "1").replace("{key}", "default") for path in listed]
 

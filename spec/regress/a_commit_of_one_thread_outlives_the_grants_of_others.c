@@ -8,7 +8,7 @@
 #define EACH 5000
 
 static struct vesta_segment *seg;
-static _Atomic uint64_t database; /* A counter that grants each number once. */
+static _Atomic uint64_t database;
 
 static void *reserve_and_commit(void *unused) {
     for (int i = 0; i < EACH; i++) {

@@ -78,7 +78,7 @@ def forgets(world, store):
         answer = ask(server, "VESTA.COMMIT", "invoices", str(late), late_token)
         assert answer.startswith(BACK % (store.shown.encode()[:120], 3, 5)), answer
         assert b"vesta segments resume invoices" in answer, answer
-        same(store.counter(), 5)  # so that no other host gets them
+        same(store.counter(), 5)  # No other host gets them.
         for _ in range(2):
             store.counter(3)  # The counter is lowered once more, for example by a second restore.
             assert ask(server, "VESTA.RESERVE", "invoices").startswith(b"-ERR the counter 'invoices' of"), "it stopped"
@@ -87,7 +87,7 @@ def forgets(world, store):
         same((reply.status, json.loads(reply.body)["code"]), (500, "failstop"))
         event = server.heard("a counter in a database went back")
         assert " grants=3 granted=5 " in event, event
-    with Configured(world, store.text) as server:  # It is remembered after a restart.
+    with Configured(world, store.text) as server:
         assert ask(server, "VESTA.RESERVE", "invoices").startswith(b"-ERR the counter 'invoices' of"), "it stopped"
         same(world.run("segments", "resume", "invoices", "--store", store.uri).out, "invoices was resumed\n")
         take(server, 5)
@@ -133,7 +133,6 @@ def _(world):
         answer = ask(server, "VESTA.RESERVE", "invoices")
         assert answer.startswith(BACK % (store.shown.encode()[:120], 1, 2)), answer
         with sqlite3.connect(store.path) as db:
-            # The row is committed again.
             same(db.execute("SELECT free_ms FROM vesta_reservation WHERE number = 1").fetchone(), (None,))
         same(world.run("segments", "resume", "invoices", "--store", store.uri).code, 0)
         take(server, 2)

@@ -19,7 +19,6 @@
 
 static _Atomic int hangs, hung; /* whether the disk hangs, and how many calls wait in it */
 
-/* Hangs on files in the folder `slow`. */
 static int sync_of(int fd, long number) {
     char link[64], path[512];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -72,7 +71,7 @@ static void beside_a_hanging_disk(const char *store) {
     CHECK(vesta_next_wait(well, &id, LONG_US, &pause) == VESTA_OK);
     atomic_store(&hangs, 1);
     CHECK(pthread_create(&ends, NULL, end_of_hang, NULL) == 0);
-    while (!atomic_load(&hung) && atomic_load(&hangs)) { /* until its keeper renews */
+    while (!atomic_load(&hung) && atomic_load(&hangs)) { /* Wait until its keeper renews. */
         CHECK(vesta_next_wait(slow, &id, LONG_US, &pause) == VESTA_OK);
         usleep(10000);
     }

@@ -10,7 +10,6 @@ LEASE_S = 5
 
 
 def renewals(server):
-    """Returns the number of renewals by result."""
     found = re.findall(r'vesta_lease_renewals_total\{namespace="default",result="(\w+)"\} (\d+)', server.get("/metrics").body)
     return {name: int(count) for name, count in found}
 

@@ -11,7 +11,6 @@ PATIENCE_S = 20 * SLOW
 
 
 def admin(path, route):
-    """Returns a reply of the admin listener on a new connection."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(PATIENCE_S)
         sock.connect(path)

@@ -69,7 +69,6 @@ def _(world):
 
 
 def ask(sock):
-    """Sends one GET over the Redis protocol, and returns the reply's first line."""
     done = subprocess.run(["bash", "-c", 'exec python3 -c "$0" "$1"', """
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.settimeout(20); s.connect(sys.argv[1]); s.sendall(b"GET default\\r\\n")

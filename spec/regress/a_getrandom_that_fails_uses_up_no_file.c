@@ -54,7 +54,7 @@ static void a_keeper_in_its_term_waits_for_them(void) {
     CHECK(issue(gen, 100, 1)); /* Its keeper is running and has all that it needs. */
     vesta_get_info(gen, &info);
     atomic_store(&fails, true);
-    CHECK(vesta_drop(gen) == VESTA_OK); /* Now it needs a claim. */
+    CHECK(vesta_drop(gen) == VESTA_OK);
     for (int i = 0; i < 2000; i++) {
         CHECK(vesta_next_wait(gen, &id, 1000, &pause) == VESTA_EPAUSE);
         CHECK(pause.why != VESTA_CLOSED);

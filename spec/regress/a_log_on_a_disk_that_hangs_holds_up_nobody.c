@@ -73,7 +73,6 @@ static const char *logged(void) {
     return text;
 }
 
-/* Returns the sum of the numbers after each occurrence of the mark. */
 static long sum_after(const char *text, const char *mark) {
     long sum = 0;
     for (const char *at = text; (at = strstr(at, mark)); at += strlen(mark))

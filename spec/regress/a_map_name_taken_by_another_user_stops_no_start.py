@@ -67,7 +67,7 @@ def goes_on(world, gen):
         name = reboot(world, form)
         every += [gen(), gen()]
         beside = [other for other in glob.glob(world.path("maps", "vesta-[0-9a-f]*")) if other != name]
-        same((form, beside), (form, [name + "~1"]))  # Both processes use one map.
+        same((form, beside), (form, [name + "~1"]))
         os.unlink(beside[0])
         free(name)
         every += [gen()]

@@ -13,7 +13,6 @@ static const char *const asked[] = {"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n",
                                     "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
                                     "GET /admin/status HTTP/1.1\r\nHost: a\r\n\r\n"};
 
-/* Opens it like serve/start.c. */
 static void *open_it(void *arg) {
     struct vs_namespace *ns = arg;
     struct vesta_opts opts = {.size = sizeof opts,

@@ -11,7 +11,6 @@ ADVICE = "other machines can reach it", "'default' draws its worker id from this
 
 
 def starts(world, *args):
-    """Starts the server, waits until it listens, and ends it."""
     process = world.start(*args, stderr=subprocess.PIPE)
     try:
         line = process.stderr.readline().decode()

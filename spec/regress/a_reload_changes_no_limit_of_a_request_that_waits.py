@@ -21,7 +21,6 @@ def run(world, *words):
 
 
 def limit_to(world, n):
-    """Sets another limit in the clients file."""
     with open(world.path("clients")) as file:
         text = file.read()
     with open(world.path("clients"), "w") as file:
@@ -67,7 +66,7 @@ def _(world):
         for tag in ("strictly", "ranges"):
             asking.http("/tinyid/id/nextId?bizType=%s&batchSize=70" % tag)
             asking.redis("VESTA.NEXT", tag, "50")
-        time.sleep(0.3 * SLOW)  # The requests wait.
+        time.sleep(0.3 * SLOW)
         limit_to(world, 3)
         server.process.send_signal(signal.SIGHUP)
         server.heard('msg="the file of clients was read again"')

@@ -49,7 +49,6 @@ static void every_tick_is_where_make_puts_it(void) {
     }
 }
 
-/* Batches and blocks that begin anywhere, also within a part. */
 static void batches_and_blocks(void) {
     static uint64_t ids[MOST];
     uint64_t dice = 7;
@@ -89,7 +88,6 @@ static void ids_say_what_they_were_made_of(void) {
     }
 }
 
-/* Each bit belongs to exactly one field, in the order of the text. */
 static void texts_and_parts(void) {
     for (size_t i = 0; i < VS_COUNT(split); i++) {
         struct vesta_layout l = parsed(split[i]);

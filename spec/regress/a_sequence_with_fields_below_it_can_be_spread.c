@@ -58,7 +58,7 @@ static void accepted_is_spread(void) {
             check_spread(text, modulus[m]);
             accepted++;
         }
-    CHECK_EQ_I64(accepted, 4 + 4 + 1 + 4 + 4 + 4 + 3); /* snowflake, leaf, butterfly's 2, js53, the three others */
+    CHECK_EQ_I64(accepted, 4 + 4 + 1 + 4 + 4 + 4 + 3); /* snowflake, leaf, butterfly's 2, js53, and three others */
 }
 
 static void refused_with_the_way_out(void) {
@@ -81,7 +81,7 @@ static void refused_with_the_way_out(void) {
         CHECK_EQ_I64(vesta_layout_parse(wrong[i].text, &layout, &err), VESTA_ELAYOUT);
         CHECK_HAS(err.text, wrong[i].says);
     }
-    CHECK_EQ_U64(parsed("vesta-second seq_start=spread:1").spread, 1); /* No sequence to spread. */
+    CHECK_EQ_U64(parsed("vesta-second seq_start=spread:1").spread, 1); /* There is no sequence to spread. */
 }
 
 static const struct check_case cases[] = {

@@ -6,7 +6,6 @@ from serving import Server, claim, main, same, set_clock, shifted
 
 
 def ids_of(server, n):
-    """Returns n ids from requests for one id each, all of which are answered."""
     ids = []
     for _ in range(n):
         reply = server.get("/genid")

@@ -41,7 +41,6 @@ def counters(name, count=5):
 
 
 def lists_are_whole():
-    """Asserts that all lists are complete."""
     same = json.loads(run("workers", "--store", uri(), "--namespace", "orders", "--json"))
     assert [w["worker"] for w in same["workers"]] == [5, 6, 7], same
     tags = json.loads(run("segments", "--store", uri(), "--json"))

@@ -47,7 +47,7 @@ static void a_handle_that_is_at_a_used_up_map_rests_the_one_in_use(void) {
     close(up[1]);
     struct vesta_gen *late = open_in_state("a.gen", LAYOUT, (struct vesta_opts){.any_worker = 1});
     NEED(late && gives(late));
-    vs_map_retire(atomic_load(&late->map)); /* like the last of many leases */
+    vs_map_retire(atomic_load(&late->map)); /* This retires the map, as after its last lease. */
     CHECK(write(down[1], "", 1) == 1);
     CHECK(read(up[0], &byte, 1) == 1 && byte == 1);
     int rc = vesta_prepare_snapshot(late, &err);

@@ -60,7 +60,7 @@ static int calls_until_enough(struct vs_store *store, bool writes) {
     }
     CHECK(!failed);
     CHECK(seen[VS_STORE_DOWN] > 0);
-    CHECK(seen[VS_STORE_UNKNOWN] > 0 || !writes); /* including the read after the commit */
+    CHECK(seen[VS_STORE_UNKNOWN] > 0 || !writes); /* One of them is the read after the commit. */
     return n;
 }
 

@@ -34,7 +34,6 @@ class Issuer:
             self.given.append((int(ms), int(given)))
 
     def gap_ms(self):
-        """Returns the longest time without an id."""
         longest, since = 0, self.given[0][0]
         for (_, before), (ms, after) in zip(self.given, self.given[1:]):
             if after > before:

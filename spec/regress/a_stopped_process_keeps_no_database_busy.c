@@ -185,7 +185,7 @@ static void nobody_else_waits(void) {
     }
     begun_us = now_us();
     CHECK(pthread_create(&thread, NULL, wait_for_database, NULL) == 0);
-    /* once when its call began, and twice after failed attempts */
+    /* Once when its call began, and twice after failed attempts. */
     while (atomic_load(&looks) < 3 && atomic_load(&waiting) < 2)
         usleep(1000);
     int whole = 0; /* Not every fork: on a busy machine the thread may be suspended inside the database. */

@@ -90,7 +90,7 @@ def _(world):
     os.rename(world.path("state"), world.path("moved"))
     time.sleep(5.2)  # The lease has ended, so the store is needed.
     second = ids(world.run("gen", "-n", "100", "--wait-ms", "20000", env={"VESTA_STATE": world.path("moved")}))
-    assert not os.path.exists(world.path("state"))  # The old path is not created again.
+    assert not os.path.exists(world.path("state"))
     third = ids(world.run("gen", "-n", "100", "--wait-ms", "20000", env={"VESTA_STATE": world.path("moved")}))
     unique(first, second, third)
 

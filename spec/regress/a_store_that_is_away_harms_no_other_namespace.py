@@ -146,7 +146,7 @@ def _(world):
     same(world.run("gen", "--namespace", "orders", "--layout", "snowflake", "--worker", "7", "--path", world.path("other.gen"),
                    "--store", "file:" + world.path("other")).code, 0)
     with open(world.path("wall"), "w"):
-        pass  # A folder is expected here.
+        pass  # The store expects a folder here.
     orders = "path = '%s', layout = 'vesta-milli'" % world.path("wall", "orders.gen")
     with Half(world, nowhere(), env={"NOTIFY_SOCKET": world.path("notify")}, orders=orders) as server:
         notice = notify.recv(4096).decode()

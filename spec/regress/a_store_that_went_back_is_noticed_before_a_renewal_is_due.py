@@ -10,7 +10,7 @@ sys.argv = [sys.argv[0], os.path.join(BUILD, "spec", "leases", "lease_issuer"), 
 from servers import SLOW, claim, main, until
 from world import PLACES, Schedule, now_ms, told, version
 
-RENEWAL_S = 5  # of balanced, while ids are issued
+RENEWAL_S = 5  # the interval of balanced while ids are issued
 
 
 def noticed_after(kind, lease, break_it):

@@ -21,7 +21,6 @@ def append(path, text):
 
 
 def alice(world):
-    """Creates a clients file with alice alone. Returns its path, her token and her line."""
     path = world.path("clients")
     token = world.run("client", "add", "alice", "--names", "orders", "--calls", "give", "--file", path).out.strip()
     return path, token, read(path)

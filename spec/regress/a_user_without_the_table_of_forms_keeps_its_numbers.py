@@ -9,7 +9,6 @@ WARNING = "the database cannot remember the form of the numbers"
 
 
 def made(name):
-    """Creates a database of that name, with a user who may only update its counters."""
     db = mariadb()
     db.sql("CREATE DATABASE {0}; {1}; INSERT INTO {0}.leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 100); "
            "CREATE USER {0}@'127.0.0.1' IDENTIFIED BY 'n'; GRANT SELECT, UPDATE ON {0}.leaf_alloc TO {0}@'127.0.0.1'"

@@ -29,7 +29,7 @@ def _(world):
         while SENTENCE not in open(log).read():  # until the policy thread runs
             assert time.monotonic() < end, open(log).read()
             time.sleep(0.05)
-        time.sleep(1)  # The message is not repeated.
+        time.sleep(1)
         metrics = server.get("/metrics").body
         assert 'vesta_worker_id{namespace="orders"} 3\n' in metrics, metrics
     with open(log) as file:

@@ -18,7 +18,6 @@ static enum vs_outcome claim(struct vs_store *store, uint64_t old_ver, uint64_t 
     return reply.outcome;
 }
 
-/* Creates a store with record 7 at version 1. */
 static void new_store(const char *namespace_) {
     struct vs_store *store = store_of(namespace_);
     begin_namespace(store);

@@ -40,7 +40,8 @@ def _(world):
         before = gen(world, path, 1000)
         os.sync()
         subprocess.run(["fsfreeze", "-f", disk.at], check=True)
-        thaw = threading.Timer(8 * SLOW, subprocess.run, (["fsfreeze", "-u", disk.at],))  # even if the test fails
+        # The disk must thaw even if the test fails.
+        thaw = threading.Timer(8 * SLOW, subprocess.run, (["fsfreeze", "-u", disk.at],))
         thaw.start()
         began = time.monotonic()
         try:
@@ -97,7 +98,7 @@ def _(world):
     of_a = ids(world.run("gen", "-n", "1000", "--path", a))
     of_b = ids(world.run("gen", "-n", "1000", "--path", b))
     running = world.start("gen", "-n", "400000", "--path", b, stdout=open(world.path("running"), "wb"))
-    while not os.path.getsize(world.path("running")):  # until it has opened its file
+    while not os.path.getsize(world.path("running")):  # Wait until it has opened its file.
         assert running.poll() is None
         time.sleep(0.01)
     shutil.copyfile(a, b)

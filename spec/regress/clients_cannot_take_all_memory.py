@@ -24,7 +24,6 @@ def unsent(server, port):
 
 
 def push(sock, data):
-    """Sends as much as possible without waiting, and returns the number of bytes."""
     sock.setblocking(False)
     sent = 0
     try:

@@ -109,7 +109,7 @@ def _(world):
             reply = server.get(path, method="OPTIONS")
             same((path, reply.status, reply.headers.get("allow")), (path, status, allow))
             same(reply.body if status == 200 else "", "")
-        said = server.say(server.http, b"OPTIONS / HTTP/1.0\r\n\r\n")  # haproxy's request
+        said = server.say(server.http, b"OPTIONS / HTTP/1.0\r\n\r\n")
         assert said.startswith(b"HTTP/1.1 200 OK\r\n"), said
         same(server.tick(), before + 1)
 
@@ -122,7 +122,7 @@ def _(world):
             said = server.say(server.http, data, end=end)
             assert re.fullmatch(rb"\0{3}\x04\0{7}.\x07\0{12}\rthis server speaks HTTP/1.1 and HTTP/1.0", said, re.DOTALL), said
             same(said[11], len(said) - 18)
-        with server.connect(server.http) as sock:  # in pieces
+        with server.connect(server.http) as sock:  # The client sends the preface in pieces.
             for byte in preface:
                 sock.sendall(bytes([byte]))
             assert until_closed(sock).endswith(b"HTTP/1.0")

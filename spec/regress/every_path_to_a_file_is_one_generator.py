@@ -18,7 +18,6 @@ def gen(world, path, *args, **kw):
 
 
 def map_of(path):
-    """Returns the map's name, from the key in the file."""
     with open(path, "rb") as file:
         return "/dev/shm/vesta-" + file.read(40)[24:40].hex()
 
@@ -66,7 +65,7 @@ def _(world):
                              env=dict(os.environ, vesta=os.path.abspath(sys.argv[1]))) for _ in range(2)]
     out = [one.communicate(timeout=60 * SLOW)[0].split() for one in pair]
     same([one.returncode for one in pair], [0, 0])
-    same(out[0][-1], out[1][-1])  # one key
+    same(out[0][-1], out[1][-1])  # Both containers use one key.
     unique([int(word) for words in out for word in words[:-1]], gen(world, path, "-n", "2000"))
     with open(path, "rb") as file:
         same(file.read(), anchor)  # No process rewrites the file because a map is missing.
@@ -142,7 +141,7 @@ def _(world):
     env = dict(os.environ, vesta=os.path.abspath(sys.argv[1]), path=path, map=map_of(path), look=KEEPER_OF_ITS_OWN)
     pair = [subprocess.Popen(["unshare", "-m", "bash", "-c", script], cwd=world.folder, env=dict(env, sock=world.path("s%d" % at)),
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for at in range(2)]
-    inodes = [one.stdout.readline() for one in pair]  # Both run at the same time.
+    inodes = [one.stdout.readline() for one in pair]
     left = os.listdir(world.path("alone"))
     for one in pair:
         one.stdin.close()

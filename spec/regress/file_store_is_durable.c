@@ -17,7 +17,7 @@ static struct vs_store *store_below(const char *place) {
 
 static bool is_lost(const char *found) {
     struct vs_store *store = store_below(found);
-    struct vs_reply seen; /* The call in progress writes the other one. */
+    struct vs_reply seen; /* The call in progress uses the other reply. */
     store->leases->ns_read(store, &seen);
     bool lost = seen.outcome != VS_STORE_OK || seen.ns.ver < acked_ns;
     store->leases->read(store, 7, &seen);

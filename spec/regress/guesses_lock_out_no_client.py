@@ -58,7 +58,6 @@ def guess(server, addresses, connections, seconds, words):
 
 
 def with_clients(world):
-    """Returns the tokens of web, ops and orders."""
     tokens = {}
     for name in "web", "ops", "orders":
         done = world.run("client", "add", name, "--file", world.path("clients"))
@@ -80,7 +79,6 @@ class background(threading.Thread):
 
 
 def timed(server, *words):
-    """Returns the reply of one command on a new connection, and its milliseconds."""
     began = time.monotonic()
     said = server.redis(*words)
     return said, 1000 * (time.monotonic() - began)
@@ -93,7 +91,7 @@ def _(world):
         count = guess(server, ["127.0.0.9"], 20, 4, command("AUTH", "guess"))
         assert 4 <= count <= 5 * 4, count
         began = time.monotonic()
-        same(server.redis("AUTH", SHORT), b"+OK\r\n")  # from 127.0.0.1
+        same(server.redis("AUTH", SHORT), b"+OK\r\n")  # The right secret comes from 127.0.0.1.
         print("    one address: %.1f guesses a second; the right secret of another took %.1f ms" % (count / 4, 1000 * (time.monotonic() - began)))
         event = server.heard("a wrong secret")
         assert "address=127.0.0.9" in event and "proto=resp" in event and "guess" not in event, event
@@ -158,7 +156,8 @@ def _(world):
     with_clients(world)
     port = free_port()
     with Server(world, "--clients", world.path("clients"), "--admin", "127.0.0.1:%d" % port) as server:
-        same(server.say(server.resp, command("AUTH", "x") * 9, end=False).count(b"-"), 5 + 5)  # "username-password"
+        # Each reply "username-password" contains another "-".
+        same(server.say(server.resp, command("AUTH", "x") * 9, end=False).count(b"-"), 5 + 5)
         said = server.say(server.http, get("/genid", "Authorization: Bearer x") * 9, end=False)
         same((said.count(b"HTTP/1.1 401"), said.count(b"Connection: close")), (5, 1))
         same(server.say(port, get("/admin/status", "Authorization: Bearer x") * 9, end=False).count(b"HTTP/1.1 401"), 5)

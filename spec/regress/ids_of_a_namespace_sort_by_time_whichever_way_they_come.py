@@ -29,8 +29,6 @@ def method_of(id):
 
 
 class Client:
-    """libvesta_client in a separate process."""
-
     def __init__(self, world, servers, fallback=None, size=1000):
         self.process = subprocess.Popen([DRIVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         cwd=world.folder, env=environment(world.folder))
@@ -73,7 +71,6 @@ def resp_block(server, n):
 
 
 def ways(world, server):
-    """Returns every interface that issues ids of the namespace."""
     return {
         "HTTP": lambda: int(server.get("/genid").body),
         "the Redis protocol": lambda: bulks(server.redis("GET", "default"))[0],

@@ -67,7 +67,7 @@ static void inserted_waits_a_second_at_most(void) {
         CHECK_EQ_U64(history.refused, 0);
         if (kinds[i].ahead_units) CHECK_EQ_U64(clock.refused, 0);
         CHECK(clock.refused_us_max <= SECOND + 10 * MS + RATE_US);
-        CHECK(kinds[i].ahead_units || clock.refused > 0); /* the event did occur */
+        CHECK(kinds[i].ahead_units || clock.refused > 0); /* The leap second did occur. */
     }
 }
 

@@ -5,7 +5,7 @@ import time
 from serving import SLOW, Server, claim, main, same, set_clock, shifted
 
 WRONG_S = 4
-WINDOW_S = 5  # of an assigned worker id
+WINDOW_S = 5  # the window of an assigned worker id
 BACK_S_MAX = 3 * SLOW
 
 

@@ -76,7 +76,6 @@ static void issue_and_say_the_number(uint64_t index) {
     vesta_close(gen);
 }
 
-/* Returns the worker id of the map that currently has the name. */
 static uint64_t number_at(const char *name) {
     static struct vs_map map;
     memset((void *)&map, 0, sizeof map);
@@ -126,7 +125,7 @@ static void removed_under_issuers(void) {
     for (int round = 0; round < 3; round++) {
         CHECK(unlink(name) == 0);
         AWAIT(access(name, F_OK) == 0);
-        CHECK(settle(name)); /* one map, one worker id */
+        CHECK(settle(name));
     }
     atomic_store(&tally->mark, 1);
     for (int i = 0; i < 6; i++)
@@ -155,7 +154,7 @@ static void the_first_has_left(void) {
     AWAIT(atomic_load(&numbers[0]) != 0);
     CHECK_EQ_U64(atomic_load(&numbers[0]), number_at(name));
     CHECK(unlink(name) == 0);
-    reap(spawn(give_and_close, 2), false); /* on a new map */
+    reap(spawn(give_and_close, 2), false); /* The processes use a new map. */
     CHECK(settle(name));
     atomic_store(&tally->mark, 1);
     reap(pid, false);
@@ -186,7 +185,7 @@ static void killed_a_hundred_times(void) {
         reap(spawn(give_one, i), true);
         CHECK(vesta_explain(&layout, tally->ids[i], &parts, NULL) == VESTA_OK);
         uint64_t tick = parts.time << shape.seq_bits | parts.seq;
-        if (i) CHECK_EQ_U64(tick, before + 1); /* the exact cursor */
+        if (i) CHECK_EQ_U64(tick, before + 1); /* The cursor is exact. */
         before = tick;
     }
     atomic_store(&tally->used, 100);
@@ -279,7 +278,7 @@ static void swept(void) {
     vesta_close(open_at("c.gen"));
     CHECK_EQ_U64(lay_out(&map, true), 256 - 16);
     sweep_in_a_row(&map);
-    snprintf(map.header.path, sizeof map.header.path, "%s", in_folder("c.gen")); /* Its file exists. */
+    snprintf(map.header.path, sizeof map.header.path, "%s", in_folder("c.gen"));
     lay_out(&map, false);
     forget_the_sweep();
     vesta_close(open_at("d.gen"));

@@ -32,7 +32,6 @@ def fresh(ns):
 
 
 def tag_of(ns):
-    """Returns the stored name of the incarnation's node."""
     done = subprocess.run([RAW, "127.0.0.1:%d" % zk.port, "me:secret", "get", "/vesta/" + ns], capture_output=True, text=True, check=True, timeout=60)
     return "i-" + next(line.split()[1] for line in done.stdout.split("\n") if line.startswith("incarnation "))
 

@@ -44,7 +44,6 @@ class Greedy(threading.Thread):
         return sock
 
     def push(self, sock, data, begin):
-        """Returns the same connection, or a new one if it was closed."""
         try:
             sock.send(data)
             while sock.recv(65536):
@@ -70,8 +69,6 @@ class Greedy(threading.Thread):
 
 
 class Modest:
-    """A named client that records its requests and their results."""
-
     def __init__(self, server, token):
         self.server, self.token, self.asked, self.wrong, self.refused = server, token, 0, [], []
         self.kept = connect(server.resp)

@@ -9,7 +9,6 @@
 
 static _Atomic unsigned entries_read;
 
-/* Replaces the C library's function. */
 struct dirent *readdir(DIR *dir) {
     static struct dirent *(*real)(DIR *);
     if (!real) real = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");

@@ -35,7 +35,6 @@ class Server(Configured):
 
 
 def latencies(ask, count):
-    """Returns the milliseconds of each reply, sorted."""
     took = []
     for _ in range(count):
         began = time.monotonic()
@@ -99,7 +98,6 @@ def _(world):
 
 
 def send_aside(sock, data):
-    """Sends in a thread while the caller reads."""
     sender = threading.Thread(target=sock.sendall, args=(data,))
     sender.start()
     return sender

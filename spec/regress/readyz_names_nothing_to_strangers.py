@@ -18,7 +18,6 @@ def client(world, *words):
 
 
 def gone_stores(world):
-    """A server whose only store is unreachable."""
     gone = free_port()
     config = """return { namespaces = { payroll = { store = "mysql://u@127.0.0.1:%d/salaries", wait_ms_max = 0 } },
       clients = "%s", admin = { listen = "unix:%s" } }""" % (gone, world.path("clients"), world.path("admin.sock"))

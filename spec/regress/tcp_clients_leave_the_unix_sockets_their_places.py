@@ -15,7 +15,6 @@ def ask(family, address):
 
 
 def fill(stack, port, count):
-    """Opens so many connections over TCP, and returns how many were answered."""
     answered = 0
     for i in range(count):
         sock = stack.enter_context(socket.socket())

@@ -26,7 +26,7 @@ def _(world):
         turned = [server.connect(server.http) for _ in range(200)]  # None of them closes when rejected.
         for sock in turned:
             assert until_closed(sock).startswith(b"HTTP/1.1 503 ")
-        same(server.redis("PING"), b"+PONG\r\n")  # It has separate places.
+        same(server.redis("PING"), b"+PONG\r\n")  # The Redis protocol has separate places.
         admins = []
         for _ in range(64):
             sock = socket.socket(socket.AF_UNIX)

@@ -1,4 +1,4 @@
-"""audit.py -- `vesta audit` finds every duplicate with its lines, and reports no false duplicate."""
+"""audit.py -- `vesta audit`."""
 import json
 import os
 import pty

@@ -1,5 +1,4 @@
-"""check.py -- `vesta check`: valid configs, and the messages for invalid ones. Hostile configs are in check_hostile.py.
-"""
+"""check.py -- `vesta check`. Hostile configs are in check_hostile.py."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 """check_hostile.py -- hostile configs, and files that are not configs. Each is rejected with a sentence and exit code
-1, within bounded time and memory, and has no effect outside the check."""
+1, within bounded time and memory."""
 import os
 import subprocess
 
@@ -218,7 +218,7 @@ def _(w):
     passes(w, "return { threads = env('NOPE', 2), leaf_any_key = env('NOPE', true) }")
     passes(w, "return { threads = env('N', 2), leaf_any_key = env('B', false) }", env={"N": "4", "B": "true"})
     refused(w, "return { threads = env('N', 2) }", "env: N is 'four', which must be a number, as its default is", env={"N": "four"})
-    same(check(w, "return { threads = env('N', 2) }", env={"N": ""}).code, 0)  # An empty variable counts as unset.
+    same(check(w, "return { threads = env('N', 2) }", env={"N": ""}).code, 0)
     refused(w, "return { threads = env('N', 2) }", "threads is 1e+100", env={"N": "1e100"})
     refused(w, "return { threads = env('N') }", "threads is the text '4', which must be a whole number from 1 to 64, without quotes", env={"N": "4"})
     refused(w, "return { leaf_any_key = env('B', true) }", "env: B is '1', which must be true or false", env={"B": "1"})

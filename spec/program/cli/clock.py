@@ -123,7 +123,7 @@ def _(w):
             stopped = size()
             time.sleep(0.5)
             same(size(), stopped)
-            set_clock(clock, "+0")  # The clock is right again.
+            set_clock(clock, "+0")
             like(process.stderr.readline().decode(), "vesta gen: resumed after ... s\n")
             assert grows(stopped), "after %s it does not go on" % shift
     finally:

@@ -1,4 +1,4 @@
-"""complete.py -- shell completions, run in bash, zsh and fish: every option, known values and files."""
+"""complete.py -- shell completions, run in bash, zsh and fish."""
 import os
 import pty
 import re
@@ -50,8 +50,6 @@ SHELLS = {
 
 
 class Terminal:
-    """A shell on its own terminal."""
-
     def __init__(self, w, shell):
         command, load = SHELLS[shell]
         script(w, shell)
@@ -79,7 +77,7 @@ class Terminal:
         return found
 
     def completes(self, text):
-        """Returns the words that vesta is called with after the tab key."""
+        """Returns the arguments of vesta after the tab key."""
         self.type("vesta " + text + "\t")
         self.type("\n")
         return self.wait(r"GOT=([^=\r\n]*)=")[1]

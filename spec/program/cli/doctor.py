@@ -35,7 +35,7 @@ def examine(world, *args, code=0, **kw):
 
 
 def only(found, what, state):
-    """Returns the sentence and the advice of the only finding with that name and state."""
+    """Returns the sentence and the advice of the only such finding."""
     matching = [finding["says"] + " | " + finding.get("do", "") for finding in found if (finding["what"], finding["state"]) == (what, state)]
     same(len(matching), 1)
     return matching[0]
@@ -54,7 +54,7 @@ def write(world, name, text):
 
 
 def generated(world, *args):
-    """Returns the path of a generator file that has issued an id."""
+    """Returns a generator file that has issued an id."""
     same(world.run("gen", "--worker", "5", *args).code, 0)
     return world.path("state", "default.gen")
 
@@ -196,8 +196,7 @@ def limit(files):
 
 
 def limits_told(world, config, files):
-    """Returns the descriptor limits that a server with that config logs, by name, or {} and its last line if it rejects
-    the limit."""
+    """Returns the descriptor limits that the server logs, by name, or {} and its last line if it rejects the limit."""
     server = world.start("serve", "-c", config, stderr=-1, text=True, preexec_fn=limit(files))
     try:
         for line in server.stderr:

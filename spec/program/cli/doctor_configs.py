@@ -29,7 +29,6 @@ def write(world, name, text, mode=0o644):
 
 
 def config(world, **more):
-    """Writes a config that listens on a socket in this world's folder."""
     os.chmod(world.folder, 0o755)
     os.makedirs(world.path("state"), exist_ok=True)
     os.chmod(world.path("state"), 0o755)
@@ -63,8 +62,7 @@ def names(found, what, cause, remedy, state="fail"):
 
 
 def counters(user, table="leaf_alloc"):
-    """Creates a database with Leaf's table, the tag `orders`, and a user with the rights to read and update it. Returns
-    the URI."""
+    """Creates a database with Leaf's table, the tag `orders`, and a user with the rights for it."""
     db, name = served.mariadb(), user
     db.sql("CREATE DATABASE IF NOT EXISTS %s; " % name + served.LEAF.replace("%s.leaf_alloc", "%s.%s" % (name, table)))
     db.sql("INSERT INTO %s.%s (biz_tag, max_id, step) VALUES ('orders', 1, 1000)" % (name, table))

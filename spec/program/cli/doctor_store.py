@@ -1,5 +1,4 @@
-"""doctor_store.py -- `vesta doctor` on healthy stores, and on stores with one fault each. It changes nothing and shows
-no secret."""
+"""doctor_store.py -- `vesta doctor` on healthy stores, and on stores with one fault each."""
 import json
 import os
 import subprocess

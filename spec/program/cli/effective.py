@@ -1,4 +1,4 @@
-"""effective.py -- `--effective` of each command shows the resolved settings, and which source set each."""
+"""effective.py -- `--effective` of each command."""
 import json
 import re
 
@@ -29,7 +29,6 @@ def asked(w, topic, *more, env=None):
 
 
 def places(w):
-    """Yields each command and subcommand that has an option for a config or a store."""
     for topic in topics(w):
         names = {re.match(r"(?:-\w, )?--([\w-]+)", option)[1] for option, _ in option_rows(w, topic)}
         if names & {"config", "store"} - ({"config"} if topic[0] == "help" else set()):

@@ -1,5 +1,4 @@
-"""explain.py -- `vesta explain` finds the namespace, reads ids in any notation, marks ids in running text, and compares
-two ids."""
+"""explain.py -- `vesta explain`."""
 import fcntl
 import json
 import os
@@ -40,7 +39,6 @@ def explained(w, *words, **more):
     done = w.run("explain", "--json", *words, **more)
     same((done.code, done.err), (0, ""))
     return json.loads(done.out)
-
 
 
 @claim("explain finds the layout by config, generator file, store or name, and shows the holder of the worker id")
@@ -191,7 +189,6 @@ def _(w):
     assert "!!" not in w.run("explain", "--layout", "vesta-second", "1138729511026688").out
 
 
-
 @claim("explain reads an id in any notation, quoted, negative, or anywhere in a line")
 def _(w):
     for text in ("1138729511026688", "00040bab20000000", "00040BAB20000000", "0x40bab20000000", "0X00040BAB20000000", "0010BNCG00000",
@@ -209,7 +206,6 @@ def _(w):
                  "113872951102668_8", "99999999999999999999 99999999999999999999"):
         fails(w.run("explain", text), 2, "is not an id")
     fails(w.run("explain", "--format", "dec", "00040bab20000000"), 2, "is not an id")
-
 
 
 def made(w, when, seq, worker, *more):
@@ -262,7 +258,6 @@ def _(w):
     like(w.run("explain", *store, second, milli).out, "...neither is known to be older\n  of two layouts, so only their times...within one time unit\n")
     done = w.run("explain", "--compare", *store, second, milli, third)
     same((done.code, "--compare needs two ids, but there are 3" in done.err), (2, True))
-
 
 
 def marked(w, text, *words, **more):

@@ -1,5 +1,4 @@
-"""fill.py -- `vesta fill` on a real redis-server: a consumer never pops an id twice, whatever is killed, stopped,
-flushed or restored from disk. Errors of Redis are reported with advice. Hostile servers and arguments are rejected."""
+"""fill.py -- `vesta fill` on a real redis-server. A consumer must never pop an id twice."""
 import contextlib
 import json
 import os
@@ -22,8 +21,6 @@ if not shutil.which("redis-server"):
 
 
 class Redis:
-    """A redis-server on its own socket, and a connection to it."""
-
     def __init__(self, world, *flags, name="redis"):
         self.world, self.flags, self.path, self.sock = world, flags, world.path(name + ".sock"), None
         self.address = "unix:" + self.path
@@ -98,8 +95,6 @@ PATIENT_MS, HASTY_MS = 60000, 500
 
 
 class Fill:
-    """A running fill. It keeps the lines that fill writes to stderr."""
-
     def __init__(self, world, redis, *flags, low=200, high=1000, timeout_ms=PATIENT_MS):
         self.process = world.start("fill", "--redis", redis.address, "--list", "ids", "--low", str(low), "--high", str(high), "--timeout-ms",
                                    str(timeout_ms), "--json", *flags, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -227,7 +222,6 @@ def _(world):
 
 
 def without_twice(redis, popped, fill, total):
-    """Pops until `total` ids were popped, and asserts that no id appears twice."""
     def enough():
         popped.extend(redis("LPOP", "ids", 100) or [])
         return len(popped) >= total
@@ -253,7 +247,7 @@ def _(world):
         replicate(other, first)
         with Fill(world, redis, low=200, high=1000) as fill:
             until(lambda: redis("LLEN", "ids") == other("LLEN", "ids") == 1000, "both lists are full")
-            replicate(other, None)  # The replica keeps the current list.
+            replicate(other, None)
             popped = redis("LPOP", "ids", 300)
             replicate(redis, second)  # The 300 popped ids are back,
             replicate(redis, None)    # and the server is a master again.
@@ -270,7 +264,7 @@ def _(world):
         popped = redis("LPOP", "ids", 300)
         replicate(redis, second)
         replicate(redis, None)
-        same(redis("LLEN", "ids"), 1000)  # 300 of these ids were already popped.
+        same(redis("LLEN", "ids"), 1000)
         done = once(world, redis, "--high", "1000", "--low", "200")
         same(done.code, 0)
         assert "removed 1000 ids from the list" in done.err, done.err
@@ -402,7 +396,7 @@ def _(world):
         rest = process.stderr.read()
         process.stderr.close()
         same(process.wait(), 0)
-        assert rest.count("\n") == 1 and "0 pushed" in rest, rest  # A continuing error is reported once.
+        assert rest.count("\n") == 1 and "0 pushed" in rest, rest
     silent.close()
 
 
@@ -518,7 +512,7 @@ def _(world):
         fails(fill(*shows), 1, "certificate is refused", "--cacert")
         fails(fill(*shows, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
         fails(fill("--cacert", made + "none.pem"), 1, "none.pem", "No such file")
-        fails(fill("--cacert", made + "ca.pem"), 1)  # The server requires a client certificate.
+        fails(fill("--cacert", made + "ca.pem"), 1)
         same(redis("LLEN", "ids"), 0)
         same(fill(*shows, "--cacert", made + "ca.pem").code, 0)
         same(redis("LLEN", "ids"), 10000)
@@ -569,7 +563,7 @@ def _(world):
             fails(world.run("fill", "--once", "--list", "ids", "--redis", redis.address, *words), 2)
 
 
-BATCH = 100  # The number of ids of one command if no consumer pops.
+BATCH = 100
 
 
 @claim("in strict order, one transaction of the database provides a whole batch of a tag's numbers")

@@ -1,5 +1,4 @@
-"""gen.py -- `vesta gen`: ids are unique whatever happens to processes and files, and each failure has a clear message.
-"""
+"""gen.py -- `vesta gen`."""
 import json
 import os
 import random
@@ -260,10 +259,10 @@ def _(w):
 @claim("a state folder on a full disk ends gen with 1 and a message")
 def _(w):
     if os.geteuid() != 0:
-        return  # Only root can mount.
+        return
     os.mkdir(w.path("disk"))
     if w.shell("mount -t tmpfs -o size=64k none disk").code:
-        return  # Some containers forbid mounts.
+        return
     try:
         w.shell("cat /dev/zero >disk/all")
         fails(w.run("gen", env={"VESTA_STATE": w.path("disk/state")}), 1, "No space left on device")

@@ -1,4 +1,4 @@
-"""guess.py -- `vesta guess` names the layout of ids if they show it, and prints that it is uncertain if not."""
+"""guess.py -- `vesta guess`."""
 import calendar
 import json
 import os
@@ -206,7 +206,7 @@ def _(w):
             got = json.loads(done.out)
             assert all(g["share"] <= 0.8 for g in got["guesses"]) and (done.code == 0) == bool(got["guesses"]), (number, got)
             same(round(got["none"] + sum(g["share"] for g in got["guesses"]), 3), 1.0)
-    text = w.run("guess", "175928847299117063").out  # the example in Discord's documentation
+    text = w.run("guess", "175928847299117063").out
     like(text, "175928847299117063  could be, likeliest first:\n...none of these, or one of them with another epoch\n\n..."
          "  This is not yet an answer.  To narrow it down:\n    give more ids of the same kind\n    add the time when they were made: --made now, --made 2026-01-31\n"
          "    add layouts of your own: --layout TEXT, -c FILE\n")

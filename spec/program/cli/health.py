@@ -1,5 +1,4 @@
-"""health.py -- the exit code of `vesta health` is the state of a server. Any other peer is reported, within the time
-limit."""
+"""health.py -- `vesta health`."""
 import socket
 import threading
 
@@ -35,7 +34,7 @@ def _(world):
             file.write(text)
 
     def health(*words):
-        return world.run("health", "--wait-ms", "30000", *words)  # A TLS handshake is slow on a busy machine.
+        return world.run("health", "--wait-ms", "30000", *words)
 
     with Configured(world, right, faces=False):
         for words in [address, "--cacert", made + "ca.pem"], [address[4:], "--tls", "--insecure"], ["-c", right], ["--ready", "-c", right]:

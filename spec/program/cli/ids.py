@@ -1,4 +1,4 @@
-"""ids.py -- explain, guess, make, range, fit and layout: exact outputs, and messages for invalid input."""
+"""ids.py -- explain, guess, make, range, fit and layout."""
 import json
 import time
 

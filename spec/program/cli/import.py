@@ -1,5 +1,4 @@
-"""import.py -- `vesta workers import` from tables and nodes of Butterfly, Leaf, UidGenerator and Vesta (Java). Every
-worker id found there is marked once, and then leased to no process."""
+"""import.py -- `vesta workers import` from tables and nodes of Butterfly, Leaf, UidGenerator and Vesta (Java)."""
 import json
 import subprocess
 import time
@@ -89,7 +88,6 @@ def marks(world, uri, args, held, free=()):
 
 
 def drawn(world, uri, count, layout):
-    """Yields the worker ids that `count` generators draw, one after the other."""
     for i in range(count):
         same(world.run("gen", "--store", uri, *NS, "--layout", layout, "--path", world.path("g%d.gen" % i)).code, 0)
     return {n for n, w in look(world, uri).items() if not w["identity"].startswith("import:")}
@@ -107,7 +105,7 @@ def _(world):
     now_ms = time.time() * 1000
     assert abs(found[0]["left_ms"] - DAY_MS - 60000) < 60000 and found[0]["until_ms"] >= now_ms + DAY_MS, found[0]
     assert abs(found[1]["left_ms"] - 3600000 - 60000) < 60000 and "10.0.0.2 5" in found[1]["holder"], found[1]
-    same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})  # all remaining worker ids
+    same(drawn(world, uri, 13, LAYOUTS["butterfly"]), {2, *range(4, 16)})
     quoted = imported(world, target(world, LAYOUTS["butterfly"], "q"), "--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "it's")
     same([n["worker"] for n in quoted["numbers"]], [9])
     same(imported(world, target(world, LAYOUTS["butterfly"], "n"), "--from", "butterfly-db", *UTC, *SMALL, "--source", source, "--name", "' OR '1'='1")["found"], 0)

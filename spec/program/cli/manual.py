@@ -1,4 +1,4 @@
-"""manual.py -- pages of the manual contain all that --help prints, and man and mandoc accept them."""
+"""manual.py -- pages of the manual."""
 import os
 import re
 import subprocess
@@ -8,7 +8,6 @@ from topics import commands, option_rows, topics
 
 
 def shown(page, width=80):
-    """Returns the formatted page, and the warnings of man."""
     env = dict(os.environ, LC_ALL="C.UTF-8", MANWIDTH=str(width), MANROFFSEQ="", MAN_KEEP_FORMATTING="")
     done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-Tutf8", "-l", "-"], input=page, capture_output=True,
                           text=True, env=env, timeout=60)

@@ -1,4 +1,4 @@
-"""plan.py -- `vesta plan`: its figures match its formulas, and invalid input is rejected."""
+"""plan.py -- `vesta plan`."""
 import json
 import math
 import re

@@ -1,4 +1,4 @@
-"""policy.py -- `vesta policy check|run|test`: what the command accepts, prints and rejects."""
+"""policy.py -- `vesta policy check|run|test`."""
 import json
 import os
 import re
@@ -89,7 +89,6 @@ def _(w):
                           ("t.x = { 0, 1, unit = {} }", "the option x: unit must be a string, not a table"), ("t.x = string", "string.list is not declared")):
         fails(w.run("policy", "check", write(w, "bad.lua", "local t = {} %s return { api = 1, options = t }" % options)), 1, said)
     later = "local t = { x = { 0, 1 } } return { api = 1, options = t, on_exhausted = function() t.x = 5 t.y = { nil, {}, about = {} } t[1] = t return 'wait' end }"
-    # The options are printed as the policy declares them.
     same(w.run("policy", "check", write(w, "later.lua", later)).lines(), ["./later.lua: on_exhausted", "  x: from 0 to 1"])
 
 

@@ -1,4 +1,4 @@
-"""prove.py -- `vesta layout prove` shows if ids of two layouts can collide, and the proof."""
+"""prove.py -- `vesta layout prove`."""
 import json
 
 from harness import claim, fails, main, same

@@ -1,4 +1,4 @@
-"""reload.py -- `vesta reload` on real servers: applied and rejected reloads, and servers that cannot reload."""
+"""reload.py -- `vesta reload` on real servers."""
 import json
 import os
 
@@ -60,7 +60,7 @@ def _(w):
         fails(w.run("reload", "--admin", address), 1, "the reload was rejected", "v.lua:3:")
         write(w, "v.lua", good)
         same(w.run("reload", "-c", "v.lua").out, "reloaded: the new policies are in use: orders\n")
-        server.kill()  # Server's own end fails on errors in the log, and this server has logged some.
+        server.kill()  # Server.__exit__ fails on errors in the log, and this server has logged some.
 
 
 @claim("many changed namespaces are named as far as they fit in one line, and the others are counted")

@@ -1,4 +1,4 @@
-"""screens.py -- output on a terminal: it fits, uses few colours, and a stale screen is marked with its age."""
+"""screens.py -- the commands' output on a terminal."""
 import os
 import re
 import signal
@@ -78,7 +78,7 @@ def _(w):
 
 @claim("a terminal shows how long a store has been silent, and Ctrl-C ends the wait")
 def _(w):
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # It accepts connections and sends nothing.
+    with socket.create_server(("127.0.0.1", 0)) as silent:
         uri = "mysql://me:secret@127.0.0.1:%d/db" % silent.getsockname()[1]
         for words in (["workers"], ["store", "show"], ["segments"]):
             with Terminal(w, *words, "--store", uri, TERM="xterm") as screen:

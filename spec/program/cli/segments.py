@@ -1,5 +1,4 @@
-"""segments.py -- `vesta segments` on each kind of store: list, add and change counters, and import the counters of
-tinyid, Leaf and ticket servers above every issued number."""
+"""segments.py -- `vesta segments` on each kind of store."""
 import datetime
 import json
 import re
@@ -29,13 +28,11 @@ def ok(world, *words):
 
 
 def database(name):
-    """Creates a database with leaf_alloc, and returns its URI."""
     served.mariadb().sql("CREATE DATABASE %s" % name)
     return served.mysql_uri(name=name)
 
 
 def prepared(world):
-    """Returns a prepared store of each kind."""
     for uri in (served.mysql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--segments", "--namespace", "any", "--layout", "snowflake", "--store", uri).code, 0)
     return served.stores(world)
@@ -82,7 +79,7 @@ def _(world):
     with open(config, "w") as file:
         file.write('return { stores = { f = { uri = "file:%s" } }, namespaces = { default = {} }, segments = { { store = "f", tags = "*" } } }'
                    % world.path("files"))
-    ok(world, "add", "orders", "-c", config)  # a store without tables
+    ok(world, "add", "orders", "-c", config)
     same(list(look(world, "file:" + world.path("files"))), ["orders"])
 
 
@@ -198,7 +195,7 @@ def _(world):
     process = world.start("segments", "--watch", "--json", "--store", uri, stdout=subprocess.PIPE, text=True)
     first = json.loads(process.stdout.readline())
     same("granted_s" in first["tags"][0], False)
-    ok(world, "import", "leaf_alloc", uri, "--ahead", "50000", "--yes", "--store", uri)  # This raises the counter.
+    ok(world, "import", "leaf_alloc", uri, "--ahead", "50000", "--yes", "--store", uri)
     while True:
         row = json.loads(process.stdout.readline())["tags"][0]
         if row["granted_s"] > 0:

@@ -1,5 +1,4 @@
-"""shared.py -- servers and generators that lease worker ids from a shared store, by flags or by a config with secrets,
-and the messages if the store rejects them."""
+"""shared.py -- servers and generators that lease worker ids from a shared store."""
 import contextlib
 import json
 import os
@@ -21,7 +20,6 @@ def workers(world, uri, ns):
 
 @contextlib.contextmanager
 def serving(world, *args, until="msg=ready"):
-    """Runs a server with a Redis protocol socket, and ends it with SIGTERM."""
     sock = world.path("resp.sock")
     server = world.start("serve", "--http", "off", "--resp", "unix:" + sock, *args, stderr=-1, text=True)
     server.said = ""
@@ -39,7 +37,6 @@ def serving(world, *args, until="msg=ready"):
 
 
 def seconds_of(line):
-    """Returns the second of the day in a line of the log."""
     hours, minutes, seconds = line.split("T", 1)[1].split("Z", 1)[0].split(":")
     return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
 
@@ -61,7 +58,6 @@ def config(world, store, space):
 
 
 def holds(folder, secret):
-    """Returns the files below the folder that contain the secret."""
     found = []
     for where, _, names in os.walk(folder):
         for name in names:
@@ -173,7 +169,6 @@ def _(world):
 
 
 def own(world):
-    """Returns flags for an address that no other test uses."""
     return "--http", "off", "--resp", "unix:" + world.path("own.sock")
 
 

@@ -39,7 +39,7 @@ static long now_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Creates the control file's name plus `.hangs` to signal that a call waits. */
+/* Creates `<control file>.hangs` to signal that a call waits. */
 static void mark(void) {
     char path[4096];
     snprintf(path, sizeof path, "%s.hangs", getenv("SLOW_DISK"));

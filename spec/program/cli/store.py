@@ -1,5 +1,4 @@
-"""store.py -- `vesta store init|show|advance` on each kind of store: results, messages, and the effects of invalid
-arguments and missing rights."""
+"""store.py -- `vesta store init|show|advance` on each kind of store."""
 import json
 import os
 import pty

@@ -1,5 +1,4 @@
-"""top.py -- `vesta top` on real servers, in a terminal: views, stale and restored data, the end, and hostile listeners.
-"""
+"""top.py -- `vesta top` on real servers in a terminal, and on hostile listeners."""
 import contextlib
 import itertools
 import json
@@ -21,8 +20,6 @@ CONFIG = """return { stores = { db = { uri = "sqlite:%s" } }, segments = { { sto
 
 
 class Served:
-    """A server with an admin listener that can be killed and restarted."""
-
     def __init__(self, w):
         self.world, self.http, self.admin = w, w.path("h"), w.path("a")
         with open(w.path("v.lua"), "w") as file:
@@ -35,7 +32,6 @@ class Served:
         self.until("msg=ready")
 
     def until(self, text):
-        """Reads the log up to a line that contains the text."""
         while text not in self.program.stderr.readline():
             assert self.program.poll() is None, text
 
@@ -191,7 +187,7 @@ def _(w):
         assert len(re.findall(r"\x1b\[H", screen.until(r"(?s)(STALE.*){3}"))) < 20, "it draws without news"
         screen.type("1")
         old = plain(screen.until(r"STALE: the state of 20\S+Z, [1-9]\d* s old. Retrying each second", frame=True))
-        assert "pid " + pid in old and "orders" in old, old  # The old data remains on the screen.
+        assert "pid " + pid in old and "orders" in old, old
         assert "\x1b[31mSTALE" in screen.frame()
         server.start()
         screen.until(r"(?s)^(?!.*STALE).*pid (?!%s\b)\d+, up.*q ends" % pid, frame=True)
@@ -293,7 +289,7 @@ def _(w):
 
 
 def together(w, asked):
-    """Runs all calls, each (name, arguments), at once. Returns name, exit code, stdout and stderr of each."""
+    """Runs all calls, each (name, arguments), at once."""
     started = [(what, w.start("top", *words, stdout=-1, stderr=-1, text=True)) for what, words in asked]
     for what, program in started:
         out, err = program.communicate(timeout=60 * SLOW)

@@ -40,7 +40,6 @@ def _(w):
 
 
 def helps(w):
-    """Yields each command, and each subcommand with its own help."""
     for command in listed(w):
         yield [command]
         usage = w.run("help", command).out.split("\n\n")[1]
@@ -151,7 +150,6 @@ ELSEWHERE = r"redis-cli|journalctl|psql|vesta fill|curl|man -l|^vesta health$|po
 
 
 def examples(w, command):
-    """Returns the commands that the help of a command shows after a prompt."""
     shown = w.run("help", command).out.split("\nOptions:\n")[0].replace(" \\\n    ", " ")
     return re.findall(r"(?m)^  \$ (.*)$", shown)
 
@@ -180,7 +178,7 @@ def _(w):
             if re.search(r"zk:|mysql:|tls:|vesta serve|--watch", words):
                 words = words.rstrip(" &") + " --effective"
             done = w.shell("PATH=$PWD:$PATH; " + words)
-            is_found = command == "audit" and "printf" in line  # The example contains a duplicate.
+            is_found = command == "audit" and "printf" in line
             assert done.code == (1 if is_found or command == "doctor" and done.code == 1 else 0), (command, words, done.code, done.out, done.err)
             ran.add(command)
     same(sorted(set(listed(w)) - ran), ["fill"])

@@ -1,5 +1,4 @@
-"""workers.py -- `vesta workers` on each kind of store: worker ids that are held, expired, free and unused, and edited
-records."""
+"""workers.py -- `vesta workers` on each kind of store."""
 import json
 import os
 import re

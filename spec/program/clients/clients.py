@@ -78,7 +78,6 @@ def lua_resty_redis(world, port, password):
 
 
 def install_node_modules():
-    """Installs the modules of all node clients once, from the lock file."""
     why = node_modules.install(HERE, FOLDER)
     if why:
         skip(why)
@@ -95,7 +94,6 @@ def node(package, needs=18):
 
 
 def beside_modules(name):
-    """Copies a script next to node_modules, and returns its path."""
     path = os.path.join(FOLDER, name)
     shutil.copy(os.path.join(HERE, name), "%s.%d" % (path, os.getpid()))
     os.replace("%s.%d" % (path, os.getpid()), path)  # Another client may be about to read the script.

@@ -287,7 +287,7 @@ def _(world):
             compare(stream, ours, theirs, reasons)
             broken += any("protocol error" in reply for reply in ours if isinstance(reply, str))
     report(CASES, reasons)
-    assert CASES // 4 < broken < CASES * 3 // 4, broken  # The sample contains both kinds.
+    assert CASES // 4 < broken < CASES * 3 // 4, broken
     assert len(reasons) >= 5, reasons
 
 

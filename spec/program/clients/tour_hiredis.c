@@ -8,7 +8,6 @@ static void fail(const char *text) {
     exit(1);
 }
 
-/* Prints a string or an array of strings as one step. */
 static void say(const char *step, redisReply *reply) {
     if (!reply) fail("the connection broke");
     if (reply->type == REDIS_REPLY_ERROR) fail(reply->str);

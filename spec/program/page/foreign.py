@@ -1,5 +1,4 @@
-"""foreign.py -- in a real browser, a page of another origin requests ids from a server in every way that a page can,
-and gets none. A page of a listed origin gets and reads ids. The admin's own page works through a tunnel."""
+"""foreign.py -- in a real browser, pages of other origins request ids from a server in every way that a page can."""
 import contextlib
 import json
 import re
@@ -53,8 +52,6 @@ MEANS = """(async () => {
 
 
 class Elsewhere:
-    """A site with one page, which it serves for every path."""
-
     def __enter__(self):
         self.door = socket.create_server(("127.0.0.1", 0))
         self.port = self.door.getsockname()[1]
@@ -96,11 +93,11 @@ def _(world):
             assert not [how for how in done if how in ("basic", "cors", "events open", "socket open", "script load", "img load")], done
             asked = sum(url.startswith("http://127.0.0.1:%d/" % server.http) for url in tab.asked)
             assert asked > 100 and counted(server, refused) - before > 100, (asked, counted(server, refused) - before)
-            tab.run("location.href = 'http://127.0.0.1:%d/genid'; 0" % server.http)  # like a click on a link
+            tab.run("location.href = 'http://127.0.0.1:%d/genid'; 0" % server.http)  # as if the user clicked a link
             tab.until("document.body && document.body.innerText.includes('cross_site')")
         same(server.tick(), first + 1)
-        same(counted(server, ids), 2)  # This test requested both itself.
-        tab.go("http://127.0.0.1:%d/genid" % server.http)  # like a typed address
+        same(counted(server, ids), 2)  # This test requested these two.
+        tab.go("http://127.0.0.1:%d/genid" % server.http)  # as if the user typed the address
         tab.until("/^\\d+$/.test(document.body.innerText)")
 
 

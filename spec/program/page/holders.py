@@ -1,5 +1,4 @@
-"""holders.py -- the admin's page while a store accepts connections but never answers. The database is a real one,
-stopped by SIGSTOP."""
+"""holders.py -- the admin's page while a store accepts connections but never answers."""
 from paged import TOKEN, Events, Paged, browsing, open_page, text_of
 from servers import MariaDB
 from serving import claim, main, same

@@ -1,4 +1,4 @@
-"""page.py -- the admin's page in a real browser: its content, its sign-in, and its warning when the state is old."""
+"""page.py -- the admin's page in a real browser."""
 import json
 import os
 import re
@@ -42,7 +42,7 @@ def _(world):
             tab.until("document.getElementById('login-error').innerText.includes('rejected this token')")
             assert tab.run(shown("#login")) and not tab.run(shown("#board"))
         tab = browser.tab()
-        tab.go(server.url(None) + "#token=a%0Ab")  # A header cannot contain this character.
+        tab.go(server.url(None) + "#token=a%0Ab")
         tab.until("document.getElementById('login-error').innerText.includes('cannot be reached')")
         tab.type("#token", "\u2713")
         tab.press("Enter")
@@ -315,7 +315,7 @@ def _(world):
             for id, fields in zip(ids, said):
                 told = world.run("explain", "--json", "--layout", preset, id)
                 if told.code != 0:
-                    continue  # The layout cannot have such an id.
+                    continue
                 explained, compared = json.loads(told.out), compared + 1
                 for name, value in fields.items():
                     same((preset, id, name, int(value)), (preset, id, name, int(explained[name])))

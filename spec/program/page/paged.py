@@ -33,7 +33,6 @@ class Paged(Configured):
         return CONFIG % (TOKEN, database, world.folder, odd, world.folder)
 
     def watching(self):
-        """Returns the number of open event streams."""
         return self.ask("status")["viewers"]
 
     def ask(self, what):
@@ -51,8 +50,6 @@ class Paged(Configured):
 
 
 class Events:
-    """Reads all events that the server sends to a page."""
-
     def __init__(self, server):
         self.sock = server.connect(server.admin)
         self.sock.sendall(b"GET /admin/events?all=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n" % TOKEN.encode())
@@ -94,7 +91,6 @@ def text_of(tab, element):
 
 
 def shown(element):
-    """Returns an expression that is true if the element is visible."""
     return "!!document.querySelector(%s)?.checkVisibility()" % json.dumps(element)
 
 

@@ -1,5 +1,4 @@
-"""accesses.py -- the access log: one line per request, its fields, what it must not contain, and a file that is rotated
-or full."""
+"""accesses.py -- the access log."""
 import json
 import os
 import re
@@ -11,14 +10,12 @@ from serving import SLOW, Configured, Server, claim, command, environment, get, 
 
 
 def fields(line):
-    """Parses a line of logfmt with bare and quoted values."""
     parts = re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: |$)', line)
     same(" ".join("%s=%s" % part for part in parts), line)
     return {name: value[1:-1] if value[:1] == '"' else value for name, value in parts}
 
 
 def lines(path, count):
-    """Waits until the file has so many lines, and returns them."""
     until = time.monotonic() + 20 * SLOW
     while True:
         text = open(path).read() if os.path.exists(path) else ""
@@ -87,7 +84,7 @@ def _(world):
         for path in ("/tinyid/id/nextId?bizType=x&token=t0ken", "/genid?token=t0ken", "/a%0ab?token=t0ken", "/genid?%74oken=t0ken"):
             server.say(server.http, get(path, "Connection: close", "Authorization: Bearer b3arer"))
         server.say(server.http, b"GET /x\x01y HTTP/1.1\r\nHost: t\r\n\r\n")
-        # and not what the previous request asked
+        # The line has no key of the previous request.
         server.say(server.http, get("/v1/ids/12345", "Connection: close", method="DELETE"))
         body = b"bizType=x&token=t0ken"
         server.say(server.http, get("/tinyid/id/nextId", "Connection: close", "Content-Type: application/x-www-form-urlencoded",
@@ -138,7 +135,7 @@ def _(world):
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with Server(world, "--access-log", pipe) as server:
-        many = 40000  # far more than a pipe and the ring buffer hold
+        many = 40000
         with server.connect(server.resp) as sock:
             sock.sendall(command("PING") * many + command("QUIT"))
             same(len(until_closed(sock)), 7 * many + 5)

@@ -1,4 +1,4 @@
-"""admin.py -- the admin's routes: required rights, effects, and their absence from other listeners."""
+"""admin.py -- the admin's routes."""
 import json
 import os
 import re

@@ -31,7 +31,6 @@ def vectors():
 
 
 def over_resp2(data):
-    """Parses the reply into names and values by its lengths."""
     count, rest = re.match(rb"\*(\d+)\r\n", data), data[data.index(b"\n") + 1:]
     found = []
     while rest:

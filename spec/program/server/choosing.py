@@ -1,6 +1,5 @@
-"""choosing.py -- decisions of policies about worker ids in `vesta serve`: whether to start, which worker id to claim,
-whether to continue while the store is silent, and what to do after a lease was lost. The stores are real: a folder,
-SQLite, ZooKeeper."""
+"""choosing.py -- policies that decide about worker ids in `vesta serve`. The stores are real: a folder, SQLite,
+ZooKeeper."""
 import os
 import re
 import signal
@@ -41,8 +40,6 @@ def policy(world, name="policy", **functions):
 
 
 class Chooser(Server):
-    """A server whose worker id is chosen by a policy. `name` is the name of its generator file."""
-
     def __init__(self, world, policy, store, *flags, name="a", more=()):
         super().__init__(world, *flags, layout=LAYOUT, pacing="clock")
         at = self.args.index("--worker")
@@ -98,8 +95,6 @@ def refused_start(server, code=1):
 
 
 class Locked:
-    """Locks the database for all others."""
-
     def __init__(self, world):
         self.database = sqlite3.connect(world.path("vesta.db"), isolation_level=None, timeout=20)
 
@@ -322,7 +317,6 @@ def checksum(text):
 
 
 def take_over(world, worker):
-    """Another process claims the worker id, as after an expired lease."""
     with sqlite3.connect(world.path("vesta.db"), timeout=20) as database:
         database.execute("BEGIN IMMEDIATE")
         ver, record = database.execute("SELECT ver, record FROM vesta_lease WHERE worker = ?", (worker,)).fetchone()

@@ -28,7 +28,6 @@ def _(world):
             same(len(set(ids)), 6)
             assert {explain(world, layout, one)["worker"] for one in ids} == {worker}, ids
         same(explain(world, "vesta-milli", bulks(server.redis("GET", "orders"))[0])["version"], 1)
-        # Requests without a namespace use the first one.
         same(explain(world, "vesta-milli", server.get("/genid").body)["worker"], 7)
         same(server.get("/v1/ids?ns=nobody").status, 404)
         assert server.redis("GET", "nobody").startswith(b"-ERR"), server.redis("GET", "nobody")
@@ -189,7 +188,6 @@ class Openings:
         assert self.fd >= 0 and -1 not in self.paths, os.strerror(ctypes.get_errno())
 
     def count(self):
-        """Returns the openings since the last call, by file name."""
         counts = dict.fromkeys(map(os.path.basename, self.paths.values()), 0)
         events = os.read(self.fd, 65536)
         # Events about a watched file have no name after the header.

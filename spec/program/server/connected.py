@@ -1,5 +1,4 @@
-"""connected.py -- connections: CLIENT LIST, INFO, ID and KILL over all threads, /admin/clients, metrics per client, and
-connections that are ended."""
+"""connected.py -- connections and the commands that list or end them, over all threads."""
 import json
 import os
 import re
@@ -17,8 +16,6 @@ WORDS = ("id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-
 
 
 class Connection:
-    """A connection of the Redis protocol with one request at a time."""
-
     def __init__(self, server, *first):
         self.sock = server.connect(server.resp)
         self.file = self.sock.makefile("rb")
@@ -42,7 +39,6 @@ class Connection:
         return int(self.ask("CLIENT", "ID")[1:])
 
     def is_closed(self):
-        """Waits until the server closes the connection."""
         return until_closed(self.sock) == b""
 
     def __enter__(self):
@@ -76,7 +72,6 @@ def auth(name):
 
 
 def waits(server, has, expect):
-    """Waits until the lines of CLIENT LIST satisfy `has`."""
     until = time.monotonic() + 20 * SLOW
     with Connection(server, auth("ops")) as ops:
         while True:
@@ -247,7 +242,6 @@ def _(world):
 # ------------------------------------------------------------------ the admin's routes, metrics, the log
 
 def admin(world, path, method="GET", *headers):
-    """Returns (status, body)."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(world.path("admin"))
         sock.sendall(get(path, "Connection: close", *headers, method=method))
@@ -285,7 +279,7 @@ def _(world):
         same([(known[name]["connections"], known[name]["ids"]) for name in ("default", "shop", "mail")], [(1, 0), (1, 1003), (1, 1)])
         same(known["mail"]["refused"], {"request": 1, "rights": 1, "rate": 0, "pause": 0})
         same(known["shop"]["share"], {"rate": 0, "requests": 0, "weight": 3, "held": 0, "refused": 0})
-        # a client without a line in the file
+        # This client has no line in the file.
         same({name for name in known if "share" not in known[name]}, {"(others)", "default"})
         same(known["shop"]["last_address"], "127.0.0.1")
         assert abs(known["shop"]["last_unix_ms"] / 1000 - time.time()) < 600
@@ -380,7 +374,7 @@ def _(world):
         same([file.readline() for _ in range(17)], [b"+OK\r\n"] * 2 + [b"+QUEUED\r\n"] * 15)
         other.sock.sendall(command("PING") * 130)  # This exceeds the client's rate, so that EXEC waits.
         sock.sendall(command("EXEC"))
-        same(file.read(1), b"*")  # The reply has begun.
+        same(file.read(1), b"*")
         reload_with(world, server, "shop names=. calls=give ", "shop names=* calls=give,read ")
         same(file.readline(), b"15\r\n")
         for _ in range(15):
@@ -419,7 +413,7 @@ def _(world):
         by_token, gone, less = watch("Authorization: Bearer " + "t" * 32), watch(BEARER), watch("Authorization: Bearer " + secret("shop"))
         reload_with(world, server, "ops .*\n|shop names=. calls=give,operate (.*)",
                     lambda line: "shop names=* calls=give " + line[1] if line[1] else "")
-        gone.read(), less.read()  # Reads to the end.
+        gone.read(), less.read()
         ended = time.time()
         while True:
             line = by_token.readline()

@@ -24,7 +24,7 @@ def _(world):
         same((reply.status, reply.body), (200, '{"status":"cancelled"}\n'))
         reply = server.get("/v1/reservations/commit?" + settle, "POST")
         same((reply.status, json.loads(reply.body)["code"]), (409, "settled"))
-        number, token = reserve(server)  # the lowest free number
+        number, token = reserve(server)
         same(number, 2)
         reply = server.get("/v1/reservations/commit?tag=invoices&number=2&token=" + token, "POST")
         same((reply.status, reply.body), (200, '{"status":"committed"}\n'))

@@ -34,7 +34,6 @@ def read_by_now(server):
 
 
 def whole(script, length):
-    """Returns the reply to the first bytes of a script."""
     answer, at = b"", 0
     for said, answered in script:
         at += len(said)
@@ -102,14 +101,12 @@ def _(world):
     with Server(world) as server:
         for length in READ_MAX - 1, READ_MAX, READ_MAX + 1, 5 * READ_MAX:
             with server.connect(server.resp) as sock:
-                sock.sendall(b"PING\r\n" * (length // 6) + b"\n" * (length % 6))  # The server ignores an empty line.
+                sock.sendall(b"PING\r\n" * (length // 6) + b"\n" * (length % 6))
                 read_by_now(server)
                 serve([Client(sock, [(b"", b"+PONG\r\n" * (length // 6)), PING])])
 
 
 class Client:
-    """Sends a script in parts, reads the reply in parts, and compares."""
-
     def __init__(self, sock, script, chance=None):
         self.sock, self.chance = sock, chance or random.Random(1)
         self.text = b"".join(said for said, _ in script)

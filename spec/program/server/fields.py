@@ -1,5 +1,4 @@
-"""fields.py -- `vesta serve` with extreme layouts: microseconds without a sequence, ids above 2^63, and a layout that
-is read-only."""
+"""fields.py -- `vesta serve` with extreme layouts."""
 import json
 
 from serving import Server, bulks, claim, main, same

@@ -15,7 +15,6 @@ IDLE, RATE, SOURCES = 10000, 4000, 8
 
 
 def served(server):
-    """Returns the seconds until a new client gets its reply."""
     from_s = time.monotonic()
     while True:
         try:

@@ -30,7 +30,6 @@ def invoices(form=INVOICE, zone="Europe/Berlin"):
 
 
 def made(world, tag="invoices", step=1):
-    """Creates a counter in a new file and returns its URI."""
     uri = "sqlite:" + world.path("v.db")
     same(world.run("segments", "add", tag, "--step", str(step), "--store", uri).code, 0)
     return uri
@@ -41,7 +40,6 @@ def stands_at(world, uri, tag="invoices"):
 
 
 def clock_at(world, at, name="clock"):
-    """Returns an environment whose clock starts at `at` and can be set again."""
     set_clock(world.path(name), "%+d" % (at - time.time()))
     return shifted(world.path(name))
 
@@ -186,12 +184,11 @@ class Taken:
                 top += 1
         same(sorted({day for day, _ in ranks.values()}), ["20261122", "20261123"])
         same(min(number for day, number in ranks.values() if day == "20261123"), 1)
-        numbers(world, [text for _, _, text in seen])  # each with its check digit
+        numbers(world, [text for _, _, text in seen])
 
 
 def over_midnight(world, uri, hosts, clock=None):
-    """Runs three servers with separate clocks over midnight and kills the last one repeatedly. `clock` is the
-    database's clock."""
+    """Runs three servers with separate clocks over midnight and kills the last one repeatedly."""
     taken, text = Taken(), config(uri, invoices())
     path = write(world, text)
 

@@ -1,5 +1,4 @@
-"""hostile_calls.py -- every command and route of each listener, with hostile values in each parameter. The server
-answers each and continues."""
+"""hostile_calls.py -- hostile values in each parameter of each command and route."""
 import http.client
 import re
 import socket
@@ -36,7 +35,6 @@ class Unix(http.client.HTTPConnection):
 
 
 def routes(text):
-    """Yields (path, parameters) from the index."""
     for line in text.splitlines():
         found = re.match(r"\s*(/[^\s?]*)(\?\S+)? -- ", line)
         if found:

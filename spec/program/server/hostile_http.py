@@ -57,7 +57,6 @@ ANSWERED = [  # unusual but valid
 
 
 def replies_of(sock, count):
-    """Reads so many replies and returns their statuses."""
     data, statuses = b"", []
     while len(statuses) < count:
         head = re.match(rb"HTTP/1\.1 (\d+) [^\r]*\r\n(?:[^\r]+\r\n)*?Content-Length: (\d+)\r\n(?:[^\r]+\r\n)*\r\n", data)
@@ -73,7 +72,6 @@ def replies_of(sock, count):
 
 
 def each_answered(server, rows):
-    """Sends all on one connection, each followed by a valid request in the same write."""
     with server.connect(server.http) as sock:
         for what, status, data in rows:
             sock.sendall(data + ask("/healthz"))

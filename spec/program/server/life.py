@@ -83,7 +83,7 @@ def _(world):
 def _(world):
     path, other = world.path("h.sock"), world.path("r.sock")
     with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(other)  # left over from a killed server
+        dead.bind(other)
     with Server(world, "--http", "unix:" + path, "--resp", "unix:" + other) as server:
         for name, say, answer in ((path, get("/healthz", "Connection: close"), b"ok\n"), (other, command("PING"), b"+PONG\r\n")):
             with socket.socket(socket.AF_UNIX) as sock:
@@ -155,7 +155,7 @@ def _(world):
 @claim("a request that would wait too long is rejected with the time to retry")
 def _(world):
     with Server(world, "--wait-ms", "100", layout=SLOW_MILLI, pacing="clock") as server:
-        reply = server.get("/v1/ids?n=10000")  # 2.5 s of ids
+        reply = server.get("/v1/ids?n=10000")
         same((reply.status, reply.headers["retry-after"], json.loads(reply.body)["code"]), (503, "1", "full"))
         assert server.redis("MGET", *["default"] * 1000).startswith(b"-TRYAGAIN ")
         assert re.fullmatch(r"\d+", server.get("/genid").body)
@@ -181,7 +181,7 @@ def _(world):
         socks = [socket.create_connection(("127.0.0.1", port), timeout=20 * SLOW, source_address=("127.0.0.%d" % host, 0))
                  # One address may use half of a protocol's connections.
                  for host in (2, 3) for port in (server.http, server.resp) * 2500]
-        for sock in socks[-2:]:  # The last ones were also accepted.
+        for sock in socks[-2:]:
             sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: t\r\n\r\n" if sock is socks[-2] else b"PING\r\n")
             assert sock.recv(4096)
         grown = server.rss_kb() - before

@@ -1,4 +1,4 @@
-"""logs.py -- the log of `vesta serve`: formats, levels, file, and the effects of SIGUSR1, SIGUSR2 and SIGHUP."""
+"""logs.py -- the log of `vesta serve`."""
 import json
 import os
 import re
@@ -14,7 +14,6 @@ STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
 
 
 def logfmt(line):
-    """Parses a line, and fails if any part of it is not logfmt."""
     pairs = PAIR.findall(line)
     same("".join(match.group(0) for match in PAIR.finditer(line)), line)
     return {name: json.loads(value) if value.startswith('"') else value for name, value in pairs}
@@ -160,7 +159,7 @@ def rotate(server, log):
 
 @claim("SIGHUP, SIGUSR1 and SIGUSR2 do not end a server that is starting")
 def _(world):
-    port = Server(world).http  # a free port
+    port = Server(world).http
     with socket.create_server(("127.0.0.1", port)), Server(world, "--namespace", "one") as first:
         path = world.path("state", "one.gen")
         second = world.start("serve", "--http", "off", "--resp", "unix:" + world.path("s"), "--worker", "5", "--namespace",

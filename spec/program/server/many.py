@@ -1,6 +1,5 @@
-"""many.py -- one server with many namespaces, some of them with stores that accept connections but never answer. All
-other namespaces issue ids, the log has few lines, and the end is in time. VESTA_MANY and VESTA_MANY_AWAY set the
-numbers. The costs are printed."""
+"""many.py -- one server with many namespaces, some of them with stores that accept connections but never answer.
+VESTA_MANY and VESTA_MANY_AWAY set the numbers. The costs are printed."""
 import json
 import os
 import re
@@ -33,8 +32,6 @@ return { namespaces = namespaces, connections_max = 100, admin = { listen = "uni
 
 
 class Many(Configured):
-    """The server with all namespaces, ready when the namespaces with working stores are."""
-
     def __init__(self, world, folder, port, **kw):
         super().__init__(world, CONFIG % {"present": MANY - AWAY, "away": AWAY, "folder": folder, "port": port}, **kw)
 
@@ -67,8 +64,6 @@ class Many(Configured):
 
 
 class Deaf:
-    """A listener that accepts connections and sends nothing, and a folder in memory."""
-
     def __enter__(self):
         self.sock = socket.create_server(("127.0.0.1", 0), backlog=1000)
         self.folder = tempfile.mkdtemp(prefix="vesta-many-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)

@@ -1,5 +1,4 @@
-"""metrics.py -- /metrics and /readyz of `vesta serve` are valid for Prometheus' tools, correct, and documented in
-docs/metrics.md."""
+"""metrics.py -- /metrics and /readyz of `vesta serve`."""
 import json
 import os
 import re
@@ -206,7 +205,7 @@ def _(world):
         same(server.get("/readyz").status, 200)
         os.rename(store, store + ".away")
         with open(store, "w"):
-            pass  # not a folder
+            pass
         while server.get("/genid").status == 200 or server.get("/readyz").status == 200:
             time.sleep(0.02)
         said = json.loads(server.get("/readyz").body)

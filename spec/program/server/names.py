@@ -1,5 +1,4 @@
-"""names.py -- clients with names: their rights over the Redis protocol and HTTP, secrets that are rotated or removed
-while clients are connected, and invalid files."""
+"""names.py -- clients with names: rights, rotation of secrets, and invalid files."""
 import base64
 import json
 import os
@@ -46,7 +45,6 @@ def talk(server, *commands):
 
 
 def asks(server, path, *said, **kw):
-    """Returns the status, and the code of the problem if there is one."""
     headers = {"Authorization": said[0]} if said else {}
     reply = server.get(path, headers=headers, **kw)
     code = json.loads(reply.body)["code"] if reply.headers["content-type"] == "application/problem+json" else None

@@ -20,7 +20,7 @@ from serving import SLOW, VESTA, Server, claim, command, fails, get, main, same,
 from threads import of_threads
 
 FOUR_A_MS = "sign:1 time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z"
-HELD_MAX = 4096  # VS_HELD_MAX
+HELD_MAX = 4096  # The same value as VS_HELD_MAX.
 SHORT = ("--wait-ms", "10")
 
 
@@ -63,7 +63,6 @@ class Judged(Server):
         return done.stdout.strip()
 
     def reload(self, policy, good=True):
-        """Replaces the policy, and returns when the server has accepted or rejected it."""
         generation = self.metric("vesta_policy_generation")
         self.write(policy)
         self.process.send_signal(signal.SIGHUP)
@@ -103,7 +102,6 @@ def take(sock):
 
 
 def soon(ask, holds):
-    """Repeats the request until `holds` is true for the reply, and returns it."""
     end_s = time.monotonic() + 60 * SLOW
     while True:
         answer = ask()
@@ -114,7 +112,6 @@ def soon(ask, holds):
 
 
 def refused(server):
-    """Returns an HTTP reply that is rejected."""
     return soon(lambda: server.get("/genid"), lambda reply: reply.status == 503)
 
 
@@ -216,7 +213,7 @@ def _(world):
         socks = [server.connect(server.resp) for _ in range(40)]
         hold(server, socks)
         server.listen("a policy judged: wait")
-        same(server.get("/healthz").status, 200)  # Other requests are not delayed.
+        same(server.get("/healthz").status, 200)
         server.step("+0")
         ids = []
         for sock in socks:
@@ -306,8 +303,6 @@ def _(world):
 
 
 class Load:
-    """Clients under load. Every reply is an id or is recorded."""
-
     def __init__(self, server, clients=4):
         self.server, self.ending = server, False
         self.ids, self.odd = [[] for _ in range(clients)], []
@@ -362,7 +357,7 @@ def _(world):
             failures += int((re.findall(r"repeated=(\d+)", event) or [0])[0]) + ("error=" in event)
         server.step("-600")
         with server.connect(server.resp) as sock:
-            hold(server, [sock])  # The new policy answers.
+            hold(server, [sock])
             server.step("+0")
             assert take(sock) > 0
 
@@ -398,7 +393,7 @@ def _(world):
         for sock in socks:  # Two ids per second, plus one that may be borrowed.
             sock.sendall(command("GET", "slow"))
         served = 0
-        while not select.select(socks[-1:], [], [], 0)[0]:  # This takes some seconds.
+        while not select.select(socks[-1:], [], [], 0)[0]:
             for port, say in ((server.resp, command("GET", "fast")), (server.http, get("/v1/ids?n=3&ns=fast", "Connection: close"))):
                 assert re.match(rb"\$|HTTP/1.1 200 ", server.say(port, say))
             served += 1

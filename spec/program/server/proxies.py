@@ -1,5 +1,4 @@
-"""proxies.py -- balancers that send a PROXY header: the server then treats the named address as the client, and rejects
-the header from other hosts."""
+"""proxies.py -- balancers that send a PROXY header."""
 import re
 import socket
 import struct
@@ -116,7 +115,7 @@ def _(world):
                 refused(server, at, header("203.0.113.9") + said + smuggled, "unlisted", b"only accepted from addresses listed in proxies", proto=proto)
         assert "address=127.0.0.1:" in server.listen("a PROXY header came from an address that is not listed in proxies")
         same(server.tick(), first + 1)
-    with Server(world) as server:  # without any listed balancer
+    with Server(world) as server:
         refused(server, server.http, header("203.0.113.7") + CLOSING, "unlisted", b"listed in proxies", "127.0.0.1")
 
 

@@ -1,4 +1,4 @@
-"""redis.py -- the Redis protocol of `vesta serve`: requests, replies and rejections."""
+"""redis.py -- the Redis protocol of `vesta serve`."""
 import json
 import os
 import re
@@ -92,7 +92,7 @@ def _(world):
             reply = server.say(server.resp, data, end=False)
             assert re.fullmatch(rb"-ERR Protocol error: [ -~]+\r\n", reply), (data[:40], reply)
             same(server.redis("PING"), b"+PONG\r\n")
-        for data in (b"", b"*2\r\n$3\r\nGET\r\n$7\r\ndefa", b"GET default"):  # half a command, then the end
+        for data in (b"", b"*2\r\n$3\r\nGET\r\n$7\r\ndefa", b"GET default"):
             same(server.say(server.resp, data), b"")
         same(server.say(server.resp, b"\x16\x03\x01\x02\x00"), b"-ERR Protocol error: this address speaks no TLS\r\n")
         same(server.tick(), before + 1)
@@ -158,7 +158,7 @@ def _(world):
         (made,) = bulks(server.redis("VESTA.MAKE", "default", "seq", "7", "time", "12758739"))
         # The worker appears as `machine` and as `worker`.
         assert server.redis("VESTA.EXPLAIN", str(made)).count(b"\r\n:5\r\n") == 2
-        same(made >> 60 & 3, 2)  # as in issued ids
+        same(made >> 60 & 3, 2)
         for text in ("", "-1", "+1", "0x10", "1e3", "18446744073709551616", "9" * 400, "\u0661\u0662", "12 34", b"12\x0034",
                      "4611686018427387904"):  # The last one has another type than this layout.
             data = server.say(server.resp, command("VESTA.EXPLAIN", text) + command("PING"))

@@ -1,5 +1,4 @@
-"""redis_session.py -- connections of the Redis protocol: versions, passwords, inline commands, idle clients, and
-clients that never read."""
+"""redis_session.py -- connections of the Redis protocol."""
 import os
 import re
 import socket
@@ -21,7 +20,6 @@ def with_password(world, *flags, **kw):
 
 
 def talk(server, *commands):
-    """Returns the replies to commands sent together."""
     return server.say(server.resp, b"".join(command(*words) for words in commands))
 
 

@@ -27,7 +27,7 @@ import served  # noqa: E402
 from servers import until  # noqa: E402
 from serving import SLOW, VESTA, Configured, World, claim, environment, fails, get, main, same, until_closed  # noqa: E402
 
-DRIVE = os.path.join(os.path.dirname(VESTA), "spec", "clients", "drive_c")  # the client's build folder
+DRIVE = os.path.join(os.path.dirname(VESTA), "spec", "clients", "drive_c")
 SECONDS = float(os.environ.get("VESTA_RELAYOUT_S", "0.1"))
 SECOND, MILLI, THIRD = "vesta-second", "vesta-milli version:1=0", "vesta-milli version:1=1"
 LAYOUTS = (("orders", SECOND), ("orders.2", MILLI), ("orders.3", THIRD))  # The bits from 62 on are 0, 1 and 3.
@@ -59,8 +59,6 @@ def init(world, layout=SECOND, *more, uri=None, name="orders"):
 # ---------------------------------------------------------------- three hosts and their clients
 
 class Host(Configured):
-    """A server that may have to wait for its store, and that the test may kill."""
-
     def __init__(self, world, number, layout, leased_as, uri, name="orders"):
         super().__init__(world, config(world, number, layout, leased_as, name, uri))
         self.quiet = True
@@ -109,7 +107,6 @@ class Load:
             time.sleep(0.002)  # Leave CPU time to the servers.
 
     def start(self, number):
-        """Starts a host with the config of this step."""
         leased_as, layout = LAYOUTS[self.step]
         host = Host(self.world, number, layout, leased_as if self.step else None, self.uri)
         host.__enter__()
@@ -121,7 +118,6 @@ class Load:
         time.sleep(SECONDS)
 
     def move(self, number):
-        """Restarts a host with another config, as in a rolling update."""
         old, self.hosts[number] = self.hosts[number], None
         if old:
             old.stop()
@@ -173,7 +169,6 @@ class Load:
 
 @contextlib.contextmanager
 def away(kind, world):
-    """The store is unreachable."""
     if kind == "file":
         os.rename(world.path("files"), world.path("elsewhere"))
         with open(world.path("files"), "w"):  # A file prevents a host from creating the folder.
@@ -238,7 +233,6 @@ def move_all(world, load, kind):
 
 
 def move_on(kind, world):
-    """Returns the rows of the move on one kind of store."""
     os.mkdir(world.folder)
     uri = {"file": lambda: "file:" + world.path("files"), "sqlite": lambda: "sqlite:" + world.path("v.db"),
            "mysql": served.mysql_uri, "zk": served.zk_uri}[kind]()
@@ -344,7 +338,7 @@ def _(world):
     gen = lambda path: world.run("gen", "-c", path, "--namespace", "orders")  # noqa: E731
     new, old = config(world, 1, MILLI, "orders.2"), config(world, 0, SECOND)
     fails(gen(new), 1, "generation 2", "vesta store relayout")
-    same(gen(old).code, 0)  # a namespace in use
+    same(gen(old).code, 0)  # The namespace is now in use.
     with Host(world, 2, MILLI, "shop.2", "sqlite:" + world.path("store.db"), name="shop") as early:
         until(lambda: "generation 2" in early.get("/readyz").body, "it says what it waits for")
         same(early.gives(), None)
@@ -446,7 +440,6 @@ class Driven:
         return self.process.stdout.readline().strip()
 
     def bits(self):
-        """Returns the top bits of the next ids, and the error if one occurred."""
         ids, _, error = self.say("next 100").partition(" error ")
         return {int(number) >> 62 for number in ids.split()[1:]}, error
 

@@ -1,4 +1,4 @@
-"""routes.py -- HTTP of `vesta serve`: routes, replies, connections and rejections."""
+"""routes.py -- HTTP of `vesta serve`."""
 import http.client
 import json
 import re

@@ -20,7 +20,6 @@ CONFIG = """return { namespaces = {
 # ------------------------------------------------------------------ requests
 
 def plain(dice, names):
-    """Returns a row of commands of one kind."""
     name, other, times = dice.choice(names), dice.choice(names), dice.choice([1, 1, 2, 3, 5, 8])
     return dice.choice([
         lambda: [command("GET", name)] * dice.choice([1, 2, 4, 7, 20]),

@@ -1,5 +1,4 @@
-"""sites.py -- requests that a browser sends for pages of other sites, or to names rebound to this machine, are rejected
-and cost no id. Requests of curl, proxies and clusters are answered as usual."""
+"""sites.py -- requests that a browser sends for pages of other sites, or to names rebound to this machine."""
 import json
 import os
 import re
@@ -29,7 +28,6 @@ def named(host, path="/genid", *headers):
 
 
 def parts(raw):
-    """Returns status, headers and body of one reply."""
     head, _, body = raw.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     return int(lines[0].split()[1]), {k.lower(): v for k, v in (line.split(": ", 1) for line in lines[1:])}, body.decode()

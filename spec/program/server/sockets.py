@@ -115,7 +115,8 @@ def _(world):
         socks = [server.connect(server.http) for _ in range(600)]
         server.get("/genid")
         resource.prlimit(server.process.pid, resource.RLIMIT_AS, (virtual_bytes(server), resource.RLIM_INFINITY))
-        late = [server.connect(server.http) for _ in range(400)]  # by the kernel, and more than the heap has room for
+        # Only the kernel has accepted them. They need more memory than the heap has.
+        late = [server.connect(server.http) for _ in range(400)]
         for sock in late:
             sock.sendall(get("/genid"))
             sock.settimeout(1)

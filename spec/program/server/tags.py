@@ -68,8 +68,8 @@ def _(world):
         same(server.redis("DECRBY", "orders", "5"), b"-ERR 'orders' does not count down: take its next number with INCR orders\r\n")
         same(server.get("/api/segment/get/ids").status, 404)
         same(server.redis("MGET", "orders", "nobody", "ids"), b"-ERR unknown name 'nobody': this server has 'ids' and 1 more\r\n")
-        same(server.redis("INCR", "orders"), b":1\r\n")  # The rejected commands cost no number.
-    with Configured(world, config(table)) as server:  # without any namespace
+        same(server.redis("INCR", "orders"), b":1\r\n")
+    with Configured(world, config(table)) as server:
         same(server.get("/genid").body, "the request needs a name: this server has tags but no namespace, such as 'orders'\n")
         assert server.redis("VESTA.EXPLAIN", "5").startswith(b"-ERR the request needs a name")
 
@@ -80,7 +80,7 @@ def _(world):
     with Configured(world, config(table, "tags = 'orders', step_max = 100")) as server:
         lasts = [integers(server.redis("INCRBY", "orders", "30"))[0] for _ in range(9)]
         assert all(b - a >= 30 for a, b in zip(lasts, lasts[1:])), lasts
-        assert all((last - 1) // 100 == (last - 30) // 100 for last in lasts), lasts  # both from one range
+        assert all((last - 1) // 100 == (last - 30) // 100 for last in lasts), lasts
         refusal = b"-ERR n 101 exceeds the 100 numbers of a range of 'orders': raise its step\r\n"
         same(server.redis("INCRBY", "orders", "101"), refusal)
         assert b"+OK\r\n" + refusal + b"-EXECABORT" in server.say(server.resp, b"MULTI\r\nINCRBY orders 101\r\nEXEC\r\n")

@@ -12,8 +12,6 @@ from tables import Table, config, until
 
 
 class Scarce(Configured):
-    """A server with a hard limit of descriptors."""
-
     def __init__(self, world, text, files, *flags):
         super().__init__(world, text, "--threads", "1", *flags)
         self.args = ["prlimit", "--nofile=%d:%d" % (files, files), *self.args]
@@ -24,7 +22,6 @@ def limits(server):
 
 
 def fill(server):
-    """Opens connections until the server accepts no more, and returns them."""
     socks = []
     while True:
         sock = server.connect(server.resp)
@@ -45,7 +42,7 @@ def serves_all(server, tags, add):
         socks[0].sendall(b"INCR %s\r\n" % tag.encode())
         return socks[0].recv(1000)
 
-    until(lambda: not first_of(tags[-1]).startswith(b"-ERR unknown name"))  # It appears together with the others.
+    until(lambda: not first_of(tags[-1]).startswith(b"-ERR unknown name"))
     for tag in tags[:-1]:
         same((tag, first_of(tag)), (tag, b":1\r\n"))
     for sock in socks:
@@ -94,8 +91,6 @@ def _(world):
 # ------------------------------------------------------------------ real stores that are killed
 
 class Takers:
-    """Threads that request continuously, and record each reply with its times."""
-
     def __init__(self, take, count=3):
         self.calls, self.failed, self.over = [], [], threading.Event()
         self.threads = [threading.Thread(target=self.run, args=(take,)) for _ in range(count)]
@@ -123,7 +118,6 @@ class Takers:
         return [number for _, _, numbers in list(self.calls) for number in numbers]
 
     def more(self, count):
-        """Waits for so many more replies."""
         goal = len(self.calls) + count
         until(lambda: len(self.calls) >= goal or self.failed)
         same(self.failed, [])
@@ -221,7 +215,6 @@ def _(world):
 
 
 def reserved(sock):
-    """Returns the number and the token of a reservation."""
     sock.sendall(command("VESTA.RESERVE", "line"))
     reply = b""
     while reply.count(b"\r\n") < 16:
@@ -248,7 +241,7 @@ def _(world):
         slow.sendall(command("VESTA.COMMIT", "line", first, token))
         time.sleep(0.2)  # It is first in the queue.
         quick.sendall(command("VESTA.COMMIT", "line", second, other))
-        same(quick.recv(100), b"+OK\r\n")  # while the lock is held
+        same(quick.recv(100), b"+OK\r\n")
         holder.communicate("COMMIT;\n")
         same(slow.recv(100), b"+OK\r\n")
         slow.close()

@@ -1,4 +1,4 @@
-"""units.py -- systemd accepts every line of the unit files in examples/systemd, and they match what the server does."""
+"""units.py -- the unit files of examples/systemd."""
 import configparser
 import os
 import re

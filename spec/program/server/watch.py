@@ -1,5 +1,4 @@
-"""watch.py -- the admin's event stream: the server's state once a second to many viewers, none of which can delay
-another."""
+"""watch.py -- the admin's event stream."""
 import json
 import signal
 import socket
@@ -30,8 +29,6 @@ class Watched(Server):
 
 
 class Viewer:
-    """A viewer that reads the events one after the other, as a browser does."""
-
     def __init__(self, server, path="/admin/events"):
         self.sock = server.begin(path)
         self.bytes = b""
@@ -143,7 +140,7 @@ def _(world):
         tick = server.tick()
         viewer.sock.sendall(get("/admin/drain", method="POST") + b"GET GET GET\r\n\r\n" * 1000)
         viewer.event()
-        same(server.tick(), tick + 1)  # this test's own request
+        same(server.tick(), tick + 1)
         server.process.send_signal(signal.SIGTERM)
         same(server.process.wait(20 * SLOW), 0)
         until_closed(viewer.sock)
