@@ -41,7 +41,7 @@ packages_for() {
             echo lintian chromium
             echo redis-server python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;
-        *) echo "packages_for: no purpose called $1" >&2; return 1 ;;
+        *) echo "packages_for: unknown purpose $1" >&2; return 1 ;;
     esac
 }
 
@@ -67,7 +67,7 @@ quietly() {
     while kill -0 $pid 2>/dev/null; do
         sleep 0.1
         if [ $((SECONDS - begun)) -ge $next ]; then
-            echo "  still at it after $next s: $(tail -n 1 "$log" | tr -d '\r' | cut -c1-90)"
+            echo "  still running after $next s: $(tail -n 1 "$log" | tr -d '\r' | cut -c1-90)"
             next=$((next + 10))
         fi
     done
@@ -85,7 +85,7 @@ in_turn() {
 need_build_folder() {
     mkdir -p build 2>/dev/null
     if [ -n "$(find build -maxdepth 1 ! -writable -print -quit 2>&1)" ]; then
-        echo "$PWD/build belongs to another user ($(stat -c %U build 2>/dev/null || echo "it cannot be made")): be that user, or remove it." >&2
+        echo "$PWD/build belongs to another user ($(stat -c %U build 2>/dev/null || echo "it cannot be created")). Run as that user, or remove it." >&2
         exit 2
     fi
 }
@@ -121,23 +121,23 @@ release_services() {
 
 explain_apt() {
     local log=$1
-    echo "apt could not install what is missing.  Its last words:"
+    echo "apt could not install the missing packages.  Its last output:"
     grep -E '^(E|W|Err):?' "$log" | tail -n 5 | sed 's/^/  /'
     if grep -qE 'Could not get lock|Unable to acquire the dpkg' "$log"; then
-        echo "Another apt or dpkg is running: let it finish, then run this again."
+        echo "Another apt or dpkg is running. Wait until it has finished, then run this again."
     elif grep -qE 'Unable to locate package|has no installation candidate' "$log"; then
-        echo "This machine's archives lack a package.  vesta is made on Debian 12 (bookworm), with its main archive."
+        echo "This machine's archives lack a package.  vesta is developed on Debian 12 (bookworm), with its main archive."
     elif grep -qE 'remove is disabled|unmet dependencies|held broken' "$log"; then
-        echo "A package here conflicts with one that is needed, and nothing is removed on your behalf."
-        echo "Known: Debian's luajit and libluajit-5.1-2 against luajit2 (apt-get remove them, if nothing needs them)."
+        echo "An installed package conflicts with a required one. Nothing is removed automatically."
+        echo "Known conflict: luajit2 with Debian's luajit and libluajit-5.1-2. Remove these if nothing needs them."
     elif grep -qE 'Temporary failure|Could not (connect|resolve)|Failed to fetch|Connection (failed|timed out)' "$log"; then
-        echo "The archive did not answer: look at the network and /etc/apt/sources.list."
+        echo "The archive did not answer. Check the network and /etc/apt/sources.list."
     elif grep -qE 'No space left|enough free space' "$log"; then
         echo "The disk is full."
     elif grep -q 'dpkg was interrupted' "$log"; then
-        echo "An earlier installation broke off: run dpkg --configure -a, then this again."
+        echo "An earlier installation was interrupted. Run dpkg --configure -a, then run this again."
     fi
-    echo "The whole log: $log"
+    echo "Full log: $log"
 }
 
 # On a fresh machine the package lists are empty, and on an old one they name packages that no longer exist. Update only
@@ -164,16 +164,16 @@ update_lists() {
 install_packages() {
     local purpose=$1 log=$2 missing
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || {
-        echo "This is no Debian: install what docs/dependencies.md lists, then: cmake --preset release && cmake --build --preset release"
+        echo "This is not Debian. Install the packages in docs/dependencies.md, then run: cmake --preset release && cmake --build --preset release"
         exit 2
     }
     missing=$(missing_packages "$purpose")
     if [ -z "$missing" ]; then
-        echo "packages: all $(packages_for "$purpose" | wc -w) are here"
+        echo "packages: all $(packages_for "$purpose" | wc -w) are installed"
         return
     fi
     if ! find_root; then
-        echo "Packages are missing, and installing them needs root or sudo.  Run this as root, then try again:"
+        echo "Packages are missing, and their installation needs root or sudo.  Run this as root, then try again:"
         echo "  apt-get update && apt-get install --no-install-recommends --no-remove" $missing
         exit 2
     fi

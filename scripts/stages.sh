@@ -5,27 +5,27 @@
 # name | time limit in minutes | label of its tests in the debug build | description
 # The first stage consists of parts of others, for use during development, and runs only by name.
 STAGES='
-quick    | 10 |         | what most changes need: layers, unit tests, cli, docs, one Lua, two specs of the server; without bench_rows
+quick    | 10 |         | enough for most changes: layers, unit tests, cli, docs, one Lua, two specs of the server, without bench_rows
 release  | 10 |         | the release preset, warnings as errors
-c        | 16 |         | the debug preset: every test that has no stage of its own
+c        | 16 |         | the debug preset: every test without its own stage
 asan     | 30 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
-fuzz     | 16 |         | each libFuzzer target for 20 seconds, or for 6 where nothing new comes later, from its seeds
-layers   |  4 | layers  | includes point downward; memory orders have partners
-scripts  | 12 | scripts | how the two commands meet a machine
+fuzz     | 16 |         | each libFuzzer target for 20 seconds from its seeds, or for 6 if it finds nothing new later
+layers   |  4 | layers  | includes point downward, and memory orders have partners
+scripts  | 12 | scripts | scripts/run and scripts/test on different machines
 sim      | 16 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
-leases   | 20 | leases  | processes that issue ids, on stores that are stopped, emptied, cut off: every id counted
-server   | 12 | server  | HTTP and the Redis protocol as clients meet them
-regress  | 16 | regress | defects that were mended, one file each, named after its claim
-clients  | 10 | clients | stock Redis clients: ids, batches, transactions, passwords, every digit exact
-stores   | 12 | stores  | leases on real servers: SQLite, MariaDB and ZooKeeper, and what gets in their way
-cli      | 10 | cli     | the program as a person calls it
+leases   | 20 | leases  | processes that issue ids while stores are stopped, emptied or cut off: every id is counted
+server   | 12 | server  | HTTP and the Redis protocol from the side of clients
+regress  | 16 | regress | fixed defects, one file each, named after its claim
+clients  | 10 | clients | stock Redis clients: ids, batches, transactions, passwords, exact to the digit
+stores   | 12 | stores  | leases on SQLite, MariaDB and ZooKeeper, and failures of these
+cli      | 10 | cli     | the command line
 lua      | 12 | lua     | the Lua specs and examples under five interpreters
 rock     |  8 | rock    | luarocks builds the rock offline, for three Luas
-nginx    |  8 | nginx   | the nginx example under load, reloaded and with a worker killed
-beside   |  8 | beside  | the examples for HAProxy and Tarantool; plugins of APISIX and Kong by a stand-in of these
-install  | 12 | install | cmake --install and what it is used for; the Debian packages of a build; the container image, and pods
-docs     |  8 | docs    | the commands in README and docs give what is printed there
+nginx    |  8 | nginx   | the nginx example under load, after a reload and with a killed worker
+beside   |  8 | beside  | the examples for HAProxy and Tarantool, and plugins for APISIX and Kong with a stand-in
+install  | 12 | install | cmake --install and its use, the Debian packages, the container image, and pods
+docs     |  8 | docs    | the commands in README and docs print the output shown there
 '
 # They run no code of ours, or would be far too slow.
 NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|browser|sim|leases|prove'

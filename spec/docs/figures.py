@@ -53,7 +53,7 @@ def linked(texts):
 def house(svg, text, texts, figures):
     yield "docs/pictures/rates.svg shows the figures of rates.json", rates(*RATES)
     yield "docs/pictures/bench.svg is well-formed and has the ratios of bench.json", picture(svg, figures)
-    yield "the tables of docs/benchmarks.md are those of bench.json", page(text, figures)
+    yield "the tables of docs/benchmarks.md match bench.json", page(text, figures)
     yield "README.md, its Chinese page and docs/benchmarks.md show the picture", linked(texts)
 
 

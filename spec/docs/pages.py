@@ -129,12 +129,12 @@ def differences(root, twin, page):
 
 
 def house(root):
-    yield "docs/README.md names every page", index(root)
-    yield "links to headings lead there", dead_links(root)
-    yield "the table of docs/cli.md names every command", commands_named(root)
+    yield "docs/README.md lists every page", index(root)
+    yield "links to headings work", dead_links(root)
+    yield "the table of docs/cli.md lists every command", commands_named(root)
     yield "pages that the sources name exist", pages_named(root)
-    yield "docs/oncall.md knows every code of the server and every alert", on_call(root)
-    yield "docs/deploy.md names only events that the server logs", events(root)
+    yield "docs/oncall.md has every error code of the server and every alert", on_call(root)
+    yield "docs/deploy.md lists only events that the server logs", events(root)
     for twin, page in twins(root):
         yield "%s has the commands and the tables' names of %s" % (twin, page), differences(root, twin, page)
 
@@ -161,12 +161,12 @@ WRONG = {
     "a table of codes that has moved": {"csrc/server/faults.h": ""},
     "another command": {"docs/a.md": RIGHT["docs/a.md"].replace("$ x", "$ z")},
     "another output": {"docs/a.md": RIGHT["docs/a.md"].replace("y\n", "z\n")},
-    "another command beside a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},
-    "a name that is explained in one language only": {"docs/a.md": RIGHT["docs/a.md"] + "| `more` | x |\n"},
-    "a block more": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
+    "another command before a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},
+    "a name that only one language explains": {"docs/a.md": RIGHT["docs/a.md"] + "| `more` | x |\n"},
+    "an additional block": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
     "a link to a heading of another name": {"README.md": RIGHT["README.md"].replace("#two-words", "#three-words")},
     "a link to a line of a block": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "# x  #") + "[x](#x)"},
-    "a page that is in another language only": {"docs/xx/b.md": ""},
+    "a page without an English one": {"docs/xx/b.md": ""},
     "a README that differs": {"README.xx.md": "```c\ny\n```\n"},
 }
 
@@ -181,7 +181,7 @@ def outcome(changes):
 
 
 def self_test():
-    yield "what is right passes", outcome({})
+    yield "valid pages pass", outcome({})
     for claim, changes in WRONG.items():
         yield claim + " fails", [] if outcome(changes) else ["it passed"]
 

@@ -308,7 +308,7 @@ def check(path, build):
         name = os.path.relpath(path, REPO) if path.startswith(REPO) else os.path.basename(path)
         text = file.read()
         broken = broken_links(path, text)
-        yield f"{name}: its links lead to files", [f"there is no {target}" for target in broken]
+        yield f"{name}: its links refer to existing files", [f"there is no {target}" for target in broken]
         try:
             for number, language, lines in blocks(text):
                 way = kind(language, lines)
@@ -337,22 +337,22 @@ SAMPLES = [
     ("dots match within a line only", False, "```console\n$ echo begin; echo end\nbegin...end\n```"),
     ("dots alone match any lines", True, "```console\n$ seq 9\n1\n...\n8\n9\n```"),
     ("dots alone do not match what follows", False, "```console\n$ seq 9\n1\n...\n9\n10\n```"),
-    ("an example number stands for another", True,
+    ("an example number matches another", True,
      "```console ids\n$ echo 12345678901234\n99999999999999\n$ echo 99999999999999\n99999999999999\n```"),
-    ("an example number stands for one only", False,
+    ("an example number matches only one", False,
      "```console ids\n$ echo 12345678901234\n99999999999999\n$ echo 12345678901235\n99999999999999\n```"),
-    ("a long number is meant as it stands in other blocks", False, "```console\n$ echo 12345678901234\n99999999999999\n```"),
-    ("an example number goes on in other blocks", True, "```console ids\n$ echo 12345678901234\n99999999999999\n```\n"
+    ("a long number is literal in other blocks", False, "```console\n$ echo 12345678901234\n99999999999999\n```"),
+    ("an example number is replaced in later blocks", True, "```console ids\n$ echo 12345678901234\n99999999999999\n```\n"
      "```console\n$ echo 99999999999999\n12345678901234\n```"),
-    ("a shorter number is meant as it stands", False, "```console\n$ echo 123\n124\n```"),
-    ("variables live through a block", True, "```console\n$ a=1\n$ echo $a\n1\n```"),
+    ("a shorter number is literal", False, "```console\n$ echo 123\n124\n```"),
+    ("variables keep their values within a block", True, "```console\n$ a=1\n$ echo $a\n1\n```"),
     ("a command may have several lines", True, "```console\n$ echo a \\\n    b\na b\n```"),
     ("a job in the background ends with its block", True, "```console\n$ sleep 100 &\n$ jobs %1\n[1]+...sleep 100 &\n```"),
     ("a job in the background may be slow", True, "```console\n$ (sleep 0.3; echo late) &\nlate\n```"),
-    ("a job in the background that says something else fails", False, "```console\n$ echo a &\nb\n```"),
+    ("a job in the background with other output fails", False, "```console\n$ echo a &\nb\n```"),
     ("a block that exits fails", False, "```console\n$ exit 0\n```"),
     ("an unfinished block fails", False, "```console\n$ true\n"),
-    ("a command that is not there fails", False, "```console\n$ no-such-command\n```"),
+    ("an unknown command fails", False, "```console\n$ no-such-command\n```"),
     ("Lua prints what its comments say", True, "```lua\n-- run: lua5.4 lua5.1\nprint(1 + 1) --> 2\n```"),
     ("Lua that prints something else fails", False, "```lua\n-- run: lua5.4\nprint(1 + 1) --> 3\n```"),
     ("Lua that raises fails", False, "```lua\n-- run: lua5.4\nerror 'x'\n```"),

@@ -149,9 +149,9 @@ def show(access):
 def unlisted(lines, found):
     listed = collections.Counter(line.access for line in lines)
     for access, count in sorted((found - listed).items()):
-        yield f"{show(access)}: not in {TABLE}" + (f" so often ({count} more)" if count > 1 else "")
+        yield f"{show(access)}: not in {TABLE}" + (f" often enough ({count} more)" if count > 1 else "")
     for access, count in sorted((listed - found).items()):
-        yield f"{TABLE} lists what is not there: {show(access)}" + (f" ({count} times)" if count > 1 else "")
+        yield f"{TABLE} lists an access that does not exist: {show(access)}" + (f" ({count} times)" if count > 1 else "")
 
 
 def partners_of(line, lines, texts):
@@ -178,7 +178,7 @@ def unpaired(lines, texts):
         order = line.access.order.split("/")[0]
         where = f"{TABLE}:{line.number}: {line.access.function}"
         if not line.why:
-            yield f"{where} does not say why it is {order}"
+            yield f"{where} has no reason for {order}"
         if order == "relaxed":
             continue
         wanted = GIVES if order == "acquire" else TAKES if order == "release" else TAKES | GIVES
@@ -205,8 +205,8 @@ def check(root):
     files = dict(sources(root))
     wrong, lines, found = judge(root, files)
     pairs = list(unpaired(lines, [blanked(text) for text in files.values()]))
-    claims = [(f"each of {sum(found.values())} accesses with an order stands in {TABLE} as it is in the source", wrong),
-              ("each order that is listed pairs with its partner's, and says why", pairs)]
+    claims = [(f"each of {sum(found.values())} accesses with an order is listed in {TABLE} as it is in the source", wrong),
+              ("each listed order pairs with its partner's, and has a reason", pairs)]
     return report(claims)
 
 

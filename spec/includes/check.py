@@ -103,15 +103,15 @@ def folders_known(root):
     graph = edges(root)
     for folder in folders(root):
         if folder not in graph:
-            yield f"csrc/{folder}: no vesta_folder({folder} KNOWS ... SOURCES ...) says what it knows"
+            yield f"csrc/{folder}: no vesta_folder({folder} KNOWS ... SOURCES ...) declares its dependencies"
         elif folder in below(graph, folder):
-            yield f"csrc/{folder}: it knows itself in a circle"
+            yield f"csrc/{folder}: it depends on itself"
 
 
 def folders_explained(root):
     for folder in folders(root):
         if not os.path.exists(os.path.join(root, "csrc", folder, "README")):
-            yield f"csrc/{folder}/README is missing: say what the folder contains, what it may know, and its entry points"
+            yield f"csrc/{folder}/README is missing: write what the folder contains, what it may include, and its entry points"
 
 
 def points_downward(root):
@@ -124,7 +124,7 @@ def points_downward(root):
         elif header == MEETING and folder == "server":
             pass
         elif "/" in header and other in graph and other != folder and other not in below(graph, folder):
-            yield f"{where}: {folder} includes {header}, and does not know {other}"
+            yield f"{where}: {folder} includes {header}, but does not declare {other}"
 
 
 def folder_named(root):
@@ -133,14 +133,14 @@ def folder_named(root):
         own, room = os.path.join(root, "csrc", folder), os.path.join(root, os.path.dirname(where))
         beside = any(os.path.exists(os.path.join(place, header)) for place in (own, room))
         if ".." in header.split("/") or (folder != "include" and beside):
-            yield f"{where}: {header} is included without its folder's name; write {folder}/..."
+            yield f"{where}: {header} is included without its folder's name. Write {folder}/..."
 
 
 def foreign_at_home(root):
     for where, _, header in includes(root):
         for pattern, homes in ONLY_IN:
             if re.fullmatch(pattern, header) and not any(where.startswith(f"csrc/{home}/") for home in homes):
-                yield f"{where}: {header} belongs in {' and '.join(sorted(homes))} only"
+                yield f"{where}: {header} may only be included by {' and '.join(sorted(homes))}"
 
 
 def pure_without_io(root):
@@ -159,7 +159,7 @@ def compiles_alone(header):
     flags = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
     for language, compiler in (("c", ["gcc", "-std=c99"]), ("c++", ["g++", "-std=c++11"])):
         if not shutil.which(compiler[0]):
-            yield f"{compiler[0]} is not here (Debian: {compiler[0]})"
+            yield f"{compiler[0]} is not installed (Debian: {compiler[0]})"
             continue
         # Compiled from stdin, because a header named on the command line causes a warning about itself.
         run = subprocess.run(compiler + flags + ["-x", language, "-"], input=f'#include "{header}"\n', text=True,
@@ -173,7 +173,7 @@ def ok_in_one_place(root):
     for path in walk(root, [os.path.join("csrc", "store")], (".c", ".h")):
         for number, line in enumerate(lines_of(path), 1):
             if re.search(r"outcome\s*=\s*VS_STORE_OK\b", line) and os.path.basename(path) != "reply.c":
-                yield f"{os.path.relpath(path, root)}:{number}: an outcome becomes OK by vs_done only"
+                yield f"{os.path.relpath(path, root)}:{number}: set an outcome to OK only by vs_done"
 
 
 def environment_by_one_door(root):
@@ -182,7 +182,7 @@ def environment_by_one_door(root):
         for number, line in enumerate(lines_of(path), 1):
             where = os.path.relpath(path, root)
             if re.search(r"(?<![\w.])getenv\(", line) and where not in homes:
-                yield f"{where}:{number}: read variables by vs_environment, for which an empty one is unset"
+                yield f"{where}:{number}: read variables by vs_environment, which treats an empty one as unset"
 
 
 def pages_true(root):
@@ -237,7 +237,7 @@ def circles_small(root):
     for folder in folders(root):
         for group in circles(root, folder):
             if len(group) > CIRCLE_MAX:
-                yield f"csrc/{folder}: {len(group)} files use each other in a circle: {' '.join(group)}"
+                yield f"csrc/{folder}: {len(group)} files use each other in a cycle: {' '.join(group)}"
 
 
 # The definition of a function, static or not, or of a struct, union or enum with a tag.
@@ -262,18 +262,18 @@ def names_unique(root):
 
 
 RULES = [
-    ("every folder of csrc says what it knows", folders_known),
+    ("every folder of csrc declares its dependencies", folders_known),
     ("every folder of csrc has its README", folders_explained),
     ("includes point downward", points_downward),
     ("an include names its folder", folder_named),
     ("foreign headers stay in their folders", foreign_at_home),
-    ("the folders that do no I/O include nothing that does", pure_without_io),
+    ("the folders without I/O include no header for I/O", pure_without_io),
     ("the public headers compile alone as C99 and C++11", header_alone),
     ("a store's outcome becomes OK in one place", ok_in_one_place),
     ("the environment is read in one place", environment_by_one_door),
     ("pages name functions that exist", pages_true),
-    ("few files of a folder use each other in a circle", circles_small),
-    ("each function and each tag has a name of its own", names_unique),
+    ("few files of a folder use each other in a cycle", circles_small),
+    ("each function and each tag has a unique name", names_unique),
 ]
 
 
@@ -341,14 +341,14 @@ def self_test():
     claims = []
     with tempfile.TemporaryDirectory() as folder:
         wrong = [line for _, rule in RULES for line in rule(house(folder))]
-        claims.append(("a sound house has no violation", wrong))
+        claims.append(("valid sources have no violation", wrong))
     for name, rule in RULES:
         with tempfile.TemporaryDirectory() as folder:
             house(folder, PLANTS[rule])
             found = {other: list(other(folder)) for _, other in RULES}
             wrong = [] if found.pop(rule) else ["the planted violation was not found"]
             wrong += [line for lines in found.values() for line in lines]
-            claims.append((f"a house that breaks it fails: {name}", wrong))
+            claims.append((f"a planted violation is found: {name}", wrong))
     return report(claims)
 
 

@@ -210,16 +210,16 @@ def rolled(work, old, _):
     return Service(work).updates((old, old + "b"), "n")
 
 
-EVENTS = (("ordinal: killed with -9, its disk gone", "statefulset.yaml", killed, "0", "0"),
-          ("ordinal: its container killed, made anew in the pod", "statefulset.yaml", restarted, "0", ""),
-          ("ordinal: its node cut off, replaced by force, found again", "statefulset.yaml", cut_off, "0", "0"),
+EVENTS = (("ordinal: killed with its disk", "statefulset.yaml", killed, "0", "0"),
+          ("ordinal: container killed, restarted in the pod", "statefulset.yaml", restarted, "0", ""),
+          ("ordinal: node cut off, pod replaced by force, node back", "statefulset.yaml", cut_off, "0", "0"),
           ("ordinal: suspended, replaced by force, resumed", "statefulset.yaml", suspended, "0", "0"),
-          ("ordinal: rolling update, requests refused: 0", "statefulset.yaml", updated, "0", ""),
-          ("lease: killed with -9, its disk gone", "deployment.yaml", killed, "5d8f-x2x1", "5d8f-k7ab"),
-          ("lease: its container killed, made anew in the pod", "deployment.yaml", restarted, "5d8f-x2x4", ""),
-          ("lease: its node cut off, replaced, found again", "deployment.yaml", cut_off, "5d8f-x2x2", "5d8f-k7ac"),
+          ("ordinal: rolling update, rejected requests: 0", "statefulset.yaml", updated, "0", ""),
+          ("lease: killed with its disk", "deployment.yaml", killed, "5d8f-x2x1", "5d8f-k7ab"),
+          ("lease: container killed, restarted in the pod", "deployment.yaml", restarted, "5d8f-x2x4", ""),
+          ("lease: node cut off, pod replaced, node back", "deployment.yaml", cut_off, "5d8f-x2x2", "5d8f-k7ac"),
           ("lease: suspended, replaced, resumed", "deployment.yaml", suspended, "5d8f-x2x3", "5d8f-k7ad"),
-          ("lease: rolling update, requests refused: 0", "deployment.yaml", rolled, "5d8f", ""))
+          ("lease: rolling update, rejected requests: 0", "deployment.yaml", rolled, "5d8f", ""))
 
 
 def happens(kind, number, turn):
