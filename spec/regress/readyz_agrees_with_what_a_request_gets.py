@@ -41,8 +41,6 @@ def heard(server, part, seconds):
 
 
 class Watch:
-    """Repeatedly requests an id and readiness."""
-
     def __init__(self, server):
         self.server = server
         self.refused_at = None
@@ -70,7 +68,6 @@ class Watch:
             time.sleep(0.1)
 
     def check_line(self):
-        """Asserts that the rejections are logged within a second of the first, and returns the line."""
         line = heard(self.server, "no ids can be issued now", 5)
         said_at = time.mktime(time.strptime(line[3:22], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(line[22:26])
         late_s = said_at - self.refused_at

@@ -30,7 +30,6 @@ def unless_forced(once):
 
 
 def ended(process):
-    """Returns the exit code and the log, after checking the time."""
     from_s = time.monotonic()
     process.send_signal(signal.SIGTERM)
     rest = process.stderr.read()
@@ -54,7 +53,7 @@ def _(world):
         code, rest = ended(server.process)
     finally:
         holder.communicate()
-    if "all worker ids are released" in rest:  # In this case it is true.
+    if "all worker ids are released" in rest:  # The server may log this only if it holds.
         shown = world.run("workers", "--store", "sqlite:" + path, "--namespace", "orders", "--json").out
         assert '"state":"held"' not in shown, shown
     else:
@@ -78,7 +77,6 @@ def _(world):
 
 
 def hang(world, ms):
-    """From now on each sync of the disk takes that long."""
     path = world.path("slow")
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path + ".hangs")
@@ -88,7 +86,6 @@ def hang(world, ms):
 
 
 def until_hangs(world):
-    """Waits until a call to sync is pending."""
     deadline = time.monotonic() + 60 * SLOW
     while not os.path.exists(world.path("slow.hangs")):
         assert time.monotonic() < deadline, "no call to sync came"
