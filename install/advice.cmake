@@ -1,5 +1,5 @@
-# advice.cmake -- says what is still to be done: what looks into other places than the prefix, and how it is told.
-# Changes nothing.  A package, whose files are on their way elsewhere (DESTDIR), needs none of it.
+# advice.cmake -- prints the remaining steps after an installation: settings of programs that do not search the prefix.
+# It changes nothing.  With DESTDIR it prints nothing, because a package installs the files elsewhere.
 if("$ENV{DESTDIR}" STREQUAL "")
   set(bin ${CMAKE_INSTALL_PREFIX}/${BIN})
   set(lib ${CMAKE_INSTALL_PREFIX}/${LIB})
@@ -8,12 +8,12 @@ if("$ENV{DESTDIR}" STREQUAL "")
   if(NOT ":$ENV{PATH}:" MATCHES ":${bin}/?:")
     string(APPEND advice "\n  the program   export PATH=\"${bin}:$PATH\"")
   endif()
-  # what the loader looks through; a folder of it still needs its cache
+  # Lists the folders that the loader searches.  Even for these, its cache must be updated.
   execute_process(COMMAND /sbin/ldconfig -v -N -X OUTPUT_VARIABLE folders ERROR_QUIET)
   if(folders MATCHES "(^|\n)${lib}:")
     string(APPEND advice "\n  the library   ldconfig, as root, before a program is linked with -lvesta")
   else()
-    string(APPEND advice "\n  the library   export LD_LIBRARY_PATH=\"${lib}\", or for everybody, as root:"
+    string(APPEND advice "\n  the library   export LD_LIBRARY_PATH=\"${lib}\", or for all users, as root:"
       "\n                echo ${lib} > /etc/ld.so.conf.d/vesta.conf && ldconfig")
   endif()
   execute_process(COMMAND pkg-config --variable pc_path pkg-config OUTPUT_VARIABLE folders ERROR_QUIET)

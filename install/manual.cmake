@@ -1,5 +1,5 @@
-# manual.cmake -- writes man1/*.1 and vesta.{bash,zsh,fish} into the folder that it runs in: what VESTA prints, for each
-# command that its own page lists.  Run by cmake -P at build time.
+# manual.cmake -- writes man1/*.1 and vesta.{bash,zsh,fish} into the current folder.  VESTA prints them, and its own page
+# lists the commands.  Run by cmake -P at build time.
 function(write_help file)
   execute_process(COMMAND ${VESTA} help ${ARGN} OUTPUT_FILE ${file} RESULT_VARIABLE code)
   if(NOT code EQUAL 0)

@@ -7,9 +7,9 @@ source = {
 description = {
   summary = "64-bit ids that never repeat, sort by time, can be read back and can be made by hand",
   detailed = [[
-vesta hands out 64-bit ids from ranges that were granted once: a worker number is leased from a store, a tick is
-taken from a cursor in shared memory.  It survives fork, kill -9, nginx reloads and clocks that go back.
-The rock needs a C compiler, CMake and Lua's headers, and nothing else.]],
+vesta issues 64-bit ids that never repeat.  It leases a worker id from a store, and takes ticks from a cursor in shared
+memory.  Ids stay unique after fork, kill -9 and nginx reloads, and if the clock goes back.
+The rock needs only a C compiler, CMake and Lua's headers.]],
   license = "MIT",
   labels = { "id", "snowflake", "openresty", "nginx" },
 }

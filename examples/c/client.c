@@ -1,4 +1,4 @@
-/* client.c -- ids from vesta servers, made in this process.
+/* client.c -- takes ids from vesta servers through libvesta-client, which computes them from blocks.
  *
  *     cc client.c $(pkg-config --cflags --libs vesta-client) -o client && ./client 127.0.0.1:8089
  */

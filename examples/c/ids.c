@@ -1,4 +1,4 @@
-/* ids.c -- the library from C: take ids, read one back, make it again by hand.  Knows vesta.h only.
+/* ids.c -- uses the library in C: takes ids, decodes one, and builds it again from its fields.  Needs only vesta.h.
  *
  *     cc ids.c $(pkg-config --cflags --libs vesta) -o ids && ./ids
  */
@@ -15,14 +15,14 @@ static int die(const char *what, const char *why) {
     return 1;
 }
 
-/* A pause says why there is no id just now; with a keeper's last word it makes a sentence. */
+/* Prints why there is no id at the moment: the pause, and the keeper's last message. */
 static int die_paused(struct vesta_gen *gen, const struct vesta_pause *pause) {
     char text[256];
     vesta_pause_text(gen, pause, text, sizeof text);
     return die("no id", text);
 }
 
-/* Takes an id apart and puts it together again from the names of its fields. */
+/* Decodes an id, and builds it again from its named fields. */
 static int read_and_make(const struct vesta_layout *layout, uint64_t id) {
     struct vesta_error err;
     struct vesta_parts parts;
@@ -33,7 +33,7 @@ static int read_and_make(const struct vesta_layout *layout, uint64_t id) {
     vesta_format(VESTA_HEX, id, hex);
     printf("an id       %" PRIu64 ", in hex %s\n", id, hex);
     printf("says        worker %" PRIu64 ", number %" PRIu64 " of %s\n", parts.worker, parts.seq, iso);
-    struct vesta_value given[VESTA_FIELDS_MAX]; /* a field that is not given is 0 or its constant */
+    struct vesta_value given[VESTA_FIELDS_MAX]; /* absent fields are 0 or their constant */
     for (int i = 0; i < layout->field_count; i++)
         given[i] = (struct vesta_value){layout->field[i].name, parts.values[i]};
     if (vesta_make(layout, given, (size_t)layout->field_count, &again, &err) != VESTA_OK)

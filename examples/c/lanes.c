@@ -1,4 +1,4 @@
-/* lanes.c -- ids by the hundred million: threads that each take runs of them.  Knows vesta.h and vesta_lane.h only.
+/* lanes.c -- hundreds of millions of ids per second: each thread takes runs of ids.  Needs only vesta.h and vesta_lane.h.
  *
  *     cc lanes.c $(pkg-config --cflags --libs vesta) -pthread -o lanes && ./lanes
  */
@@ -20,7 +20,7 @@ struct worker {
     int rc;
 };
 
-/* A lane belongs to the thread that uses it first.  Its ids ascend. */
+/* A lane belongs to the thread that uses it first, and its ids ascend. */
 static void *work(void *arg) {
     struct worker *self = arg;
     struct vesta_pause pause;
@@ -33,7 +33,7 @@ static void *work(void *arg) {
         if (self->rc == VESTA_OK && id <= self->last) break;
         self->last = id;
     }
-    vesta_lane_close(lane); /* gives back what is left, if nobody has taken more since */
+    vesta_lane_close(lane); /* returns its unused ids, unless other threads have taken ids since */
     return NULL;
 }
 
@@ -43,9 +43,9 @@ int main(void) {
     struct vesta_gen *gen;
     struct vesta_error err;
     uint64_t given = 0;
-    opts.layout = "vesta-second"; /* a million ids a second; they may run ahead of the clock by some */
+    opts.layout = "vesta-second"; /* a million ids per second, which may run slightly ahead of the clock */
     opts.namespace_ = "lanes";
-    opts.pacing = VESTA_PACING_HISTORY; /* ids that count up from the start: there are no others in runs */
+    opts.pacing = VESTA_PACING_HISTORY; /* runs of ids need this pacing, which counts up from the start */
     opts.ahead_ms_max = 60000;
     opts.has_worker = 1;
     opts.worker = 7;

@@ -45,27 +45,27 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * Ids from vesta servers, for Java 17 and newer; this file is all it takes.
+ * A client of vesta servers, for Java 17 and newer. It needs only this file.
  *
  * <pre>{@code
  * try (Vesta ids = new Vesta(List.of("10.0.0.1:8089", "10.0.0.2:8089"), "orders", new Vesta.Options())) {
- *     long id = ids.next();                       // unsigned: Long.toUnsignedString(id) where the layout has all 64 bits
+ *     long id = ids.next();                       // unsigned: if the layout has 64 bits, print Long.toUnsignedString(id)
  * }
  * }</pre>
  *
- * With a client's name, its secret and TLS:
+ * With credentials and TLS:
  *
  * <pre>{@code
  * new Vesta(List.of("rediss://shop@ids1.example:8089"), "orders",
  *         new Vesta.Options().secretFile("/etc/shop/ids.secret").tlsCa("/etc/shop/ca.pem"))
  * }</pre>
  *
- * A client takes ids a block at a time and makes them by itself, so that most calls of next() meet no network: one atomic
- * add. It has two blocks: the next is fetched by a thread when a tenth of the current one is used. Any thread, virtual or
- * not, may call its methods.
+ * The client fetches blocks from the servers and computes the ids of a block by itself, so most calls of next() need no
+ * network, only an atomic addition. When a tenth of a block is used, a thread fetches the next one. Any thread, virtual or
+ * not, can call its methods.
  */
 public final class Vesta implements AutoCloseable {
-    /** There is no id; the message names every server and what became of it. */
+    /** No id was available. The message lists every server and its last result. */
     public static final class NoId extends RuntimeException {
         private static final long serialVersionUID = 1;
 
@@ -74,7 +74,7 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** What may be set, with what holds otherwise. */
+    /** The options, with their defaults. */
     public static final class Options {
         private int size = 1000;
         private Duration ttl = Duration.ofSeconds(10);
@@ -110,56 +110,56 @@ public final class Vesta implements AutoCloseable {
             return this;
         }
 
-        /** After which what is left of a block is dropped, so that no id is older. */
+        /** The age at which the rest of a block is dropped, so that no id is older. */
         public Options ttl(Duration time) {
             ttl = time;
             return this;
         }
 
-        /** For one request to one server, connecting included. */
+        /** The time for a request to a server, including the connection. */
         public Options timeout(Duration time) {
             timeout = time;
             return this;
         }
 
-        /** That next() may wait if there is no block; zero: it never waits. */
+        /** How long next() may wait if there is no block; zero: it never waits. */
         public Options wait(Duration time) {
             wait = time;
             return this;
         }
 
-        /** The client's name, where a server's address has none. */
+        /** The client's name, if an address has none. */
         public Options user(String name) {
             user = name;
             return this;
         }
 
-        /** Its secret, where a server's address has none. */
+        /** The client's secret, if an address has none. */
         public Options password(String text) {
             password = text;
             return this;
         }
 
-        /** A file with that in its first line; read with each connection, so that the secret may be exchanged. */
+        /** A file with the secret in its first line. It is read for each connection, so that the secret can be replaced. */
         public Options secretFile(String path) {
             secretFile = path;
             return this;
         }
 
-        /** PEM of the authorities by which servers of rediss:// are known; otherwise the machine's. */
+        /** The PEM file of the authorities that sign the certificates of rediss:// servers; by default the system's. */
         public Options tlsCa(String path) {
             tlsCa = path;
             return this;
         }
 
-        /** PEM of the client's own certificate, and of its key (PKCS 8), where servers want one. */
+        /** The PEM files of the client's certificate and its key (PKCS 8), if servers require one. */
         public Options tlsCertificate(String path, String key) {
             tlsCertificate = path;
             tlsKey = key;
             return this;
         }
 
-        /** Whoever answers is taken for the server, and may read the secret. For trying out. */
+        /** Does not verify servers, so that an attacker can read the secret. For tests only. */
         public Options tlsUnverified(boolean is) {
             tlsUnverified = is;
             return this;
@@ -176,7 +176,7 @@ public final class Vesta implements AutoCloseable {
                     "an option of TLS is given, and no server begins with rediss://");
         }
 
-        /** What a new connection says first; nothing where there is no secret. */
+        /** Returns the AUTH command for a new connection; empty without a secret. */
         private String[] greeting(Server server) throws IOException {
             String secret = server.secret != null ? server.secret : password, name = server.user != null ? server.user : user;
             if (secret == null && secretFile != null) {
@@ -189,7 +189,7 @@ public final class Vesta implements AutoCloseable {
             return name == null ? new String[] {"AUTH", secret} : new String[] {"AUTH", name, secret};
         }
 
-        /** Made for each connection, so that the files may be exchanged. */
+        /** Created for each connection, so that the files can be replaced. */
         private SSLContext tls() throws IOException, GeneralSecurityException {
             KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
             TrustManagerFactory known = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
@@ -201,7 +201,7 @@ public final class Vesta implements AutoCloseable {
             return context;
         }
 
-        /** The certificates of a PEM file: of authorities, or those that belong to a key. */
+        /** Returns the certificates of a PEM file. */
         private static KeyStore store(String path, PrivateKey key) throws IOException, GeneralSecurityException {
             KeyStore store = KeyStore.getInstance("PKCS12");
             store.load(null, null);
@@ -221,14 +221,14 @@ public final class Vesta implements AutoCloseable {
             for (String kind : List.of("RSA", "EC"))
                 try {
                     return KeyFactory.getInstance(kind).generatePrivate(key);
-                } catch (InvalidKeySpecException other) { // the next kind may be it
+                } catch (InvalidKeySpecException other) { // tries the next kind of key
                     continue;
                 }
             return KeyFactory.getInstance("EdDSA").generatePrivate(key);
         }
     }
 
-    /** Of tlsUnverified: accepts every certificate. */
+    /** For tlsUnverified: accepts every certificate. */
     private static final class Anybody extends X509ExtendedTrustManager {
         @Override
         public void checkClientTrusted(X509Certificate[] chain, String type) {}
@@ -254,7 +254,7 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** Blocks that came, requests for one, blocks that were dropped for their age, and failures by server. */
+    /** Counts: received blocks, requests, blocks that were dropped because of their age, and errors by server. */
     public record Info(long blocks, long requests, long drops, Map<String, Long> errors) {}
 
     private static final int SIZE_MAX = 100_000;
@@ -265,7 +265,7 @@ public final class Vesta implements AutoCloseable {
     private static final long SPENT = 1L << 62;
     private static final BigInteger TWO_64 = BigInteger.ONE.shiftLeft(64);
 
-    /** Drops blocks at their age, so that next() need not read a clock for each id. */
+    /** Drops old blocks, so that next() need not read a clock for each id. */
     private static final ScheduledThreadPoolExecutor TIMER = new ScheduledThreadPoolExecutor(1, work -> daemon(work, "vesta-timer"));
 
     static {
@@ -277,7 +277,7 @@ public final class Vesta implements AutoCloseable {
     private final AtomicLong drops = new AtomicLong();
     private volatile Block current = new Block();
 
-    private final ReentrantLock lock = new ReentrantLock(); // of all below, but for a server's connection
+    private final ReentrantLock lock = new ReentrantLock(); // guards all fields below, except the servers' connections
     private final Condition changed = lock.newCondition();
     private final List<Server> servers = new ArrayList<>();
     private Block next;
@@ -287,7 +287,7 @@ public final class Vesta implements AutoCloseable {
     private long blocks;
     private long requests;
 
-    /** Checks what it is given, and asks no server: that is for the first next(). */
+    /** Checks the options. The first next() connects to a server. */
     public Vesta(List<String> addresses, String name, Options options) {
         check(!addresses.isEmpty(), "servers is empty: at least one HOST:PORT is needed");
         check(name.matches("[A-Za-z0-9_.:-]{1,64}"), "name '" + name + "' is not 1 to 64 of A-Z a-z 0-9 _ . : -");
@@ -317,7 +317,7 @@ public final class Vesta implements AutoCloseable {
         return thread;
     }
 
-    /** An id, as an unsigned number. NoId: there is none within Options.wait, or the client is closed. */
+    /** Returns an id, as an unsigned number. Throws NoId if there is none within Options.wait, or if the client is closed. */
     public long next() {
         Block block = current;
         long i = block.used.getAndIncrement();
@@ -360,7 +360,7 @@ public final class Vesta implements AutoCloseable {
         return String.join("; ", servers.stream().map(server -> server.address + ": " + server.said).toList());
     }
 
-    /** Makes the next block the current one, where there is one; one that is too old is dropped. */
+    /** Makes the next block the current one, and drops it if it is too old. */
     private boolean turn() {
         Block block = next;
         if (block == null) return false;
@@ -380,7 +380,7 @@ public final class Vesta implements AutoCloseable {
         if (block.used.getAndSet(SPENT) < block.count) drops.incrementAndGet();
     }
 
-    /** Has the next block fetched, if that is not done. Until it ends, no id of the current one comes here. */
+    /** Starts to fetch the next block, if necessary. Until the fetch ends, next() does not call it again. */
     private void fetchAhead() {
         current.mark = current.count;
         if (next != null || fetching || closed) return;
@@ -388,7 +388,7 @@ public final class Vesta implements AutoCloseable {
         daemon(this::fetch, "vesta-fetch").start();
     }
 
-    /** Asks servers in the list's order, those that do not rest, until there is a block or nobody waits for one. */
+    /** Asks servers without a pause in the order of the list, until there is a block or no caller waits. */
     private void fetch() {
         lock.lock();
         try {
@@ -398,11 +398,11 @@ public final class Vesta implements AutoCloseable {
                     if (server.restNs() > 0 && other.restNs() < server.restNs()) server = other;
                 if (server.restNs() > 0) {
                     if (waiting == 0 || servers.stream().allMatch(one -> one.refuses)) break;
-                    changed.awaitNanos(Math.min(server.restNs(), REST_MIN_NS)); // who waits has one asked before its time
+                    changed.awaitNanos(Math.min(server.restNs(), REST_MIN_NS)); // a waiting caller shortens the pause
                 }
                 if (closed || ask(server)) break;
             }
-        } catch (InterruptedException ours) { // nobody has this thread to interrupt it: it ends, as it does on an error
+        } catch (InterruptedException ours) { // no other code can interrupt this thread; it ends, as after an error
             Thread.currentThread().interrupt();
         } finally {
             long used = current.used.get();
@@ -414,7 +414,7 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** With the lock, but for the time in which it waits for the server. */
+    /** Holds the lock, except while it waits for the server. */
     private boolean ask(Server server) {
         Block block = null;
         Exception wrong = null;
@@ -445,7 +445,7 @@ public final class Vesta implements AutoCloseable {
         return wrong == null;
     }
 
-    /** Ends the client: what is left of its blocks is lost, and calls of next() that wait end with NoId. */
+    /** Closes the client. The rest of its blocks is lost, and waiting calls of next() throw NoId. */
     @Override
     public void close() {
         lock.lock();
@@ -472,10 +472,10 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** Ids that a server gave to this client alone; used counts those that were given, and may go past the end. */
+    /** A block of ids that a server issued to this client only. `used` counts issued ids, and may exceed the end. */
     private static final class Block {
         final AtomicLong used = new AtomicLong();
-        volatile long mark; // from here on, which is not past count, the next block is wanted
+        volatile long mark; // from here on, which is at most count, the next block is fetched
         final long count;
         final boolean isTicks;
         final long base;
@@ -490,7 +490,7 @@ public final class Vesta implements AutoCloseable {
         final long asked;
         ScheduledFuture<?> expiry;
 
-        /** Has no id. */
+        /** A block without ids. */
         Block() {
             count = base = first = stride = last = asked = 0;
             seqBits = timeShift = seqShift = lowBits = lowShift = 0;
@@ -533,7 +533,7 @@ public final class Vesta implements AutoCloseable {
             return number(reply, key, 0, BigInteger.valueOf(64)).intValue();
         }
 
-        /** Whether each part of an id has its place, which is no other's: else two ids could be one. */
+        /** Returns whether no fields of an id overlap. If they overlapped, two ids could be equal. */
         private boolean fits(BigInteger end) {
             BigInteger seen = new BigInteger(Long.toUnsignedString(base));
             for (BigInteger part : List.of(ones(end.shiftRight(seqBits).bitLength()).shiftLeft(timeShift),
@@ -561,7 +561,7 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** A server's own word that asking again does not help. */
+    /** A server rejected the request, and retrying does not help. */
     private static final class Refused extends IOException {
         private static final long serialVersionUID = 1;
 
@@ -570,9 +570,9 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** One server: its connection, which the thread that fetches uses, and whether it is worth asking. */
+    /** A server: its connection, which only the fetching thread uses, and whether to ask it. */
     private static final class Server {
-        // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+        // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
         private static final Pattern FORM = Pattern.compile("(?:(rediss?)://(?:([!\"$-.0-9;->A-Z\\\\^-~]*)(?::([!\"$-.0->A-Z\\\\^-~]+))?@)?)?"
                 + "(\\[[0-9A-Fa-f:.]+\\]|[^\\[\\]\\s:/@]+):([0-9]{1,5})(/0?)?");
 
@@ -612,7 +612,7 @@ public final class Vesta implements AutoCloseable {
             host = part.group(4).replaceAll("[\\[\\]]", "");
         }
 
-        /** Part of an address without its %XX; null: it is not there; "\0": it is no text of one line. */
+        /** Decodes the %XX of a part of an address. Returns null if it is absent, and "\0" if it is not one line of text. */
         private static String decoded(String part) {
             if (part == null || part.isEmpty()) return null;
             if (part.replaceAll("%[0-9A-Fa-f]{2}", "").contains("%")) return "\0";
@@ -625,7 +625,7 @@ public final class Vesta implements AutoCloseable {
             }
         }
 
-        /** How long it is to be left alone. */
+        /** Returns the rest of its pause. */
         long restNs() {
             return restNs == 0 ? 0 : failedAt + restNs - System.nanoTime();
         }
@@ -638,7 +638,7 @@ public final class Vesta implements AutoCloseable {
             failedAt = System.nanoTime();
         }
 
-        /** For good, from any thread. */
+        /** Closes the connection for good. Any thread may call it. */
         void hangUp() {
             ended = true;
             close();
@@ -649,12 +649,12 @@ public final class Vesta implements AutoCloseable {
             socket = null;
             try {
                 if (old != null) old.close();
-            } catch (IOException gone) { // it is not used again, whatever it says
+            } catch (IOException gone) { // it is not used again, so the error does not matter
                 return;
             }
         }
 
-        /** One request and its reply, names and values. Who calls it closes the connection if anything goes wrong. */
+        /** Sends a request and returns the reply, names and values. After any error, the caller must close the connection. */
         Map<String, String> ask(Options options, long deadline, String... words) throws IOException {
             if (socket != null && hasMore()) close();
             if (socket != null)
@@ -662,7 +662,7 @@ public final class Vesta implements AutoCloseable {
                     return say(deadline, words);
                 } catch (Refused why) {
                     if (!why.getMessage().matches("(NOAUTH|NOPERM)\\b.*")) throw why;
-                    close(); // its secret is valid no longer: there may be another by now
+                    close(); // its secret is no longer valid, but may have been replaced
                 }
             connect(options, deadline);
             return say(deadline, words);
@@ -678,7 +678,7 @@ public final class Vesta implements AutoCloseable {
             if (greeting.length > 0) greet(greeting, deadline);
         }
 
-        /** Redis repeats the first arguments of a command that it does not know. */
+        /** Redis repeats the first arguments of an unknown command. */
         private void greet(String[] greeting, long deadline) throws IOException {
             String secret = greeting[greeting.length - 1], beginning = secret.substring(0, Math.min(8, secret.length()));
             try {
@@ -689,7 +689,7 @@ public final class Vesta implements AutoCloseable {
             }
         }
 
-        /** With TLS on it, once it is known who is at the other end. */
+        /** Returns the connection with TLS, after verifying the server. */
         private SSLSocket secured(Socket plain, Options options, long deadline) throws IOException {
             try {
                 SSLSocket secure = (SSLSocket) options.tls().getSocketFactory().createSocket(plain, host, port, true);
@@ -708,7 +708,7 @@ public final class Vesta implements AutoCloseable {
             }
         }
 
-        /** Bytes that nobody asked for, or an end: not a connection to ask on. */
+        /** Returns whether there are unexpected bytes or an end: then the connection cannot be used. */
         private boolean hasMore() {
             try {
                 socket.setSoTimeout(1);

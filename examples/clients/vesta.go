@@ -1,17 +1,17 @@
-// Package vesta gives ids from vesta servers.  It needs Go 1.19 or newer and the standard library; this file is all of it.
+// Package vesta is a client of vesta servers.  It needs Go 1.19 or newer and the standard library, and only this file.
 //
 //	ids, err := vesta.Open([]string{"10.0.0.1:8089", "10.0.0.2:8089"}, "orders", nil)
 //	id, err := ids.Next() // 2319542600899494910
 //	ids.Close()
 //
-// With a client's name, its secret and TLS:
+// With credentials and TLS:
 //
 //	options := vesta.Defaults()
 //	options.SecretFile, options.TLSCA = "/etc/shop/ids.secret", "/etc/shop/ca.pem"
 //	ids, err := vesta.Open([]string{"rediss://shop@ids1.example:8089"}, "orders", &options)
 //
-// A client takes ids a block at a time and makes them by itself, so that most calls of Next meet no network: one atomic
-// add.  It has two blocks: the next is fetched by a goroutine when a tenth of the current one is used.
+// The client fetches blocks from the servers and computes the ids of a block by itself, so most calls of Next need no
+// network, only an atomic addition.  When a tenth of a block is used, a goroutine fetches the next one.
 package vesta
 
 import (
@@ -39,24 +39,24 @@ import (
 // Options of a client; see Defaults.
 type Options struct {
 	Size    int           // ids of a block, 1 to 100000
-	TTL     time.Duration // after which what is left of a block is dropped, so that no id is older
-	Timeout time.Duration // for one request to one server, connecting included
-	Wait    time.Duration // that Next may wait if there is no block; 0: it never waits
+	TTL     time.Duration // after which the rest of a block is dropped, so that no id is older
+	Timeout time.Duration // for a request to a server, including the connection
+	Wait    time.Duration // how long Next may wait if there is no block; 0: it never waits
 
-	// The client's name and its secret, or a file with that, where a server's address has none.
+	// The client's name, its secret, or a file with the secret, if an address has none.
 	User, Password, SecretFile string
 
-	TLSCA                  string // PEM of the authorities by which servers of rediss:// are known; "": the machine's
-	TLSCertificate, TLSKey string // PEM of the client's own certificate, where servers want one; its key may be in the same file
-	TLSUnverified          bool   // whoever answers is taken for the server, and may read the secret.  For trying out
+	TLSCA                  string // PEM file of the authorities that sign the certificates of rediss:// servers; "": the system's
+	TLSCertificate, TLSKey string // PEM files of the client's certificate and key, if servers require one; the key may be in TLSCertificate
+	TLSUnverified          bool   // do not verify servers, so that an attacker can read the secret; for tests only
 }
 
-// Defaults are the options of a client that is opened with nil; change what you like in a copy.
+// Defaults returns the options of a client that is opened with nil.  Change the options that you need.
 func Defaults() Options {
 	return Options{Size: 1000, TTL: 10 * time.Second, Timeout: 2 * time.Second, Wait: 5 * time.Second}
 }
 
-// ErrClosed is what Next returns once Close was called.
+// ErrClosed is the error of Next after Close.
 var ErrClosed = errors.New("vesta: this client is closed")
 
 const (
@@ -70,7 +70,7 @@ const (
 	serverTextMax  = 2000
 )
 
-// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself.
+// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX.
 const part = `(?:[!"$&-.0-9;->A-Z\\^-~]|%[0-9A-Fa-f]{2})`
 
 var (
@@ -81,9 +81,9 @@ var (
 
 // ---------------------------------------------------------------- blocks
 
-// A block is ids that a server gave to this client alone; used counts those that were given, and may go past the end.
+// A block has ids that a server issued to this client only.  used counts issued ids, and may exceed the end.
 type block struct {
-	used, mark atomic.Int64 // from mark on, which is not past count, the next block is wanted
+	used, mark atomic.Int64 // from mark on, which is at most count, the next block is fetched
 	count      int64
 	isTicks    bool
 
@@ -98,7 +98,7 @@ func (b *block) id(i int64) uint64 {
 	if !b.isTicks {
 		return b.first + uint64(i)*b.stride
 	}
-	t := b.first + uint64(i) // & 63: a shift that the compiler knows to be less than 64 is one instruction
+	t := b.first + uint64(i) // & 63 lets the compiler use one instruction for each shift
 	return b.base | t>>(b.seqBits&63)<<(b.timeShift&63) |
 		t&(1<<(b.seqBits&63)-1)>>(b.lowBits&63)<<(b.seqShift&63) | t&(1<<(b.lowBits&63)-1)<<(b.lowShift&63)
 }
@@ -108,7 +108,7 @@ func (b *block) overlaps(other *block) bool {
 		b.first <= other.last && other.first <= b.last
 }
 
-// newBlock reads a reply to a request for size ids of name: names and values.
+// newBlock reads the reply to a request for size ids of name, a list of names and values.
 func newBlock(reply []string, name string, size int, asked time.Time) (*block, error) {
 	values := map[string]string{}
 	for i := 0; i+1 < len(reply); i += 2 {
@@ -152,7 +152,7 @@ func newBlock(reply []string, name string, size int, asked time.Time) (*block, e
 	return b, nil
 }
 
-// fits tells whether each part of an id has its place, which is no other's: else two ids could be one.
+// fits returns whether no fields of an id overlap.  If they overlapped, two ids could be equal.
 func (b *block) fits() bool {
 	seen := b.base
 	for _, part := range []struct{ mask, shift uint64 }{
@@ -171,12 +171,12 @@ func (b *block) fits() bool {
 
 // ---------------------------------------------------------------- servers
 
-// A refusal is a server's own word that asking again does not help.
+// A refusal is an error of a server for which retrying does not help.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// A server is its connection, which only the goroutine that fetches uses, and whether it is worth asking.
+// A server has a connection, which only the fetching goroutine uses, and the state that decides whether to ask it.
 type server struct {
 	address, host string
 	isTLS         bool
@@ -185,9 +185,9 @@ type server struct {
 	said          string
 	refuses       bool
 	rest          time.Duration
-	until         time.Time // it rests
+	until         time.Time // the end of its pause
 
-	mu     sync.Mutex // conn and ended, which Close is about from another goroutine
+	mu     sync.Mutex // guards conn and ended, which Close uses from another goroutine
 	conn   net.Conn
 	ended  bool
 	reader *bufio.Reader
@@ -220,7 +220,7 @@ func isLine(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0
 }
 
-// check is about what the servers and the options say together.
+// check checks that the servers and the options fit together.
 func (o *Options) check(servers []*server) error {
 	isTLS := false
 	for _, s := range servers {
@@ -240,7 +240,8 @@ func (o *Options) check(servers []*server) error {
 	return nil
 }
 
-// greeting is what a new connection says first; a secret's file is read each time, so that the secret may be exchanged.
+// greeting returns the AUTH command for a new connection.  A secret's file is read each time, so that the secret can be
+// replaced.
 func (o *Options) greeting(s *server) ([]string, error) {
 	user, secret := s.user, s.secret
 	if user == "" {
@@ -269,7 +270,7 @@ func (o *Options) greeting(s *server) ([]string, error) {
 	return []string{"AUTH", user, secret}, nil
 }
 
-// tls is made for each connection, so that the files may be exchanged.
+// tls returns the config for a new connection.  It reads the files each time, so that they can be replaced.
 func (o *Options) tls(host string) (*tls.Config, error) {
 	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.TLSUnverified}
 	if o.TLSCA != "" {
@@ -319,14 +320,14 @@ func (s *server) close(forGood bool) {
 	s.conn, s.ended = nil, s.ended || forGood
 }
 
-// isQuiet tells whether there is a connection on which nothing waits that nobody asked for.
+// isQuiet returns whether there is a connection without unexpected bytes.
 func (s *server) isQuiet() bool {
 	if s.conn == nil {
 		return false
 	}
 	raw := s.conn
 	if secure, ok := raw.(*tls.Conn); ok {
-		raw = secure.NetConn() // a read of TLS that timed out would be the connection's last
+		raw = secure.NetConn() // after a timeout in a TLS read, the connection would be unusable
 	}
 	raw.SetReadDeadline(time.Now().Add(time.Millisecond))
 	_, err := raw.Read(make([]byte, 1))
@@ -334,7 +335,7 @@ func (s *server) isQuiet() bool {
 	return s.reader.Buffered() == 0 && ok && timeout.Timeout()
 }
 
-// secured is the connection with TLS on it.
+// secured returns the connection with TLS.
 func (s *server) secured(conn net.Conn, options *Options, deadline time.Time) (net.Conn, error) {
 	config, err := options.tls(s.host)
 	if err != nil {
@@ -352,7 +353,7 @@ func (s *server) secured(conn net.Conn, options *Options, deadline time.Time) (n
 	return secure, err
 }
 
-// connect makes a connection and greets the server.
+// connect opens a connection and authenticates.
 func (s *server) connect(options *Options, deadline time.Time) (net.Conn, error) {
 	conn, err := (&net.Dialer{Deadline: deadline}).Dial("tcp", s.address)
 	if err != nil {
@@ -378,13 +379,13 @@ func (s *server) connect(options *Options, deadline time.Time) (net.Conn, error)
 	if err == nil && greeting != nil {
 		_, err = s.say(conn, greeting...)
 		if err != nil && strings.Contains(err.Error(), fmt.Sprintf("%.8s", greeting[len(greeting)-1])) {
-			err = refusal("its reply to AUTH is not shown, because it repeats the secret") // so Redis does where it has no AUTH
+			err = refusal("its reply to AUTH is not shown, because it repeats the secret") // a Redis without AUTH repeats the arguments
 		}
 	}
 	return conn, err
 }
 
-// ask is one request and its reply.  Whatever goes wrong ends the connection, so that nothing late is read on it.
+// ask sends a request and returns the reply.  Any error closes the connection, so that a late reply is never read.
 func (s *server) ask(options *Options, deadline time.Time, words ...string) (reply []string, err error) {
 	if s.isQuiet() {
 		s.conn.SetDeadline(deadline)
@@ -392,7 +393,7 @@ func (s *server) ask(options *Options, deadline time.Time, words ...string) (rep
 		why, _ := err.(refusal)
 		if !strings.HasPrefix(string(why), "NOAUTH") && !strings.HasPrefix(string(why), "NOPERM") {
 			return s.closedOn(reply, err)
-		} // its secret is valid no longer: there may be another by now
+		} // its secret is no longer valid, but may have been replaced
 	}
 	s.close(false)
 	conn, err := s.connect(options, deadline)
@@ -447,7 +448,7 @@ func (s *server) say(conn net.Conn, words ...string) ([]string, error) {
 	return reply, nil
 }
 
-// line is one that ends in CR LF, its first byte apart; the reader's buffer is its longest.
+// line reads a line that ends in CR LF, and returns its first byte and the rest.  The reader's buffer limits its length.
 func (s *server) line() (byte, string, error) {
 	line, err := s.reader.ReadSlice('\n')
 	if err != nil {
@@ -467,7 +468,7 @@ func (s *server) value() (string, error) {
 	if err != nil || kind == ':' {
 		return line, err
 	}
-	length, err := strconv.ParseUint(line, 10, 12) // 4095 bytes are plenty
+	length, err := strconv.ParseUint(line, 10, 12) // at most 4095 bytes
 	if kind != '$' || err != nil {
 		return "", fmt.Errorf("its reply has neither a number nor a string: %q", string(kind)+line)
 	}
@@ -478,23 +479,23 @@ func (s *server) value() (string, error) {
 
 // ---------------------------------------------------------------- the client
 
-// Client gives the ids of one namespace or tag.  Any goroutine may call its methods.
+// Client issues ids of a namespace or a tag.  Any goroutine may call its methods.
 type Client struct {
 	current atomic.Pointer[block]
 
 	name    string
 	options Options
 
-	mu                      sync.Mutex // all below, but for a server's connection
+	mu                      sync.Mutex // guards all fields below, except the servers' connections
 	servers                 []*server
 	next                    *block
 	fetching, closed        bool
 	waiting                 int
-	changed                 chan struct{} // closed and replaced at each change that somebody may wait for
+	changed                 chan struct{} // closed and replaced at each change that a caller may wait for
 	blocks, requests, drops int
 }
 
-// Open checks what it is given, and asks no server: that is for the first Next.
+// Open checks the options.  The first Next connects to a server.
 func Open(servers []string, name string, options *Options) (*Client, error) {
 	c := &Client{name: name, options: Defaults(), changed: make(chan struct{})}
 	if options != nil {
@@ -529,7 +530,7 @@ func Open(servers []string, name string, options *Options) (*Client, error) {
 	return c, nil
 }
 
-// Next is an id; an error, where there is none within Options.Wait, names every server and what became of it.
+// Next returns an id.  If there is none within Options.Wait, the error lists every server and its last result.
 func (c *Client) Next() (uint64, error) {
 	b := c.current.Load()
 	i := b.used.Add(1) - 1
@@ -578,7 +579,7 @@ func (c *Client) nextSlowly() (uint64, error) {
 	return 0, ErrClosed
 }
 
-// turn makes the next block the current one, where there is one; one that is too old is dropped.
+// turn makes the next block the current one, and drops it if it is too old.
 func (c *Client) turn() bool {
 	b := c.next
 	if b == nil {
@@ -598,7 +599,7 @@ func (c *Client) turn() bool {
 	return true
 }
 
-// drop leaves nothing of a block: a timer calls it, so that Next need not read a clock for each id.
+// drop drops the rest of a block.  A timer calls it, so that Next need not read a clock for each id.
 func (c *Client) drop(b *block) {
 	if b.used.Swap(spent) < b.count {
 		c.mu.Lock()
@@ -629,7 +630,7 @@ func (c *Client) tell() {
 	c.changed = make(chan struct{})
 }
 
-// fetchAhead has the next block fetched, if that is not done.  Until it ends, no id of the current one comes here.
+// fetchAhead starts to fetch the next block, if necessary.  Until the fetch ends, Next does not call it again.
 func (c *Client) fetchAhead() {
 	b := c.current.Load()
 	b.mark.Store(b.count)
@@ -639,7 +640,7 @@ func (c *Client) fetchAhead() {
 	}
 }
 
-// fetch asks servers in the list's order, those that do not rest, until there is a block or nobody waits for one.
+// fetch asks servers without a pause in the order of the list, until there is a block or no caller waits.
 func (c *Client) fetch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -655,7 +656,7 @@ func (c *Client) fetch() {
 				break
 			}
 			if left > restMin {
-				left = restMin // who waits has one asked before its time
+				left = restMin // a waiting caller shortens the pause
 			}
 			c.mu.Unlock()
 			time.Sleep(left)
@@ -675,7 +676,7 @@ func (c *Client) fetch() {
 	c.tell()
 }
 
-// ask has the lock, but not while it waits for the server.
+// ask holds the lock, except while it waits for the server.
 func (c *Client) ask(s *server) bool {
 	c.requests++
 	c.mu.Unlock()
@@ -708,7 +709,7 @@ func (c *Client) hangUp() {
 	}
 }
 
-// Close ends the client: what is left of its blocks is lost, and calls of Next that wait end with ErrClosed.
+// Close closes the client.  The rest of its blocks is lost, and waiting calls of Next return ErrClosed.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -722,7 +723,7 @@ func (c *Client) Close() {
 	}
 }
 
-// Info counts the blocks that came, the requests for one, blocks dropped for their age, and failures by server.
+// Info counts received blocks, requests, blocks that were dropped because of their age, and errors by server.
 type Info struct {
 	Blocks, Requests, Drops int
 	Errors                  map[string]int

@@ -1,24 +1,24 @@
 'use strict';
 /**
- * vesta.js -- ids from vesta servers, for Node.js 16 and newer; this file is all it takes.
+ * vesta.js -- a client of vesta servers, for Node.js 16 and newer.  It needs only this file.
  *
  *     const { Client } = require('./vesta');
  *     const ids = new Client(['10.0.0.1:8089', '10.0.0.2:8089'], 'orders');
  *     const id = await ids.next();        // 2319542600899494910n
- *     JSON.stringify({ id: String(id) }); // as text: a JSON number of this size loses its last digits
+ *     JSON.stringify({ id: String(id) }); // as a string: JSON numbers of this size lose digits
  *     ids.close();
  *
- * With a client's name, its secret and TLS:
+ * With credentials and TLS:
  *
  *     new Client(['rediss://shop@ids1.example:8089'], 'orders', { secretFile: '/etc/shop/ids.secret', tlsCa: '/etc/shop/ca.pem' });
  *
- * A client takes ids a block at a time and makes them by itself, so that most calls meet no network.  It has two blocks:
- * the next is fetched when a tenth of the current one is used.  Workers and child processes make clients of their own.
+ * The client fetches blocks from the servers and computes the ids of a block by itself, so most calls need no network.
+ * When a tenth of a block is used, it fetches the next one.  Each worker and child process must create its own client.
  */
 const fs = require('node:fs');
 const net = require('node:net');
 const tls = require('node:tls');
-const { performance } = require('node:perf_hooks'); // a monotonic clock: the time of day has no part in this
+const { performance } = require('node:perf_hooks'); // a monotonic clock
 
 const SIZE_MAX = 100_000;
 const MS_MAX = 86_400_000;
@@ -29,20 +29,20 @@ const WIDE_MAX = 2n ** 64n - 1n;
 const SECRET_BYTES_MAX = 511;
 const SERVER_TEXT_MAX = 2000;
 
-// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
 const PART = '(?:[!"$&-.0-9;->A-Z\\\\^-~]|%[0-9A-Fa-f]{2})';
 const SERVER = new RegExp(`^(?:(rediss?)://(?:(${PART}*)(?::((?:${PART}|:)+))?@)?)?(\\[[0-9A-Fa-f:.]+\\]|[^[\\]\\s:/@]+):(\\d{1,5})(/0?)?$`);
 
-/** What holds where an option is not given; the times are milliseconds. */
+/** The defaults of options.  Times are milliseconds. */
 const DEFAULTS = Object.freeze({ size: 1000, ttl: 10_000, timeout: 2000, wait: 5000 });
 
 const OPTIONS = [...Object.keys(DEFAULTS), 'user', 'password', 'secretFile', 'tlsCa', 'tlsCertificate', 'tlsKey', 'tlsUnverified'];
 
-/** There is no id.  The message names every server and what became of it. */
+/** No id was available.  The message lists every server and its last result. */
 class VestaError extends Error {
   /**
    * @param {string} message
-   * @param {'ERR_NO_BLOCK' | 'ERR_REFUSED' | 'ERR_CLOSED'} code ERR_REFUSED: no server gives ids before a person acts
+   * @param {'ERR_NO_BLOCK' | 'ERR_REFUSED' | 'ERR_CLOSED'} code ERR_REFUSED: all servers reject the request, and retrying does not help
    */
   constructor(message, code) {
     super(message);
@@ -51,14 +51,14 @@ class VestaError extends Error {
   }
 }
 
-/** A server's own word, an error of the Redis protocol. */
+/** An error reply of the Redis protocol. */
 class Said extends Error {
   get passes() {
     return /^(TRYAGAIN|LOADING|OOM)\b/.test(this.message);
   }
 }
 
-/** Ids that a server gave to this client alone. */
+/** A block of ids that a server issued to this client only. */
 class Block {
   constructor(reply, name, size, askedAt) {
     if (!Array.isArray(reply)) throw new Error('its reply is no block');
@@ -86,7 +86,7 @@ class Block {
       const parts = [this.base, ones(time && time.toString(2).length) << this.time_shift,
         (ones(this.seq_bits) >> this.low_bits) << this.seq_shift, ones(this.low_bits) << this.low_shift];
       const all = parts.reduce((seen, part) => seen | part, 0n);
-      if (this.low_bits > this.seq_bits || parts.reduce((sum, part) => sum + part, 0n) !== all) { // two ids could be one
+      if (this.low_bits > this.seq_bits || parts.reduce((sum, part) => sum + part, 0n) !== all) { // two ids could be equal
         throw new Error('its block has bits that overlap');
       }
       if (all > largest) largest = all;
@@ -98,7 +98,7 @@ class Block {
     this.turn();
   }
 
-  /** Makes the next id, and finds out how many follow it by adding the same. */
+  /** Computes the next id, and how many further ids follow from it by the same addition. */
   turn() {
     this.id = this.first + BigInt(this.used) * this.stride;
     this.step = this.stride;
@@ -111,10 +111,10 @@ class Block {
     this.id = this.base | time | ((seq >> this.low_bits) << this.seq_shift) | (low << this.low_shift);
     const [bits, shift] = this.low_bits ? [this.low_bits, this.low_shift] : [this.seq_bits, this.seq_shift];
     this.step = 1n << shift;
-    this.run = this.used + Number((1n << bits) - (tick & ((1n << bits) - 1n))); // the first id that needs a new turn
+    this.run = this.used + Number((1n << bits) - (tick & ((1n << bits) - 1n))); // the first id that must be computed anew
   }
 
-  /** The next id; it is taken before it is returned. */
+  /** Returns the next id. */
   take() {
     const id = this.id;
     this.used += 1;
@@ -129,7 +129,7 @@ class Block {
   }
 }
 
-/** The RESP2 value that begins at `at`, as [value, end]; null: not all of it has come. */
+/** Returns the RESP2 value at `at`, as [value, end], or null if it is incomplete. */
 function parse(text, at, depth = 0) {
   const stop = text.indexOf('\r\n', at);
   const kind = text[at];
@@ -155,7 +155,7 @@ function parse(text, at, depth = 0) {
   return [values, end];
 }
 
-/** A certificate that is not accepted: asking again does not help. */
+/** The certificate is not accepted, and retrying does not help. */
 class Distrust extends Error {
   constructor(error) {
     super(`its certificate is not accepted: ${error.message}`);
@@ -164,7 +164,7 @@ class Distrust extends Error {
 
 const isAboutCertificate = (socket, error) => Boolean(socket.authorizationError) && error.code === socket.authorizationError;
 
-/** Part of an address without its %XX; null: no text of one line. */
+/** Decodes the %XX of a part of an address.  Returns null if it is not one line of text. */
 function decoded(part) {
   try {
     const text = decodeURIComponent(part ?? '');
@@ -174,14 +174,14 @@ function decoded(part) {
   }
 }
 
-/** Who the client is, and whom it trusts. */
+/** The client's credentials, and how it verifies servers. */
 class Access {
   constructor(options, servers) {
     const { user, password, secretFile, tlsCa, tlsCertificate, tlsKey, tlsUnverified = false } = options;
     for (const [key, value] of Object.entries({ user, password, secretFile, tlsCa, tlsCertificate, tlsKey })) {
       if (value !== undefined && typeof value !== 'string') throw new TypeError(`${key}: a string is expected`);
     }
-    if (typeof tlsUnverified !== 'boolean') throw new TypeError('tlsUnverified: true or false is expected'); // 'false' is true
+    if (typeof tlsUnverified !== 'boolean') throw new TypeError('tlsUnverified: true or false is expected'); // the string 'false' would count as true
     if (password && secretFile) throw new TypeError('password and secretFile cannot be combined');
     for (const server of servers) {
       if ((server.user || user) && !server.secret && !password && !secretFile) {
@@ -195,7 +195,7 @@ class Access {
     Object.assign(this, { user, password, secretFile, tlsCa, tlsCertificate, tlsKey, tlsUnverified });
   }
 
-  /** What a new connection says first; a secret's file is read each time, so that the secret may be exchanged. */
+  /** Returns the AUTH command for a new connection.  A secret's file is read each time, so that the secret can be replaced. */
   greeting(server) {
     let secret = server.secret || this.password;
     if (!secret && this.secretFile) {
@@ -209,7 +209,7 @@ class Access {
     return user ? ['AUTH', user, secret] : ['AUTH', secret];
   }
 
-  /** Made for each connection, so that the files may be exchanged. */
+  /** Created for each connection, so that the files can be replaced. */
   tls(host) {
     const read = (path) => (path ? fs.readFileSync(path) : undefined);
     return { servername: net.isIP(host) ? '' : host, minVersion: 'TLSv1.2', rejectUnauthorized: !this.tlsUnverified,
@@ -217,13 +217,13 @@ class Access {
   }
 }
 
-/** Redis repeats the first arguments of a command that it does not know. */
+/** Redis repeats the first arguments of an unknown command. */
 function withoutSecret(reply, greeting) {
   const isTold = reply instanceof Said && reply.message.includes(greeting.at(-1).slice(0, 8));
   return isTold ? new Said('its reply to AUTH is not shown, because it repeats the secret') : reply;
 }
 
-/** One server: its connection, and whether it is worth asking. */
+/** A server: its connection, and whether to ask it. */
 class Server {
   constructor(text, number) {
     const [, scheme, user, secret, host, port, path] = (text.length <= SERVER_TEXT_MAX && SERVER.exec(text)) || [];
@@ -249,7 +249,7 @@ class Server {
 
   read(socket, chunk) {
     const { pending } = this;
-    if (socket !== this.socket || !pending) return this.end(socket); // nobody asked for it
+    if (socket !== this.socket || !pending) return this.end(socket); // no request is pending
     pending.got += chunk;
     try {
       const reply = parse(pending.got, 0);
@@ -263,14 +263,14 @@ class Server {
   settle(error, reply) {
     const { pending } = this;
     this.pending = null;
-    if (this.socket) this.socket.unref(); // at rest it keeps no process alive
+    if (this.socket) this.socket.unref(); // an idle connection must not keep the process alive
     if (!pending) return;
     clearTimeout(pending.timer);
     if (error) pending.reject(error);
     else pending.resolve(reply);
   }
 
-  /** Ends the connection: what comes late on it would be taken for the next reply. */
+  /** Closes the connection: a late reply would be read as the reply to the next request. */
   end(socket, error = new Error('ended the connection')) {
     if (socket) socket.destroy();
     if (socket !== this.socket) return;
@@ -278,7 +278,7 @@ class Server {
     this.settle(error);
   }
 
-  /** What is settled next. */
+  /** Resolves when the pending request is settled. */
   wait(until) {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.end(this.socket, new Error('timed out')), Math.max(0, until - performance.now()));
@@ -287,7 +287,7 @@ class Server {
     });
   }
 
-  /** One request and its reply; an error that a server says is a reply. */
+  /** Sends a request and returns the reply.  An error reply of the server counts as a reply. */
   async say(words, until) {
     if (!this.socket) throw new Error('closed the connection');
     this.socket.write(`*${words.length}\r\n` + words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''));
@@ -298,12 +298,12 @@ class Server {
     const isOld = Boolean(this.socket);
     let reply = isOld ? await this.say(words, until) : null;
     if (isOld && reply instanceof Said && /^(NOAUTH|NOPERM)\b/.test(reply.message)) {
-      this.end(this.socket); // its secret is valid no longer: there may be another by now
+      this.end(this.socket); // its secret is no longer valid, but may have been replaced
     }
     if (!this.socket) {
       const greeting = access.greeting(this);
       this.connect(access);
-      if (this.isTls) { // nothing is said before it is known to whom
+      if (this.isTls) { // sends nothing before the server is verified
         this.socket.once('secureConnect', () => this.settle(null));
         await this.wait(until);
       }
@@ -324,7 +324,7 @@ class Server {
   }
 }
 
-/** Ids of one namespace or tag. */
+/** Issues ids of a namespace or a tag. */
 class Client {
   #servers; #name; #size; #ttl; #timeout; #wait; #access;
   #block = null; #spare = null; #before = null;
@@ -332,21 +332,21 @@ class Client {
   #blocks = 0; #requests = 0; #drops = 0;
 
   /**
-   * Checks its options; no server is asked before the first id is wanted.
+   * Checks the options.  The first id connects to a server.
    * @param {string[]} servers 'host:port', '[v6]:port' or 'redis://name:secret@host:port', with TLS 'rediss://...'
    * @param {string} name the namespace or tag
    * @param {object} [options] times are milliseconds
    * @param {number} [options.size] ids of a block, 1 to 100000
-   * @param {number} [options.ttl] for which a block may be used, so that no id is older
-   * @param {number} [options.timeout] that one server has for one request, connecting included
-   * @param {number} [options.wait] that next() may wait where there is no block; 0: it never waits
-   * @param {string} [options.user] the client's name, where a server's address has none, as what follows
-   * @param {string} [options.password] its secret
-   * @param {string} [options.secretFile] or a file with that in its first line
-   * @param {string} [options.tlsCa] PEM file of the authorities by which servers of rediss:// are known
-   * @param {string} [options.tlsCertificate] PEM file of the client's own certificate, where servers want one
-   * @param {string} [options.tlsKey] its key, if that is in another file
-   * @param {boolean} [options.tlsUnverified] whoever answers is taken for the server, and may read the secret: for trying out
+   * @param {number} [options.ttl] how long a block may be used, so that no id is older
+   * @param {number} [options.timeout] for a request to a server, including the connection
+   * @param {number} [options.wait] how long next() may wait if there is no block; 0: it never waits
+   * @param {string} [options.user] the client's name, if an address has none
+   * @param {string} [options.password] the client's secret, if an address has none
+   * @param {string} [options.secretFile] a file with the secret in its first line, instead of password
+   * @param {string} [options.tlsCa] PEM file of the authorities that sign the certificates of rediss:// servers
+   * @param {string} [options.tlsCertificate] PEM file of the client's certificate, if servers require one
+   * @param {string} [options.tlsKey] PEM file of its key, if that is another file
+   * @param {boolean} [options.tlsUnverified] do not verify servers, so that an attacker can read the secret; for tests only
    */
   constructor(servers, name, options = {}) {
     const { size = DEFAULTS.size, ttl = DEFAULTS.ttl, timeout = DEFAULTS.timeout, wait = DEFAULTS.wait } = options;
@@ -365,7 +365,7 @@ class Client {
   }
 
   /**
-   * The next id, waiting for a block if it must.
+   * Returns the next id.  Waits for a block if necessary.
    * @returns {Promise<bigint>}
    * @throws {VestaError}
    */
@@ -374,7 +374,7 @@ class Client {
   }
 
   /**
-   * The next id if there is one at hand, else null, and a block is fetched; for code that cannot wait.
+   * Returns the next id without waiting, or null.  If there is none, it starts to fetch a block.
    * @returns {bigint | null}
    */
   take() {
@@ -427,14 +427,14 @@ class Client {
     return new VestaError(`no id of '${this.#name}': ${said}`, this.#refused() ? 'ERR_REFUSED' : 'ERR_NO_BLOCK');
   }
 
-  /** One fetch at a time, for all who wait. */
+  /** Fetches a block.  There is one fetch at a time for all waiting callers. */
   #fetchAhead() {
     if (this.#closed) return null;
     this.#fetching ??= this.#fetch().finally(() => { this.#fetching = null; });
     return this.#fetching;
   }
 
-  /** Asks servers in the list's order, those that do not rest, until there is a block or nobody waits for one. */
+  /** Asks servers without a pause in the order of the list, until there is a block or no caller waits. */
   async #fetch() {
     while (!this.#closed) {
       const now = performance.now();
@@ -442,7 +442,7 @@ class Client {
       const server = this.#servers.reduce((best, other) => (when(other) < when(best) ? other : best));
       if (server.restsUntil > now) {
         if (this.#waiting === 0 || this.#refused()) return;
-        await new Promise((resolve) => { // who waits has one asked before its time, and a timer of its own
+        await new Promise((resolve) => { // a waiting caller shortens the pause; it has its own timer
           this.#wake = resolve;
           setTimeout(resolve, Math.min(server.restsUntil - now, REST_MS_MIN)).unref();
         });
@@ -468,7 +468,7 @@ class Client {
     }
   }
 
-  /** Ends it; ids that are left are lost, and calls that wait end with an error. */
+  /** Closes the client.  The rest of its ids is lost, and waiting calls fail. */
   close() {
     this.#closed = true;
     [this.#block, this.#spare] = [null, null];
@@ -477,7 +477,7 @@ class Client {
   }
 
   /**
-   * Blocks that came, requests for one, blocks that were dropped for their age, and failures by server.
+   * Returns counts: received blocks, requests, blocks that were dropped because of their age, and errors by server.
    * @returns {{ blocks: number, requests: number, drops: number, errors: Record<string, number> }}
    */
   info() {

@@ -1,36 +1,36 @@
 <?php
 /**
- * vesta.php -- ids from vesta servers, for PHP 8.1 and newer on 64 bits, without extensions; this file is all it takes.
+ * vesta.php -- a client of vesta servers, for 64-bit PHP 8.1 and newer, without extensions.  It needs only this file.
  *
  *     require 'vesta.php';
  *     $ids = new Vesta\Client(['10.0.0.1:8089', '10.0.0.2:8089'], 'orders');
  *     $id = $ids->next();     // "2319542600899494910"
  *
- * With a client's name, its secret and TLS (which needs PHP's openssl):
+ * With credentials and TLS (which needs PHP's openssl):
  *
  *     new Vesta\Client(['rediss://shop@ids1.example:8089'], 'orders', secretFile: '/etc/shop/ids.secret', tlsCa: '/etc/shop/ca.pem');
  *
- * A client takes ids a block at a time and makes them by itself, so that most calls meet no network.  It has two blocks.
- * PHP has no threads: when a tenth of the current block is used, the request for the next one is written, and later calls
- * look for its reply without waiting.  A child of pcntl_fork begins without blocks and connections, and fetches its own.
+ * The client fetches blocks from the servers and computes the ids of a block by itself, so most calls need no network.
+ * PHP has no threads: when a tenth of a block is used, the client sends the request for the next one, and later calls
+ * read the reply without waiting.  A child process of pcntl_fork starts without blocks and connections, and fetches its own.
  *
- * Under php-fpm and mod_php an object ends with the request: there `size` is the number of ids that one request wants.
- * Whatever runs longer (a queue worker, RoadRunner, Swoole, FrankenPHP's worker mode) keeps one client for its lifetime.
+ * Under php-fpm and mod_php an object lives as long as the request: set `size` to the number of ids that a request needs.
+ * In a longer process (a queue worker, RoadRunner, Swoole, FrankenPHP's worker mode), keep one client for its lifetime.
  */
 declare(strict_types=1);
 
 namespace Vesta;
 
-/** There is no id; the message names every server and what became of it. */
+/** No id was available.  The message lists every server and its last result. */
 class NoIdException extends \RuntimeException {}
 
-/** No server gives ids before a person acts: an unknown name, no password or a wrong one. */
+/** All servers reject the request, and retrying does not help: an unknown name, or a missing or wrong password. */
 final class RefusedException extends NoIdException {}
 
 /** The client was closed. */
 final class ClosedException extends NoIdException {}
 
-/** A server's own word, an error of the Redis protocol. @internal */
+/** An error reply of the Redis protocol. @internal */
 final class Said extends \RuntimeException
 {
     public function passes(): bool
@@ -44,7 +44,7 @@ final class Said extends \RuntimeException
     }
 }
 
-/** Unsigned 64 bits in PHP's integers, which are signed and become floats where they overflow. @internal */
+/** Unsigned 64-bit arithmetic.  PHP's integers are signed, and become floats if they overflow. @internal */
 final class Wide
 {
     public static function add(int $a, int $b): int
@@ -63,7 +63,7 @@ final class Wide
         return ($a ^ PHP_INT_MIN) < ($b ^ PHP_INT_MIN);
     }
 
-    /** @return ?int null: it is no number, or one of more than 64 bits */
+    /** @return ?int null if it is not a number of at most 64 bits */
     public static function read(string $text): ?int
     {
         if (!preg_match('/^(0|[1-9]\d{0,19})$/D', $text)) {
@@ -75,7 +75,7 @@ final class Wide
     }
 }
 
-/** Ids that a server gave to this client alone. @internal */
+/** A block of ids that a server issued to this client only. @internal */
 final class Block
 {
     public int $used = 0;
@@ -113,7 +113,7 @@ final class Block
         if ($this->count < 1 || $this->stride < 1) {
             throw new \RuntimeException('its block has no ids');
         }
-        $length = $this->stride * ($this->count - 1); // a float where it is too much
+        $length = $this->stride * ($this->count - 1); // a float if it overflows
         $this->last = is_int($length) ? Wide::add($this->first, $length) : 0;
         if (!is_int($length) || Wide::less($this->last, $this->first) || !$this->fits()) {
             throw new \RuntimeException('its block goes past 2^64 - 1, or has bits that overlap');
@@ -129,7 +129,7 @@ final class Block
         return $number;
     }
 
-    /** Whether each part of an id has its place, which is no other's: else two ids could be one. */
+    /** Returns whether no fields of an id overlap. If they overlapped, two ids could be equal. */
     private function fits(): bool
     {
         if ($this->kind === 'numbers') {
@@ -149,7 +149,7 @@ final class Block
         return $this->lowBits <= $this->seqBits;
     }
 
-    /** The next id; it is taken before it is returned. */
+    /** Returns the next id. */
     public function take(): string
     {
         $tick = Wide::add($this->first, $this->used++ * $this->stride);
@@ -168,10 +168,10 @@ final class Block
     }
 }
 
-/** A certificate that is not accepted: asking again does not help. @internal */
+/** The certificate is not accepted, and retrying does not help. @internal */
 final class Distrust extends \RuntimeException {}
 
-/** Who the client is, and whom it trusts. @internal */
+/** The client's credentials, and how it verifies servers. @internal */
 final class Access
 {
     private const SECRET_BYTES_MAX = 511;
@@ -203,7 +203,7 @@ final class Access
         }
     }
 
-    /** What a new connection says first; a secret's file is read each time, so that the secret may be exchanged. */
+    /** Returns the AUTH command for a new connection.  A secret's file is read each time, so that the secret can be replaced. */
     public function greeting(Server $server): ?array
     {
         $secret = $server->secret ?? $this->password;
@@ -219,7 +219,7 @@ final class Access
         return $secret === null ? null : ($user === null ? ['AUTH', $secret] : ['AUTH', $user, $secret]);
     }
 
-    /** PHP's options of TLS, made for each connection, so that the files may be exchanged. */
+    /** Returns PHP's TLS options.  They are created for each connection, so that the files can be replaced. */
     public function tls(string $host): array
     {
         return array_filter([
@@ -230,12 +230,12 @@ final class Access
     }
 }
 
-/** One server: its connection, what is under way on it, and whether it is worth asking. @internal */
+/** A server: its connection, the pending request, and whether to ask it. @internal */
 final class Server
 {
     public const REST_NS_MIN = 100_000_000, REST_NS_MAX = 6_400_000_000;
     private const REPLY_BYTES_MAX = 65_536, TEXT_MAX = 2000;
-    // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+    // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
     private const PART = '(?:[!"$&-.0-9;->A-Z\\\\^-~]|%[0-9A-Fa-f]{2})';
     private const FORM = '#^(?:(?<scheme>rediss?)://(?:(?<user>' . self::PART . '*)(?::(?<secret>(?:' . self::PART . '|:)+))?@)?)?'
         . '(?<host>\[[0-9A-Fa-f:.]+\]|[^][\s:/@]+):(?<port>\d{1,5})(?<path>/0?)?$#D';
@@ -249,11 +249,11 @@ final class Server
     /** @var ?resource */
     private $socket = null;
     private bool $isConnected = false, $isSecured = false, $isOld = false;
-    private string $beginning = ''; // of the secret
-    /** @var string[] of the request that is under way */
+    private string $beginning = ''; // the beginning of the secret
+    /** @var string[] the pending request */
     private array $words = [];
     private string $unsent = '', $got = '';
-    /** @var string[] requests that follow, each after the reply to the one before */
+    /** @var string[] further requests, each sent after the reply to the one before */
     private array $queue = [];
 
     public function __construct(#[\SensitiveParameter] string $text, int $number)
@@ -281,11 +281,11 @@ final class Server
         [$this->socket, $this->unsent, $this->got, $this->queue] = [null, '', '', []];
     }
 
-    /** Begins a request: its words, after what a new connection says first.  Never waits for the server. */
+    /** Starts a request, on a new connection after authentication.  Never waits for the server. */
     public function begin(array $words, Access $access): void
     {
         if ($this->socket && ((string) @fread($this->socket, 1) !== '' || feof($this->socket))) {
-            $this->close(); // bytes that nobody asked for, or an end
+            $this->close(); // unexpected bytes, or an end
         }
         $this->words = $words;
         $this->isOld = $this->socket !== null;
@@ -313,10 +313,10 @@ final class Server
         }
     }
 
-    /** A step of the handshake.  False: it goes on when the server has said more. */
+    /** Does a step of the handshake.  Returns false if it needs more bytes of the server. */
     private function secure(): bool
     {
-        $said = ''; // PHP has what is wrong in a warning
+        $said = ''; // PHP reports the error in a warning
         set_error_handler(function (int $level, string $text) use (&$said): bool {
             $said = preg_replace('/^stream_socket_enable_crypto\(\): |\s+/', ' ', $text);
             return true;
@@ -337,7 +337,7 @@ final class Server
         return $this->isSecured;
     }
 
-    /** The reply; null: it has not come by then.  A look at what is there takes no time, even where that is over. */
+    /** Returns the reply, or null if it has not arrived by the deadline.  Bytes that have arrived are read even after it. */
     public function reply(int $until, Access $access): mixed
     {
         while (true) {
@@ -368,11 +368,11 @@ final class Server
                 if ($reply) {
                     [$this->got, $this->unsent] = ['', array_shift($this->queue) ?? ''];
                     if ($reply[0] instanceof Said && $this->isOld && $reply[0]->mayBeOfOldSecret()) {
-                        $this->close(); // its secret is valid no longer: there may be another by now
+                        $this->close(); // its secret is no longer valid, but may have been replaced
                         $this->begin($this->words, $access);
                         continue;
                     }
-                    if ($reply[0] instanceof Said) { // Redis repeats the first arguments of a command that it does not know
+                    if ($reply[0] instanceof Said) { // Redis repeats the first arguments of an unknown command
                         throw $this->unsent !== '' && str_contains($reply[0]->getMessage(), $this->beginning)
                             ? new Said('its reply to AUTH is not shown, because it repeats the secret') : $reply[0];
                     }
@@ -394,12 +394,12 @@ final class Server
         [$read, $write, $except] = $toRead ? [[$this->socket], null, null] : [null, [$this->socket], null];
         $ready = @stream_select($read, $write, $except, intdiv($left, 1_000_000_000), intdiv($left, 1000) % 1_000_000);
         if ($ready === false && $left > 0) {
-            usleep(1000); // a signal; or more descriptors than select can have
+            usleep(1000); // a signal, or too many descriptors for select
         }
         return $ready === 1;
     }
 
-    /** Nothing is read on its connection again, unless it said itself that it has no ids just now. */
+    /** Records an error.  The connection is closed, unless the server replied that it has no ids at the moment. */
     public function failed(\RuntimeException $why): void
     {
         $passes = $why instanceof Said ? $why->passes() : !$why instanceof Distrust;
@@ -417,7 +417,7 @@ final class Server
         return '*' . count($words) . "\r\n" . implode('', array_map($bulk, $words));
     }
 
-    /** The RESP2 value that begins at `at`, as [value, end]; null: not all of it has come. */
+    /** Returns the RESP2 value at `at`, as [value, end], or null if it is incomplete. */
     private static function parse(string $data, int $at, bool $isInside = false): ?array
     {
         if (substr($data, $at, 5) === 'HTTP/') {
@@ -460,7 +460,7 @@ final class Server
     }
 }
 
-/** Ids of one namespace or tag. */
+/** Issues ids of a namespace or a tag. */
 final class Client
 {
     private const SIZE_MAX = 100_000, SECONDS_MAX = 86_400;
@@ -469,29 +469,29 @@ final class Client
     private array $servers;
     private readonly Access $access;
     private ?Block $block = null, $spare = null, $before = null;
-    private ?Server $asked = null; // the one whose reply is due
+    private ?Server $asked = null; // the server with a pending request
     private int $askedAt = 0, $lookAt = 0, $pid;
     private int $ttlNs, $timeoutNs, $waitNs;
     private int $blocks = 0, $requests = 0, $drops = 0;
     private bool $isClosed = false;
 
     /**
-     * Checks its options; no server is asked before the first id is wanted.
+     * Checks the options.  The first id connects to a server.
      *
-     * @param string[] $servers "host:port", "[v6]:port" or "redis://name:secret@host:port", with TLS "rediss://..."; a host that
-     *     is a name is looked up by PHP, without a deadline
+     * @param string[] $servers "host:port", "[v6]:port" or "redis://name:secret@host:port", with TLS "rediss://..."; PHP
+     *     resolves host names without a deadline
      * @param string $name the namespace or tag
      * @param int $size ids of a block, 1 to 100000
-     * @param float $ttl seconds for which a block may be used, so that no id is older
-     * @param float $timeout seconds that one server has for one request, connecting included
-     * @param float $wait seconds that next() may wait where there is no block; 0: it never waits
-     * @param ?string $user the client's name, where a server's address has none, as what follows
-     * @param ?string $password its secret
-     * @param ?string $secretFile or a file with that in its first line
-     * @param ?string $tlsCa PEM file of the authorities by which servers of rediss:// are known
-     * @param ?string $tlsCertificate PEM file of the client's own certificate, where servers want one
-     * @param ?string $tlsKey its key, if that is in another file
-     * @param bool $tlsUnverified whoever answers is taken for the server, and may read the secret: for trying out
+     * @param float $ttl how many seconds a block may be used, so that no id is older
+     * @param float $timeout seconds for a request to a server, including the connection
+     * @param float $wait how many seconds next() may wait if there is no block; 0: it never waits
+     * @param ?string $user the client's name, if an address has none
+     * @param ?string $password the client's secret, if an address has none
+     * @param ?string $secretFile a file with the secret in its first line, instead of $password
+     * @param ?string $tlsCa PEM file of the authorities that sign the certificates of rediss:// servers
+     * @param ?string $tlsCertificate PEM file of the client's certificate, if servers require one
+     * @param ?string $tlsKey PEM file of its key, if that is another file
+     * @param bool $tlsUnverified do not verify servers, so that an attacker can read the secret; for tests only
      * @throws \InvalidArgumentException
      */
     public function __construct(
@@ -521,7 +521,7 @@ final class Client
     }
 
     /**
-     * The next id, in decimal.
+     * Returns the next id, in decimal.
      *
      * @throws NoIdException
      */
@@ -540,7 +540,7 @@ final class Client
             if ($block && $block->used < $block->count && hrtime(true) < $block->askedAt + $this->ttlNs) {
                 $id = $block->take();
                 if ($block->used >= $this->lookAt) {
-                    $this->lookAt = $block->used + intdiv($block->count + 99, 100); // not with every id: it costs a system call
+                    $this->lookAt = $block->used + intdiv($block->count + 99, 100); // not for each id, because it costs a system call
                     if (!$this->spare) {
                         $this->fetch(0);
                     }
@@ -577,7 +577,7 @@ final class Client
         return array_filter($this->servers, fn(Server $server) => !$server->refuses) === [];
     }
 
-    /** Goes on with the request that is under way, or begins one, and waits for its reply until then at most. */
+    /** Continues the pending request or starts one, and waits for the reply until the deadline. */
     private function fetch(int $until): void
     {
         try {
@@ -586,7 +586,7 @@ final class Client
             }
             $reply = $this->asked->reply(min($until, $this->askedAt + $this->timeoutNs), $this->access);
             if ($reply === null && hrtime(true) < $this->askedAt + $this->timeoutNs) {
-                return; // a later call looks again
+                return; // a later call checks again
             }
             if ($reply === null) {
                 throw new \RuntimeException('timed out');
@@ -604,7 +604,10 @@ final class Client
         $this->asked = null;
     }
 
-    /** Asks the first server of the list that does not rest; who waits has one asked before its time.  False: all rest. */
+    /**
+     * Asks the first server without a pause.  If a caller waits, a server may be asked before its pause ends.  Returns
+     * false if all servers pause.
+     */
     private function begin(int $until): bool
     {
         $now = hrtime(true);
@@ -625,7 +628,7 @@ final class Client
         return true;
     }
 
-    /** What a child of a fork wants: its copies of the connections are closed, and nothing is said on them. */
+    /** Resets a child process after a fork: closes its copies of the connections without sending anything. */
     private function forget(): void
     {
         $this->pid = getmypid();
@@ -636,7 +639,7 @@ final class Client
         }
     }
 
-    /** Ends it; its ids that are left are lost. */
+    /** Closes the client.  The rest of its ids is lost. */
     public function close(): void
     {
         $this->forget();
@@ -644,8 +647,8 @@ final class Client
     }
 
     /**
-     * Blocks that came, requests for one, blocks that were dropped for their age, and failures by server; looks for a
-     * reply that is due, as next() does.
+     * Returns counts: received blocks, requests, blocks that were dropped because of their age, and errors by server.  Like
+     * next(), it first reads a pending reply.
      *
      * @return array{blocks: int, requests: int, drops: int, errors: array<string, int>}
      */

@@ -1,17 +1,17 @@
-"""vesta.py -- ids from vesta servers, for Python 3.8 and newer; this file is all it takes.
+"""vesta.py -- a client of vesta servers, for Python 3.8 and newer.  It needs only this file.
 
     import vesta
     ids = vesta.Client(["10.0.0.1:8089", "10.0.0.2:8089"], "orders")
     ids.next()        # 2319542600899494910
     ids.close()
 
-With a client's name, its secret and TLS:
+With credentials and TLS:
 
     vesta.Client(["rediss://shop@ids1.example:8089"], "orders", secret_file="/etc/shop/ids.secret", tls_ca="/etc/shop/ca.pem")
 
-A client takes ids a block at a time and makes them by itself, so that most calls of next() meet no network.  It has two
-blocks: the next is fetched by a thread when a tenth of the current one is used.  All threads of a process share one
-client; a child of os.fork (and so of multiprocessing) begins without blocks and connections, and fetches its own.
+The client fetches blocks from the servers and computes the ids of a block by itself, so most calls of next() need no
+network.  When a tenth of a block is used, a thread fetches the next one.  All threads of a process can share a client.  A
+child process of os.fork or multiprocessing starts without blocks and connections, and fetches its own.
 """
 import itertools
 import os
@@ -32,22 +32,22 @@ SECRET_BYTES_MAX = 511
 SERVER_TEXT_MAX = 2000
 NEVER_S = float("-inf")
 
-# redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; of a name and a secret all but %XX stands for itself
+# redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
 _PART = r'(?:[!"$&-.0-9;->A-Z\\^-~]|%[0-9A-Fa-f]{2})'
 _SERVER = re.compile(r"(?:(rediss?)://(?:(%s*)(?::((?:%s|:)*))?@)?)?(\[[0-9A-Fa-f:.]+\]|[^][\s:/@]+):([0-9]{1,5})(?(1)(?:/0?)?)"
                      % (_PART, _PART), re.ASCII)
 
 
 class Error(Exception):
-    """There is no id; the text names every server and what became of it."""
+    """No id was available.  The text lists every server and its last result."""
 
 
 class _Refused(Exception):
-    """The server's own word that asking again does not help."""
+    """A server rejected the request, and retrying does not help."""
 
 
 class _Block:
-    """Ids that a server gave to this process alone."""
+    """A block of ids that a server issued to this process only."""
 
     def __init__(self, reply: Dict[str, Union[str, int]], name: str, size: int, asked_at: float) -> None:
         if reply.get("ns") != name:
@@ -76,7 +76,7 @@ class _Block:
         self.last, self.kind = largest, kind
 
     def _whole(self, largest: int) -> int:
-        """All bits that its ids may have; no part of them lies on another's, or two ids could be one."""
+        """Returns all bits that the ids may have.  Raises if the fields overlap, because two ids could then be equal."""
         seq_bits, time_shift, seq_shift, low_bits, low_shift = self.shifts
         parts = ((1 << (largest >> seq_bits).bit_length()) - 1 << time_shift, (1 << seq_bits) - 1 >> low_bits << seq_shift,
                  (1 << low_bits) - 1 << low_shift, self.base)
@@ -96,7 +96,7 @@ class _Block:
             and self.first <= other.last and other.first <= self.last
 
     def ids(self, begin: int, end: int) -> Iterator[int]:
-        """Those from number begin on, before number end, as ranges: between two of them something else than 1 is added."""
+        """Returns the ids from index begin up to, but not including, index end."""
         return itertools.chain.from_iterable(self._ranges(begin, end))
 
     def _ranges(self, begin: int, end: int) -> Iterator[range]:
@@ -115,7 +115,7 @@ class _Block:
 
 
 class _Access(NamedTuple):
-    """Who the client is, and whom it trusts."""
+    """The client's credentials, and how it verifies servers."""
     user: Optional[str] = None
     password: Optional[str] = None
     secret_file: Optional[str] = None
@@ -125,7 +125,7 @@ class _Access(NamedTuple):
     tls_unverified: bool = False
 
     def check(self, servers: List["_Server"]) -> None:
-        if not isinstance(self.tls_unverified, bool):  # "false" is true
+        if not isinstance(self.tls_unverified, bool):  # the text "false" would count as true
             raise ValueError("tls_unverified %r is not True or False" % (self.tls_unverified,))
         if self.password is not None and self.secret_file is not None:
             raise ValueError("password and secret_file cannot be combined")
@@ -139,7 +139,7 @@ class _Access(NamedTuple):
             raise ValueError("tls_key is given, and no tls_certificate")
 
     def greeting(self, server: "_Server") -> Optional[List[str]]:
-        """What a new connection says first; a secret's file is read each time, so that the secret may be exchanged."""
+        """Returns the AUTH command for a new connection.  A secret's file is read each time, so that the secret can be replaced."""
         secret = server.secret if server.secret is not None else self.password
         if secret is None and self.secret_file is not None:
             with open(self.secret_file, "rb") as file:
@@ -152,7 +152,7 @@ class _Access(NamedTuple):
         return ["AUTH", user, secret] if user else ["AUTH", secret]
 
     def context(self) -> ssl.SSLContext:
-        """Made for each connection, so that the files may be exchanged."""
+        """Created for each connection, so that the files can be replaced."""
         context = ssl.create_default_context(cafile=self.tls_ca)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.tls_unverified:
@@ -163,7 +163,7 @@ class _Access(NamedTuple):
 
 
 class _Server:
-    """One server: its connection, and whether it is worth asking."""
+    """A server: its connection, and whether to ask it."""
 
     def __init__(self, text: str, number: int) -> None:
         found = _SERVER.fullmatch(text) if len(text) <= SERVER_TEXT_MAX else None
@@ -184,16 +184,16 @@ class _Server:
         self.forget()
 
     def forget(self) -> None:
-        """As at the beginning, which is what a child of a fork wants."""
+        """Resets the state, also in a child process after a fork."""
         self.socket: Optional[socket.socket] = None
         self.rest_s, self.rests_until = 0.0, NEVER_S
 
     def hang_up(self) -> None:
-        """For good, from another thread than that which asks: it reads an end, and closes."""
+        """Ends the connection for good, from any thread.  The asking thread reads an end and closes the socket."""
         self.ended = True
         try:
             if self.socket:
-                socket.socket.shutdown(self.socket, socket.SHUT_RDWR)  # below TLS, which another thread has in hand
+                socket.socket.shutdown(self.socket, socket.SHUT_RDWR)  # below TLS, because another thread uses the TLS connection
         except OSError:
             pass
 
@@ -210,7 +210,7 @@ class _Server:
         self.said = " ".join(str(why).split()) or type(why).__name__
 
     def ask(self, words: List[str], access: _Access, deadline: float) -> Any:
-        """One request and its reply.  Whatever goes wrong ends the connection, so that nothing late is read on it."""
+        """Sends a request and returns the reply.  Any error closes the connection, so that a late reply is never read."""
         try:
             if self.socket and self._has_more():
                 self.close()
@@ -222,7 +222,7 @@ class _Server:
             except _Refused as why:
                 if not is_old or not str(why).startswith(("NOAUTH", "NOPERM")):
                     raise
-            self.close()  # its secret is valid no longer: there may be another by now
+            self.close()  # its secret is no longer valid, but may have been replaced
             self._connect(access, deadline)
             return self._say(words, deadline)
         except BaseException:
@@ -241,11 +241,11 @@ class _Server:
         if greeting := access.greeting(self):
             try:
                 self._say(greeting, deadline)
-            except (_Refused, ConnectionError, ValueError) as why:  # Redis repeats what it was told where it has no AUTH
+            except (_Refused, ConnectionError, ValueError) as why:  # a Redis without AUTH repeats the arguments
                 raise (_Refused("its reply to AUTH is not shown, because it repeats the secret") if greeting[-1][:8] in str(why) else why) from None
 
     def _has_more(self) -> bool:
-        """Bytes that nobody asked for, or an end: not a connection to ask on."""
+        """Returns whether there are unexpected bytes or an end: then the connection cannot be used."""
         try:
             self.socket.settimeout(0)
             self.socket.recv(1)
@@ -286,7 +286,7 @@ def _left(deadline: float) -> float:
 
 
 def _read(data: bytes, at: int, depth: int = 0) -> Optional[Tuple[Any, int]]:
-    """The RESP2 value that begins there and where it ends; None: not all of it has come."""
+    """Returns the RESP2 value at `at` and its end, or None if it is incomplete."""
     if data[at:at + 5] == b"HTTP/":
         raise ValueError("it answers HTTP: name its port of the Redis protocol")
     end = data.find(b"\r\n", at)
@@ -323,16 +323,16 @@ def _read(data: bytes, at: int, depth: int = 0) -> Optional[Tuple[Any, int]]:
 
 
 class Client:
-    """Ids of one namespace or tag.  Threads: any.  Options are checked here; no server is asked before the first next().
+    """Issues ids of a namespace or a tag.  Any thread may use it.  The first next() connects to a server.
 
     size      ids of a block, 1 to 100000
-    ttl       seconds after which what is left of a block is dropped, so that no id is older
-    timeout   seconds that one server has for one request, connecting included
+    ttl       seconds after which the rest of a block is dropped, so that no id is older
+    timeout   seconds for a request to a server, including the connection
     wait      seconds that next() may wait if there is no block; 0: it never waits
-    user      the client's name, password its secret, secret_file a file with it, where a server's address has none
-    tls_ca    PEM of the authorities by which servers of rediss:// are known; None: the machine's
-    tls_certificate, tls_key    PEM of the client's own certificate, where servers want one
-    tls_unverified              True: whoever answers is taken for the server, and may read the secret.  For trying out
+    user, password, secret_file    the client's name, its secret, or a file with the secret, if an address has none
+    tls_ca    PEM file of the authorities that sign the certificates of rediss:// servers; None: the system's
+    tls_certificate, tls_key    PEM files of the client's certificate and key, if servers require one
+    tls_unverified              True: do not verify servers, so that an attacker can read the secret.  For tests only
     """
 
     def __init__(self, servers: Iterable[str], name: str, *, size: int = 1000, ttl: float = 10.0, timeout: float = 2.0,
@@ -365,14 +365,14 @@ class Client:
         self._block: Optional[_Block] = None
         self._next: Optional[_Block] = None
         self._ids: Iterator[int] = iter(())
-        self._handed = 0  # ids of the block that are in _ids or were
+        self._handed = 0  # ids of the block that were moved to _ids
         self._fresh_until = NEVER_S
         self._fetching, self._waiting = False, 0
         for server in self._servers:
             server.forget()
 
     def next(self) -> int:
-        """An id.  Error: none within `wait` seconds, or the client is closed."""
+        """Returns an id.  Raises Error if there is none within `wait` seconds, or if the client is closed."""
         with self._lock:
             if time.monotonic() < self._fresh_until:
                 for id in self._ids:
@@ -398,7 +398,7 @@ class Client:
             self._waiting -= 1
 
     def _turn(self) -> bool:
-        """Lays out the next tenth, of this block or of the next; the next block is fetched from the first tenth's end on."""
+        """Prepares the next tenth of this block or of the next one.  After the first tenth, it starts to fetch the next block."""
         now = time.monotonic()
         for block in (self._block, self._next):
             if block is not None and block is self._next:
@@ -421,11 +421,11 @@ class Client:
             self._fetching = True
             try:
                 threading.Thread(target=self._fetch, name="vesta", daemon=True).start()
-            except RuntimeError:  # no more threads just now: the next tenth tries again
+            except RuntimeError:  # no thread can be created now; the next tenth tries again
                 self._fetching = False
 
     def _fetch(self) -> None:
-        """Asks servers in the list's order, those first that do not rest, until there is a block or nobody waits for one."""
+        """Asks servers in the order of the list, servers without a pause first, until there is a block or no caller waits."""
         with self._lock:
             while True:
                 now = time.monotonic()
@@ -433,7 +433,7 @@ class Client:
                 if server.rests_until > now:
                     if not self._waiting or self._closed or all(one.refuses for one in self._servers):
                         break
-                    self._changed.wait(min(server.rests_until - now, REST_MIN_S))  # who waits has one asked before its time
+                    self._changed.wait(min(server.rests_until - now, REST_MIN_S))  # a waiting caller shortens the pause
                 if self._closed or self._ask(server):
                     break
             self._fetching = False
@@ -442,7 +442,7 @@ class Client:
             self._changed.notify_all()
 
     def _ask(self, server: _Server) -> bool:
-        """Without the lock while the server is waited for."""
+        """Asks a server, without holding the lock while it waits."""
         self._requests += 1
         self._lock.release()
         try:
@@ -469,7 +469,7 @@ class Client:
         return wrong is None
 
     def close(self) -> None:
-        """Ends it; its ids that are left are lost.  Calls that wait end with an Error."""
+        """Closes the client.  The rest of its ids is lost, and waiting calls raise Error."""
         with self._lock:
             self._closed, self._fresh_until, self._next = True, NEVER_S, None
             self._changed.notify_all()
@@ -483,13 +483,13 @@ class Client:
             server.close()
 
     def info(self) -> Dict[str, Any]:
-        """Blocks that came, requests for one, blocks that were dropped for their age, and failures by server."""
+        """Returns counts: received blocks, requests, blocks that were dropped because of their age, and errors by server."""
         with self._lock:
             return {"blocks": self._blocks, "requests": self._requests, "drops": self._drops,
                     "errors": {server.address: server.errors for server in self._servers}}
 
     def _forked(self) -> None:
-        self._close_all()  # on this process' copies of the connections: nothing is said
+        self._close_all()  # closes this process's copies of the connections without sending anything
         self._begin()
 
 

@@ -1,2 +1,2 @@
--- A laptop: one namespace, served to this machine alone.
+-- For a laptop: one namespace, which only this machine can reach.
 return { namespaces = { default = { layout = "vesta-second" } } }

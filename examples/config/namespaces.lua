@@ -1,6 +1,6 @@
--- Several namespaces in one server, each with a layout of its own.  What a request names decides: GET orders,
--- ?ns=users.  The first is `default`: it serves whoever names none.
-local worker = env("WORKER", 7) -- one number a machine, so that no two machines share one
+-- Several namespaces in one server, each with its own layout.  A request names its namespace: GET orders, ?ns=users.
+-- Requests without a name get ids of `default`.
+local worker = env("WORKER", 7) -- set another worker id on each host
 
 return {
   namespaces = {

@@ -1,4 +1,4 @@
--- Segments from two databases: Leaf's table on one of them, and counters that both give every second number of.
+-- Segments from two databases: Leaf's table in one of them, and counters whose numbers both databases issue in turn.
 local secret = "?secret_file=" .. env("VESTA_SECRETS", "/etc/vesta") .. "/db.pass"
 local tls = env("DB_TLS", "verify")
 

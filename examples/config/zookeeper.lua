@@ -1,4 +1,4 @@
--- One of three hosts whose worker numbers are leased from ZooKeeper; nginx beside it shares the generator file.
+-- One of three hosts that lease worker ids from ZooKeeper.  nginx on the same host shares the generator file.
 local secrets = env("VESTA_SECRETS", "/etc/vesta")
 
 return {
@@ -18,7 +18,7 @@ return {
       group = "www-data",
     },
   },
-  open = true, -- whoever is on this network may have ids; or clients = "/etc/vesta/clients"
+  open = true, -- every client in this network may request ids; to restrict them: clients = "/etc/vesta/clients"
   http = { listen = { "0.0.0.0:8088", "unix:/run/vesta/http.sock" } },
   resp = { listen = { "0.0.0.0:8089" }, password = file(secrets .. "/resp.pass") },
   admin = { listen = { "unix:/run/vesta/admin.sock" } },

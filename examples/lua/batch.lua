@@ -1,4 +1,4 @@
--- Many ids at once: exactly as many as asked for, or none.
+-- Takes many ids at once.  A batch has exactly the requested count, or the call fails.
 local vesta = require "vesta"
 local gen = assert(vesta.open { layout = "snowflake", worker = 1 })
 
@@ -12,5 +12,5 @@ for _, id in ipairs(ids) do
 end
 print("duplicates", duplicates)        --> duplicates	0
 
--- What cannot be is an error in the program: it raises at this line.
+-- An invalid count is an error in the program, so the call raises at this line.
 print(pcall(gen.batch, gen, 10001))    --> false	a batch is a whole number of ids from 1 to 10000, not 10001

@@ -1,4 +1,4 @@
--- What fails, and how: the world gives nil, message, code, wait_s; a wrong type raises.
+-- How calls fail: they return nil, message, code and sometimes wait_s.  A wrong type raises.
 local vesta = require "vesta"
 
 print(select(3, vesta.open { path = "nobody.gen", layout = "snowflake" }))  --> no_generator
@@ -6,11 +6,11 @@ print(select(3, vesta.open { layout = "uid", worker = 1 }))                 --> 
 print(select(3, vesta.open { layout = "snowflake time:64", worker = 1 }))   --> bad_layout
 print(pcall(vesta.open, { wroker = 1 }))     --> false	vesta.open: unknown option "wroker", did you mean "worker"?
 
--- Sixteen ids a second, and no more: the seventeenth has to wait.
+-- This layout has 16 ids per second, so the seventeenth must wait.
 local gen = assert(vesta.open {
   layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z", worker = 1, ahead_ms_max = 0,
 })
-assert(gen:next())    -- the first waits for the lease
+assert(gen:next())    -- the first call waits for the lease
 gen:close()
 gen = assert(vesta.open { wait_ms_max = 0 })
 for _ = 1, 100 do

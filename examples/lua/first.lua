@@ -1,4 +1,4 @@
--- The first id: open a generator, take an id, read it back.  The file in VESTA_STATE is made at the first call.
+-- The first id: opens a generator, takes an id and decodes it.  The first call creates the file in VESTA_STATE.
 local vesta = require "vesta"
 local gen = assert(vesta.open { layout = "vesta-milli", worker = 12 })
 local id = assert(gen:next())

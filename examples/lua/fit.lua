@@ -1,4 +1,4 @@
--- A layout for a need: 50,000 ids a second on each of 4,000 machines, for 30 years.
+-- Proposes a layout for 50,000 ids per second on each of 4,000 hosts, for 30 years.
 local vesta = require "vesta"
 local fit = assert(vesta.fit { rate = 50000, nodes = 4000, years = 30, epoch = "2026-01-01T00:00:00Z" })
 print(fit.layout)        --> sign:1=0 time:... seq:... worker:14 ... epoch=2026-01-01T00:00:00Z

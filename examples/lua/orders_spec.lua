@@ -1,4 +1,4 @@
---- orders_spec.lua -- tests for code that takes ids.  Each generator has a clock that the test sets.  Run: busted FILE
+--- orders_spec.lua -- tests of code that uses ids.  The test sets the clock of each generator.  Run: busted FILE
 local testing = require "vesta.testing"
 
 -- The code under test.

@@ -1,8 +1,8 @@
--- A policy says what to do where a call would otherwise return a pause: wait on, go ahead of the clock, or say no.
+-- A policy decides what to do if a call would return a pause: wait longer, issue ids ahead of the clock, or fail.
 local vesta = require "vesta"
 local testing = require "vesta.testing"
 
--- Small steps of the clock are waited out, larger ones bridged by ids that are a little early.
+-- If the clock goes back a little, calls wait.  If it goes back further, ids are issued slightly ahead of the clock.
 local policy = {
   api = 1,
   name = "steps",
@@ -14,7 +14,7 @@ local policy = {
   on_exhausted = function() return "borrow", 5000 end,
 }
 
--- What it would say, in a world whose clock is set.
+-- The policy's verdicts, in a world whose clock the test sets.
 local world = testing.world { policy = policy }
 world:step_clock(-20)
 print(world:verdict "on_clock_back")          --> wait	nil	nil
@@ -23,13 +23,13 @@ print(world:verdict "on_clock_back")          --> borrow	520	nil
 world:step_clock(-3000)
 print(world:verdict "on_clock_back")          --> refuse	nil	the clock is back by 3520 ms
 
--- At work: sixteen ids a second, but forty are wanted at once.
+-- The policy at work: the layout has 16 ids per second, and the program needs 40 at once.
 local gen = assert(vesta.open {
   layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z", worker = 1, ahead_ms_max = 0,
   policy = policy,
 })
-assert(gen:next())                            -- the first waits for the lease
+assert(gen:next())                            -- the first call waits for the lease
 print(#assert(gen:batch(40)))                 --> 40
 
--- A shipped policy, a path, either with options: { policy = { "borrow", borrow_ms_max = 500 } }
+-- A policy is also the name of a built-in one or a path, with options: { policy = { "borrow", borrow_ms_max = 500 } }
 print(select(3, vesta.open { policy = "borow" }))   --> unknown_name

@@ -1,11 +1,11 @@
 <?php
 /**
- * Vesta.php -- ids from PHP through libvesta: a class to copy.  ids.php uses it.
+ * Vesta.php -- a class for ids in PHP through libvesta.  Copy it into your program.  ids.php is an example of its use.
  *
- * It needs PHP's FFI and vesta_ffi.h, which is installed beside vesta.h (Debian: libvesta-dev).  Web servers permit FFI in
- * preloaded files only: docs/languages.md has the lines of php.ini.  If libvesta is built but not installed, set
- * LD_LIBRARY_PATH to its folder.  Processes that open the same namespace share its ids: the workers of php-fpm,
- * and the children of pcntl_fork, which may go on with their parent's object.
+ * It needs PHP's FFI and vesta_ffi.h, which is installed next to vesta.h (Debian: libvesta-dev).  Web servers permit FFI
+ * only in preloaded files: docs/languages.md has the lines for php.ini.  If libvesta is built but not installed, set
+ * LD_LIBRARY_PATH to its folder.  Processes that open the same namespace, for example the workers of php-fpm, share its
+ * ids.  Children of pcntl_fork can use their parent's object.
  */
 declare(strict_types=1);
 
@@ -17,7 +17,7 @@ final class Vesta
 
     /**
      * @param string $options as in vesta_open_text: "layout=vesta-milli any_worker=true"
-     * @param ?string $header the path of vesta_ffi.h; null: it was preloaded
+     * @param ?string $header the path of vesta_ffi.h, or null if it was preloaded
      */
     public function __construct(string $options, ?string $header = null)
     {
@@ -35,13 +35,13 @@ final class Vesta
         }
     }
 
-    /** An id, in decimal. */
+    /** Returns an id, in decimal. */
     public function next(): string
     {
         return $this->batch(1)[0];
     }
 
-    /** @return list<string> of $count ids, all or none */
+    /** @return list<string> $count ids */
     public function batch(int $count): array
     {
         if ($count < 1) {

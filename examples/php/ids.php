@@ -1,5 +1,5 @@
 <?php
-/** ids.php -- ids on the command line: php examples/php/ids.php [vesta_ffi.h] */
+/** ids.php -- prints ids: php examples/php/ids.php [vesta_ffi.h] */
 declare(strict_types=1);
 require __DIR__ . '/Vesta.php';
 
@@ -7,7 +7,7 @@ $header = $argv[1] ?? '/usr/include/vesta_ffi.h';
 $vesta = new Vesta('namespace=example layout=vesta-milli worker=7', $header);
 printf("an id       %s\n", $vesta->next());
 
-// Three children and their parent, each with the same object.
+// Three children and their parent use the same object.
 $children = [];
 for ($i = 0; $i < 3; $i++) {
     [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);

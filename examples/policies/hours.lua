@@ -1,4 +1,4 @@
--- hours.lua -- how far the clock may go back depends on the time of day: by day an operator can look at it.
+-- hours.lua -- allows larger steps of the clock at night than by day, when an operator can react.
 local function on_clock_back(ctx)
   local options = ctx.options
   local hour = localtime(ctx.now_ms, options.zone).hour

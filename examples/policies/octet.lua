@@ -1,4 +1,4 @@
--- octet.lua -- the worker id is the last octet of the host's IPv4 address, unless that is in a list of refused ones.
+-- octet.lua -- uses the last octet of the host's IPv4 address as the worker id, unless a list excludes it.
 local function choose_worker(ctx)
   local address = ctx.ip and ip4(ctx.ip)
   if not address then return nil, "the host has no IPv4 address: " .. (ctx.ip or "none at all") end

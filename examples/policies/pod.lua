@@ -1,4 +1,4 @@
--- pod.lua -- a pod's worker id is its ordinal.  A host without an ordinal takes a free number above those of the pods.
+-- pod.lua -- uses a pod's ordinal as the worker id.  A host without an ordinal takes a free worker id above the pods'.
 local function choose_worker(ctx)
   local pods = ctx.options.pods
   if ctx.ordinal and ctx.ordinal < pods then return ctx.ordinal end

@@ -1,6 +1,6 @@
-"""Ids from Python through libvesta, without a module to build: python3 examples/python/ids.py
+"""Ids in Python through libvesta, without building a module: python3 examples/python/ids.py
 
-A file to copy and import.  ctypes needs no struct of options: vesta_open_text takes them as one text.  If libvesta is built
+Copy this file and import it.  Options are a text for vesta_open_text, so that ctypes needs no struct.  If libvesta is built
 but not installed, set LD_LIBRARY_PATH to its folder.
 """
 import ctypes
@@ -31,7 +31,7 @@ def open_generator(options):
 
 
 def next_ids(gen, count):
-    """A list of count ids, all or none."""
+    """Returns a list of count ids.  Raises if it cannot get all of them."""
     numbers, pause, text = (ctypes.c_uint64 * count)(), Pause(), ctypes.create_string_buffer(512)
     if vesta.vesta_batch_wait(gen, numbers, count, WAIT_US_MAX, ctypes.byref(pause)) != 0:
         vesta.vesta_pause_text(gen, ctypes.byref(pause), text, len(text))

@@ -1,8 +1,7 @@
-"""Lanes from Python through libvesta: python3 examples/python/lanes.py
+"""Lanes in Python through libvesta: python3 examples/python/lanes.py
 
-Each thread has a lane of its own; one that is asked by another thread says so.  Where threads of a language move
-between those of the system (Go without runtime.LockOSThread, Java's virtual threads), take blocks instead:
-vesta_next_block.
+Each thread has its own lane, and a call from another thread fails.  If a language moves its threads between threads of the
+system (Go without runtime.LockOSThread, Java's virtual threads), use blocks instead: vesta_next_block.
 """
 import ctypes
 import threading

@@ -1,10 +1,10 @@
-# Ids from Ruby through libvesta, without a gem to build: a class to copy, and an example of its use.
+# A class for ids in Ruby through libvesta, without a gem, and an example of its use.  Copy it into your program.
 #
 #     ruby examples/ruby/vesta.rb
 #
 # If libvesta is built but not installed, set LD_LIBRARY_PATH to its folder.
-# An object may be used by all threads at once: a call that waits for an id holds no lock of Ruby's.  Children of fork may
-# go on with the object of their parent, and processes that share a generator file share its numbers.
+# All threads can use an object at the same time, because a call that waits for an id releases Ruby's lock.  Children of
+# fork can use their parent's object.  Processes that open the same generator file share its worker id.
 require 'fiddle'
 
 class Vesta
@@ -30,7 +30,7 @@ class Vesta
 
   def next = batch(1).first
 
-  # An array of count ids, all or none.
+  # Returns an array of count ids.
   def batch(count)
     raise ArgumentError, 'this generator is closed' unless @gen
     raise ArgumentError, "a batch has at least 1 id, not #{count}" if count < 1
@@ -44,7 +44,7 @@ class Vesta
     raise text.to_s
   end
 
-  # No other thread may be in a call.  Later calls raise an error.
+  # Closes the generator.  No other thread may be in a call.  Later calls raise an error.
   def close
     @close.call(@gen) if @gen
     @gen = nil

@@ -1,5 +1,5 @@
---- ids.lua -- ids for the fibers of a Tarantool, which all run in one thread: whoever waits in C stops them all.
--- So C never waits here (wait_ms_max = 0); a pause is slept through with fiber.sleep, while other fibers go on.
+--- ids.lua -- ids for the fibers of Tarantool.  All fibers run in one thread, so C must never wait (wait_ms_max = 0).
+-- During a pause, fiber.sleep lets other fibers run.
 local ffi = require "ffi"
 local fiber = require "fiber"
 local vesta = require "vesta"
@@ -8,8 +8,8 @@ local SLEEP_S_MIN, SLEEP_S_MAX = 0.001, 0.05
 local ids = {}
 ids.__index = ids
 
---- Opens a generator with the options of vesta.open, and wait_ms_max: for how long a fiber may wait, 2000 unless given.
--- Touches the disk: call it once, where the application starts.  nil, message, code if it cannot.
+--- Opens a generator with the options of vesta.open.  wait_ms_max is the time that a fiber may wait (default: 2000).
+-- Call it once, when the application starts, because it accesses the disk.  Returns nil, message, code if it fails.
 function ids.open(options)
   local given = {}
   for key, value in pairs(options) do given[key] = value end
@@ -19,8 +19,8 @@ function ids.open(options)
   return setmetatable({ gen = gen, wait_s_max = (options.wait_ms_max or 2000) / 1000 }, ids)
 end
 
---- The next id as a uint64_t, which a field of type `unsigned` holds; yields only where there is none at once.
--- nil, message, code, wait_s if there is none in time.
+--- Returns the next id as a uint64_t, for a field of type `unsigned`.  Yields only if no id is available at once.
+-- Returns nil, message, code, wait_s if there is none in time.
 function ids:next()
   local until_s = fiber.clock() + self.wait_s_max
   while true do

@@ -1,8 +1,8 @@
--- orders.lua -- ids as primary keys of a space.
+-- orders.lua -- uses ids as primary keys of a space.
 --
---     tarantool orders.lua      (/var/lib/vesta and the folder it runs in are the user's; the rock is on the path)
+--     tarantool orders.lua      (needs the rock, and write access to /var/lib/vesta and the current folder)
 --
--- A key sorts by time, so the newest orders are the end of the index.
+-- Keys sort by time, so the newest orders are at the end of the index.
 local ids = require "ids"
 
 box.cfg { log_level = "warn" }
@@ -11,14 +11,14 @@ local orders = box.schema.space.create("orders", { if_not_exists = true, format 
 } })
 orders:create_index("primary", { parts = { "id" }, if_not_exists = true })
 
--- Instances on one host share the file, and so the number; each other host has a number of its own, or a store for all.
+-- Instances on one host share the file and its worker id.  Set another worker id on each host, or use a shared store.
 local order_ids = assert(ids.open {
   layout = "vesta-milli", worker = 12, namespace = "orders", path = "/var/lib/vesta/orders.gen",
 })
 
 local app = {}
 
---- Places an order: its id, or nil and a message.
+--- Places an order.  Returns its id, or nil and a message.
 function app.place(customer)
   local id, message = order_ids:next()
   if not id then return nil, message end

@@ -44,7 +44,7 @@ BUGS = [  # column, what, row, (before, after)...
     ("node", "a connection is used after a timeout", LATE,
      ("() => this.end(this.socket, new Error('timed out'))", "() => this.settle(new Error('timed out'))"),
      ("if (!(error instanceof Said && error.passes)) this.end(this.socket);", ""),
-     ("return this.end(socket); // nobody", "return null; // nobody")),
+     ("return this.end(socket); // no request", "return null; // no request")),
     ("node", "no ttl", TTL, (" && now < block.askedAt + this.#ttl", "")),
     ("node", "two fetches at once", AT_ONCE, ("this.#fetching ??= ", "this.#fetching = ")),
     ("node", "a sequence's parts are composed wrongly", PARTS, ("(low << this.low_shift);", "(low << (this.low_shift + 1n));")),

@@ -1,5 +1,5 @@
---- vesta-id -- a plugin of Apache APISIX: each request has an id from vesta's servers, as has its answer.
--- The request's own is kept where it is valid.  A request is not refused for want of a name: without one it goes on.
+--- vesta-id -- a plugin for Apache APISIX that adds an id of vesta servers to each request and its response.
+-- A valid id in the request is kept.  If no id is available, the request continues without one.
 local core = require "apisix.core"
 local resty_client = require "vesta.resty.client"
 local is_request_id = require "vesta.resty".is_request_id
@@ -11,7 +11,7 @@ local schema = {
     name = { type = "string", pattern = "^[A-Za-z0-9_.:-]{1,64}$", default = "default" },
     header_name = { type = "string", minLength = 1, default = "X-Request-Id" },
     include_in_response = { type = "boolean", default = true },
-    wait = { type = "integer", minimum = 0, maximum = 10000, default = 100 }, -- milliseconds, with others served
+    wait = { type = "integer", minimum = 0, maximum = 10000, default = 100 }, -- milliseconds; other requests continue
     user = { type = "string", minLength = 1 },
     secret_file = { type = "string", minLength = 1 },
     password = { type = "string", minLength = 1 },
@@ -22,7 +22,7 @@ local schema = {
 
 local plugin = { version = 0.1, priority = 12016, name = "vesta-id", schema = schema } -- before request-id
 
-local clients = {} -- of this worker, by what is configured: routes with the same servers share one
+local clients = {} -- of this nginx worker, by configuration: routes with the same servers share a client
 
 local function client_options(conf)
   return { servers = conf.servers, name = conf.name, wait = conf.wait, user = conf.user,
@@ -39,7 +39,7 @@ end
 function plugin.check_schema(conf)
   local ok, message = core.schema.check(schema, conf)
   if not ok then return false, message end
-  ok, message = pcall(resty_client.new, client_options(conf)) -- sends nothing; knows what an address is
+  ok, message = pcall(resty_client.new, client_options(conf)) -- validates the addresses, and sends nothing
   if not ok then return false, message end
   return true
 end
@@ -51,7 +51,7 @@ function plugin.rewrite(conf, ctx)
     id, message = client_of(conf):next()
     if not id then
       core.log.error("vesta-id: ", message)
-      core.request.set_header(ctx, conf.header_name, nil) -- what is not valid goes no further
+      core.request.set_header(ctx, conf.header_name, nil) -- removes an invalid id
       return
     end
     core.request.set_header(ctx, conf.header_name, id)

@@ -63,7 +63,7 @@ class Nginx:
                          ("/usr/local/share/lua/5.1", self.prefix + "/lua"), ("        location = /genids", RUN + "        location = /genids"),
                          ("            wait = 2000, ", "            %s wait = 2000, " % options),
                          ("    access_log off;\n", "    access_log off;\n    %s\n" % http),
-                         ("    }\n\n    # Has the first", "        %s\n    }\n\n    # Has the first" % init)):
+                         ("    }\n\n    # Fetches the first", "        %s\n    }\n\n    # Fetches the first" % init)):
             assert old in conf, old
             conf = conf.replace(old, new)
         if os.geteuid() != 0:

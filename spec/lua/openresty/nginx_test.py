@@ -175,8 +175,8 @@ class Nginx:
         os.makedirs(os.path.join(self.prefix, "logs"))
         self.port, self.app, self.probe = free_port(), free_port(), free_port()
         conf = open(os.path.join(REPO, "examples", "openresty", "nginx.conf")).read()
-        conf = conf.replace("    # Stands for your", PROBES + "    # Stands for your")
-        conf = conf.replace("            wait_ms_max = 100,                    -- with ngx.sleep, never by blocking the worker\n"
+        conf = conf.replace("    # A placeholder for your", PROBES + "    # A placeholder for your")
+        conf = conf.replace("            wait_ms_max = 100,                    -- waits in ngx.sleep, which does not block the worker\n"
                             "        })\n", "            wait_ms_max = 100,\n        })\n" + PROBE_INIT)
         conf = conf.replace("        if not ok then", "        require \"vesta.resty\".keep(package.loaded.chosen)\n        if not ok then")
         for old, new in (("8080", str(self.port)), ("8081", str(self.app)), ("PROBE", str(self.probe)),

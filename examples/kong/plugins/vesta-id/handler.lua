@@ -1,11 +1,11 @@
---- vesta-id -- a plugin of Kong: each request has an id from vesta's servers, as has its answer.
--- The request's own is kept where it is valid.  A request is not refused for want of a name: without one it goes on.
+--- vesta-id -- a plugin for Kong that adds an id of vesta servers to each request and its response.
+-- A valid id in the request is kept.  If no id is available, the request continues without one.
 local resty_client = require "vesta.resty.client"
 local is_request_id = require "vesta.resty".is_request_id
 
-local handler = { PRIORITY = 100001, VERSION = "0.2.0" } -- before correlation-id and what logs it
+local handler = { PRIORITY = 100001, VERSION = "0.2.0" } -- runs before correlation-id and loggers
 
-local clients = {} -- of this worker, by what is configured: routes with the same servers share one
+local clients = {} -- of this nginx worker, by configuration: routes with the same servers share a client
 
 local function client_of(conf)
   local key = table.concat({ conf.name, conf.wait, conf.user or "", conf.secret_file or "", conf.password or "",
@@ -23,7 +23,7 @@ function handler:access(conf)
     id, message = client_of(conf):next()
     if not id then
       kong.log.err("vesta-id: ", message)
-      kong.service.request.clear_header(conf.header_name) -- what is not valid goes no further
+      kong.service.request.clear_header(conf.header_name) -- removes an invalid id
       return
     end
     kong.service.request.set_header(conf.header_name, id)

@@ -1,8 +1,8 @@
---- What the plugin vesta-id may be told.
+--- The configuration of the plugin vesta-id.
 local typedefs = require "kong.db.schema.typedefs"
 local resty_client = require "vesta.resty.client"
 
-local function check(config) -- sends nothing; knows what an address is
+local function check(config) -- validates the addresses, and sends nothing
   local ok, message = pcall(resty_client.new, { servers = config.servers, name = config.name, user = config.user,
     secret_file = config.secret_file, password = config.password })
   if not ok then return nil, message end
