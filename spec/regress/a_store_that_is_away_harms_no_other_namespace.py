@@ -116,8 +116,8 @@ def child_of(pid):
     return int(found[0]) if found else None
 
 
-@claim("as process 1 of a container, whose signals have no default action, SIGTERM and SIGINT end it while it waits "
-       "for a store, and before")
+@claim("as process 1 of a container, which has no default signal actions, the server ends on SIGTERM and SIGINT while "
+       "it waits for a store")
 def _(world):
     if subprocess.run(["unshare", "-pf", "--mount-proc", "true"], capture_output=True).returncode != 0:
         print("# not where namespaces of processes cannot be made")

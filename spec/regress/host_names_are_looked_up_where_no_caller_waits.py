@@ -19,8 +19,8 @@ SLOW_NAMES = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "slow_names.so"),
 URIS = ("mysql://me:x@db.slow/vesta", "zk://me:x@a.slow,b.slow/vesta")
 
 
-@claim("a call returns at its deadline during a lookup, the next call waits for the same lookup, and the end of the "
-       "process does not")
+@claim("during a lookup, a call returns at its deadline, the next call waits for the same lookup, and the process can "
+       "end")
 def _():
     for uri in URIS:
         begun = time.monotonic()

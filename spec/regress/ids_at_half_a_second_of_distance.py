@@ -70,8 +70,8 @@ def doctor_says(uri, name):
     return vesta("doctor", "--store", uri, "--namespace", name, "--layout", "snowflake").stdout
 
 
-@claim("MariaDB with TLS, half a second away, under balanced: the first id is issued within 10 s, also with an "
-       "assigned worker id, which is renewed")
+@claim("MariaDB with TLS half a second away, under balanced: the first id is issued within 10 s, and an assigned "
+       "worker id is kept")
 def _():
     db = MariaDB()
     folder = db.start_with_tls()
@@ -84,8 +84,8 @@ def _():
     assert re.search(r"round trip takes 0\.[5-9]\d* s", said) and "which suits these leases: balanced, autonomous" in said, said
 
 
-@claim("ZooKeeper, half a second away, under balanced: the first id is issued within 10 s, also with an assigned "
-       "worker id, which is renewed")
+@claim("ZooKeeper half a second away, under balanced: the first id is issued within 10 s, and an assigned worker id "
+       "is kept")
 def _():
     zk = ZooKeeper().start().ready()
     far = Far(zk.port, ROUND_TRIP_S)

@@ -249,8 +249,7 @@ def _(world):
         assert "10.0.0.4" in found[4]["holder"], found
 
 
-@claim("a worker id that a process holds here is a conflict: it is reported and not changed, the others are marked, "
-       "and the exit code is 1")
+@claim("a worker id that a process holds here is reported as a conflict and not changed, and the exit code is 1")
 def _(world):
     source = database("clash", VESTA_TABLE, "INSERT INTO DB_MACHINE_ID_PROVIDER VALUES (5, '10.0.0.5'), (6, '10.0.0.6')")
     uri = target(world, "vesta-second")

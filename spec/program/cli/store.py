@@ -326,8 +326,7 @@ def _(world):
     same(os.listdir(world.folder), ["v.db"] if os.path.exists(world.path("v.db")) else [])
 
 
-@claim("a name such as orders.2, for the next layout of orders, is created only if the ids of both differ, by init "
-       "and by its first user")
+@claim("a name such as orders.2, for the next layout of orders, is created only if the ids of both layouts differ")
 def _(world):
     for kind, uri in served.stores(world).items():
         init = lambda name, layout: world.run("store", "init", "--store", uri, "--namespace", name, "--layout", layout)  # noqa: E731, B023

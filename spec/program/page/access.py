@@ -1,5 +1,5 @@
-"""access.py -- axe-core checks the page in each of its states.  With VESTA_PICTURES=FOLDER, takes pictures of them, those for
-the docs after some minutes of load."""
+"""access.py -- axe-core checks the page in each of its states. With VESTA_PICTURES=FOLDER, takes pictures of them. The
+pictures for the docs are taken after some minutes of load."""
 import contextlib
 import math
 import os
@@ -62,7 +62,7 @@ def pictured(world):
 
 @contextlib.contextmanager
 def busy(world, server, secret):
-    """Load, already for BUSY_S."""
+    """Loads the server. The body runs after most of BUSY_S."""
     load = threading.Thread(target=keep_busy, args=(world, server, secret), daemon=True)
     load.start()
     time.sleep(BUSY_S * 0.9)

@@ -162,7 +162,7 @@ def _(world):
         assert ops.is_closed()
 
 
-@claim("a client without the right to operate can end only itself, and without a clients file the right needs the "
+@claim("a client without the right to operate can end only itself, and a server without a clients file requires the "
        "password or a Unix socket")
 def _(world):
     with with_clients(world) as server, Connection(server, auth("ops")) as ops, Connection(server, auth("shop")) as shop:

@@ -242,8 +242,8 @@ def move_on(kind, world):
     return load.rows()
 
 
-@claim("on each kind of store a live namespace changes its layout twice, host by host, while hosts, the command and "
-       "the store fail, without duplicates or rejected requests")
+@claim("on each kind of store, a live namespace changes its layout twice while parts fail, without duplicates or "
+       "rejected requests")
 def _(world):
     kinds = ("file", "sqlite", "mysql", "zk")
     with ThreadPoolExecutor(len(kinds)) as pool:
