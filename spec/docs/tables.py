@@ -17,6 +17,7 @@ ROWS = {"options": "| `-n, --count N` | ", "keys": "| `namespaces.NAME.layout` |
         "commands-redis": "| `GET name` | ", "errors": "| `full` | 503 | `TRYAGAIN` | yes | ",
         "metrics": "| `vesta_requests_total{proto,code}` | counter | ", "limits": "| the request line | 4 KiB | ",
         "mutants": "| `CURSOR_BEFORE_CLOSE` | The released cursor is read just before the close | `DUPLICATE` | `cursor_at_the_close` |",
+        "mutants-relayout": "| `GIVES_WITHOUT_A_PROOF` | A host issues ids of a generation without a proof |",
         "presets": "| `vesta-second` | `version:1 type:1=0 method:2 time:30 seq:20 machine:10` | 1s | "}
 
 
