@@ -6,19 +6,19 @@ local testing = {}
 ---Options of testing.world.  Each becomes a field of the world, which a test may set.
 ---@class vesta.testing.options
 ---@field policy string|vesta.named_policy|vesta.policy
----@field env? table<string, string|false> the variables that the policy may read; false: not set
----@field layout? string a preset or layout text; default "vesta-milli"
+---@field env? table<string, string|false> the variables that the policy may read (false: not set)
+---@field layout? string a preset or layout text (default: "vesta-milli")
 ---@field namespace? string default "default"
----@field worker? integer the held worker id; default 1
+---@field worker? integer the held worker id (default: 1)
 ---@field now_ms? integer|string the clock: Unix milliseconds or RFC 3339, such as "2026-01-31T02:00:00Z"
 ---@field ahead_ms_max? integer default 0
----@field lease_ms? integer how long a lease lasts after its last renewal; default 600000
----@field last_ms? integer|false the time of the last id for on_start; default: absent
----@field host? string|false the host's name for choose_worker, like the next three fields; false: absent
+---@field lease_ms? integer how long a lease lasts after its last renewal (default: 600000)
+---@field last_ms? integer|false the time of the last id for on_start (default: absent)
+---@field host? string|false the host's name for choose_worker, like the next three fields (false: absent)
 ---@field ip? string|false
 ---@field ordinal? integer|false default: the number at the end of the host's name
 ---@field identity? string|false
----@field leaving? integer|false the worker id that must be left; default false
+---@field leaving? integer|false the worker id that must be left (default: false)
 ---@field random? number from 0 to 1
 
 ---@class vesta.testing.record
@@ -55,7 +55,7 @@ function world:run_ahead(ms) end
 
 ---Calls a function of the policy.  Raises if it fails, or if the policy lacks it.
 ---@param hook string "on_clock_back", ...
----@param more? table fields of ctx that differ from the world's in this call; false: absent
+---@param more? table fields of ctx that differ from the world's in this call (false: absent)
 ---@return string|integer? word the verdict; for choose_worker a worker id or nil
 ---@return integer? amount_ms
 ---@return string? reason
@@ -88,9 +88,9 @@ function world:choose() end
 
 ---Options of testing.generator.
 ---@class vesta.testing.generator_options
----@field layout? string|vesta.layout a preset or layout text; default "vesta-milli"
+---@field layout? string|vesta.layout a preset or layout text (default: "vesta-milli")
 ---@field worker? integer default 1
----@field now_ms? integer|string the clock: Unix milliseconds or RFC 3339; default 2026-01-01T00:00:00Z
+---@field now_ms? integer|string the clock: Unix milliseconds or RFC 3339 (default: 2026-01-01T00:00:00Z)
 ---@field fields? table<string, integer> as in vesta.open, like the next four fields
 ---@field method? integer|string
 ---@field pacing? "clock"|"history"

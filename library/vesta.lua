@@ -206,7 +206,7 @@ function segment:close() end
 ---@field step_max? integer default 1000000
 ---@field order? "trend"|"strict" default "trend"
 ---@field group? string
----@field wait_ms_max? number how long a call may wait; default 2000, inside nginx 0
+---@field wait_ms_max? number how long a call may wait (default: 2000, inside nginx 0)
 
 ---A generator, which issues ids.  All handles of the same path share one cursor, in this process and in others.
 ---@class vesta.gen
@@ -346,13 +346,13 @@ function gen:close() end
 
 ---Options of vesta.open.  An unknown key raises.
 ---@class vesta.options
----@field layout? string|vesta.layout a layout text, preset name or layout; default: the file's, else vesta-second
----@field path? string the generator file; default: <state>/<namespace>.gen
----@field store? string file:DIR, sqlite:FILE, mysql://..., zk://...; default: the file's, else file:<state>
----@field secret? string the database's password, or ZooKeeper's user:password; default: the URI's
----@field lease? "local"|"strict"|"balanced"|"autonomous" the lease preset; default: the file's, else by the store
----@field identity? string the name by which the store knows this generator; default: the host's name and the path
----@field namespace? string [A-Za-z0-9_.:-]{1,64}; default: the file's, else "default"
+---@field layout? string|vesta.layout a layout text, preset name or layout (default: the file's, else vesta-second)
+---@field path? string the generator file (default: <state>/<namespace>.gen)
+---@field store? string file:DIR, sqlite:FILE, mysql://..., zk://... (default: the file's, else file:<state>)
+---@field secret? string the database's password, or ZooKeeper's user:password (default: the URI's)
+---@field lease? "local"|"strict"|"balanced"|"autonomous" the lease preset (default: the file's, else by the store)
+---@field identity? string the name by which the store knows this generator (default: the host's name and the path)
+---@field namespace? string [A-Za-z0-9_.:-]{1,64} (default: the file's, else "default")
 ---@field worker? integer claim exactly this worker id
 ---@field any_worker? boolean draw a free worker id and keep it in the store
 ---@field fields? table<string, integer> constant fields of this handle's ids: { version = 1 }
@@ -360,10 +360,10 @@ function gen:close() end
 ---@field group? string the group that may share the files that this call creates
 ---@field pacing? "clock"|"history" default: the file's, else clock
 ---@field ahead_ms_max? integer how far ids may run ahead of the clock, in milliseconds; 0: not at all
----@field wait_ms_max? number how long a call may wait, in milliseconds; default 100 (2000 for a lease), inside nginx 0
+---@field wait_ms_max? number how long a call may wait, in milliseconds (default: 100, for a lease 2000, inside nginx 0)
 ---@field policy? string|vesta.named_policy|vesta.policy decides about pauses that are longer than wait_ms_max
 ---@field policy_env? string[] the environment variables that the policy may read
----@field unsafe_private? boolean an anonymous generator whose ids may repeat; for tests only
+---@field unsafe_private? boolean an anonymous generator whose ids may repeat (for tests only)
 
 ---@class vesta.guess_row
 ---@field preset string
@@ -374,8 +374,8 @@ function gen:close() end
 ---@field rate number the ids per second that one node must be able to issue
 ---@field nodes integer the most workers that run at the same time
 ---@field years number how many years the time field must last
----@field epoch? vesta.time the instant of time 0; default "2026-01-01T00:00:00Z"
----@field unit? string the time unit, from "1us" to "1s"; default: a millisecond if it is sufficient
+---@field epoch? vesta.time the instant of time 0 (default: "2026-01-01T00:00:00Z")
+---@field unit? string the time unit, from "1us" to "1s" (default: a millisecond if it is sufficient)
 ---@field bits? integer how many bits an id may have, 32 to 63; JavaScript numbers hold 53 bits exactly
 
 ---@class vesta.fit_row
@@ -476,20 +476,20 @@ function resty.is_request_id(text) end
 
 ---@class vesta.client_options
 ---@field servers string[]|string at most 8, best first: "host:port", "unix:/path", "redis[s]://name:secret@host:port"
----@field name? string a namespace or tag of the servers; default "default"
+---@field name? string a namespace or tag of the servers (default: "default")
 ---@field user? string the client's name, if an address has none
 ---@field secret_file? string a file with the client's secret, read for each connection
 ---@field password? string the client's secret, or the servers' password
----@field tls_ca? string PEM file of the authorities that sign servers' certificates; default: the system's
+---@field tls_ca? string PEM file of the authorities that sign servers' certificates (default: the system's)
 ---@field tls_certificate? string PEM file of the client's certificate
 ---@field tls_key? string PEM file of the client's key
----@field tls_unverified? boolean do not verify the server's certificate; for tests only
+---@field tls_unverified? boolean do not verify the server's certificate (for tests only)
 ---@field fallback? vesta.gen a generator that issues ids while no server is reachable; it stays open with the client
----@field block_min? integer ids of the smallest block; default 100
----@field block_max? integer ids of the largest block, up to 100000; default 10000
----@field ttl_ms? integer how old a block may be; default 10000
----@field timeout_ms? integer how long one attempt at one server may take; default 2000
----@field wait_ms_max? number how long a call may wait; default 5000, in nginx 0
+---@field block_min? integer ids of the smallest block (default: 100)
+---@field block_max? integer ids of the largest block, up to 100000 (default: 10000)
+---@field ttl_ms? integer how old a block may be (default: 10000)
+---@field timeout_ms? integer how long one attempt at one server may take (default: 2000)
+---@field wait_ms_max? number how long a call may wait (default: 5000, in nginx 0)
 
 ---Opens a client of vesta servers, which computes ids from blocks of the servers.  It connects at the first id.  Raises
 ---if an option is unknown or has a wrong type.  Errors: bad_option, io, no_memory.
@@ -572,17 +572,17 @@ local client = {}
 ---@class vesta.resty.client_options
 ---@field servers string[] 1 to 16 of "host:port", "[v6]:port", "unix:/path", "redis[s]://name:secret@host:port"
 ---@field name string the namespace or tag
----@field size? integer ids of a block; default 1000
----@field ttl? number how long a block may be used, in milliseconds; default 10000
----@field timeout? number how long a server may take for a block, in milliseconds; default 2000
----@field wait? number how long a call may wait, in milliseconds; default 5000
+---@field size? integer ids of a block (default: 1000)
+---@field ttl? number how long a block may be used, in milliseconds (default: 10000)
+---@field timeout? number how long a server may take for a block, in milliseconds (default: 2000)
+---@field wait? number how long a call may wait, in milliseconds (default: 5000)
 ---@field user? string the client's name, if an address has none
 ---@field secret_file? string a file with the client's secret, read for each connection
 ---@field password? string the client's secret, or the servers' password
 ---@field tls_certificate? string PEM file of the client's certificate
 ---@field tls_key? string PEM file of the client's key
 ---@field tls_name? string the name in the servers' certificates, if servers are IP addresses
----@field tls_unverified? boolean do not verify the server's certificate; for tests only
+---@field tls_unverified? boolean do not verify the server's certificate (for tests only)
 
 ---Creates a client, in any phase.  Raises if an option is invalid.
 ---@param options vesta.resty.client_options

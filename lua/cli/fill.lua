@@ -202,7 +202,7 @@ local function check_list(options, low, high)
   if options.user and not options["password-file"] then cli.usage "--user needs --password-file" end
 end
 
--- Of the options of a generator, a counter allows only --store and --group.
+-- A counter allows only the generator options --store and --group.
 local function check_source(options)
   if not options.tag then
     if options.table then cli.usage "--table needs --tag" end

@@ -3,20 +3,21 @@
 -- From the rows follow the members of struct vs_config (csrc/config/header.lua), the flags of `vesta serve` and their
 -- help, the environment variables, `vesta check`, --effective, and the table in docs/config.md (scripts/tables).
 --
---   key       where it stands in the file; * is a name, # a place in a list
+--   key       its path in the file; * is a name, # is a place in a list
 --   kind      text, secret (a text that is never shown), integer, switch, choice and word (one of `words`), list,
 --             secrets (a list that is never shown), policy, fields
 --   words     of a choice or a word: "off|verify".  C gets the index of a choice
 --   min, max  of an integer.  max: the bytes of a text, the entries of a list
 --   is        the constant in C that max must equal
 --   check     of a text: a function in checks.lua.  A flag's value is not checked by it, but by the code that uses it
---   default   as text; without: in words, if no value is the default
+--   default   the default as text
+--   without   the behaviour without a value, in words, if there is no default
 --   env       the environment variable
---   flag      of `vesta serve`; value: how its help calls the value.  A flag of a switch takes none, and sets it to
---             `says`, or true.  A secret's flag names a file
+--   flag      the flag of `vesta serve`; value: the value's name in its help.  The flag of a switch takes no value, and
+--             sets the switch to `says` (default: true).  The flag of a secret names a file
 --   flag_help the flag's sentence, if it sets a switch to false
 --   live      a reload is enough to change it
---   member    in C, if it is not the key with _ for the dots; false: C does not need the value
+--   member    the member in C, if it is not the key with _ for the dots; false: C does not use the value
 --   help      one sentence
 local options = require "config.options"
 
@@ -210,7 +211,7 @@ local rows = {
     help = "the tokens of tinyid's clients, one of which each request must have" },
 }
 
--- A row of vesta_options.h as a key.  A store is kept as it was written; stores.lua finds its URI.
+-- Returns a row of vesta_options.h as the row of a key.  The value of store may be a name, whose URI stores.lua finds.
 local OPTION_KINDS = {
   TEXT = { kind = "text" },
   LAYOUT = { kind = "text", check = "layout" },

@@ -1,9 +1,12 @@
 --- any -- chooses worker ids like a server without a policy.  Read it, and use it as a starting point.
 --
--- The order of choice: the generator's own worker id; a random worker id that was never used, so that many hosts that
--- start together rarely collide; the worker id that has been free for the longest time; the generator's own worker id
--- whose last lease ends in the future.  No options.
--- A spec checks that it chooses exactly as csrc/lease/choose.c.
+-- It chooses the first of these that exists:
+--   1. the generator's own worker id
+--   2. a random worker id that was never used, so that many hosts that start together rarely collide
+--   3. the worker id that has been free for the longest time
+--   4. the generator's own worker id whose last lease ends in the future
+--
+-- It has no options.  A spec checks that it chooses exactly as csrc/lease/choose.c.
 
 local SKEW_MS = 10000 -- clocks may differ by this much, so a released worker id is ready so long before its until_ms
 

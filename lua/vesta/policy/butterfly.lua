@@ -4,13 +4,18 @@
 -- rest of Butterfly's behaviour, set in the namespace's config: pacing = "history" (ids count their own time, which
 -- lags the clock and allows bursts) and lease = "autonomous" (a worker id lasts a day without the store).
 --
--- Kept from the original (Butterfly 1.0.1 to 1.1.2: ZookeeperWorkerIdHandler, PaddedLong's clock check): the start at a
--- hash, the linear probe, the doubling, the reuse of released, expired and own slots, and the limit on clocks that went
--- back.  Up to 2 s it waits, for at most twice that time, and beyond that it rejects requests.
--- Defects of the original that it avoids: two processes that take the same slot at once; a common restart at slot 16 of
--- all processes that found 16 slots held; failed heartbeats that count as successful; ids that run into the next time
--- unit after an error.  The original's new uuid for each start is the identity here, so that a process finds its slot
--- again.
+-- Kept from the original (Butterfly 1.0.1 to 1.1.2: ZookeeperWorkerIdHandler, PaddedLong's clock check):
+--   - the start at a hash, the linear probe and the doubling
+--   - the reuse of released, expired and own slots
+--   - the limit on clocks that went back: up to 2 s requests wait, for at most twice that time, and beyond it they fail
+--
+-- Defects of the original that it avoids:
+--   - Two processes can take the same slot at once.
+--   - All processes that found 16 slots held start again at slot 16.
+--   - A failed heartbeat counts as successful.
+--   - After an error, ids run into the next time unit.
+--
+-- The original's new uuid for each start is the identity here, so that a process finds its slot again.
 
 local SLOTS = 16
 local AHEAD_MS_MAX = 2000

@@ -5,9 +5,12 @@
 -- butterfly.
 --
 -- Kept from the original (Butterfly 1.0.1 to 1.1.2: DbWorkerIdHandler, table butterfly_uuid_generator): the order,
--- which keeps worker ids low.  Improved: a worker id whose row was deleted at a clean stop is used again, so that
--- restarts do not climb to 8192; the store's clock decides about expiry, not the clock of each host; a failed heartbeat
--- does not stop the heartbeats after it.
+-- which keeps worker ids low.
+--
+-- Defects of the original that it avoids:
+--   - A worker id whose row was deleted at a clean stop is not used again, so restarts climb to 8192.
+--   - Each host's own clock decides about expiry.  Here the store's clock decides.
+--   - A failed heartbeat stops all further heartbeats.
 
 local function choose_worker(ctx)
   local first, last = ctx.range.first, ctx.range.last

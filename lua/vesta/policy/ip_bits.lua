@@ -4,10 +4,15 @@
 --     options.offset   added to the bits (default: the first worker id of the range)
 --
 -- Use it if all hosts are in one network that is not larger than the field: a /22 network has 10 bits.
--- Kept from the original (sonyflake's default machine id, the low 16 bits of the private address): the bits.  Defects
--- of the original that it avoids: hosts of two networks, or two processes of a host, that use one worker id unnoticed
--- (here the second process waits and reports the holder); a missing address that counts as 0.  A sum over the
--- characters of the address, as some articles propose, is not unique: 10.0.0.12 and 10.0.0.21 have the same sum.
+-- Kept from the original (sonyflake's default machine id, the low 16 bits of the private address): the bits.
+--
+-- Defects of the original that it avoids:
+--   - Hosts of two networks, or two processes of a host, use one worker id unnoticed.  Here the second process waits
+--     and reports the holder.
+--   - A missing address counts as 0.
+--
+-- A sum over the characters of the address, as some articles propose, is not unique: 10.0.0.12 and 10.0.0.21 have the
+-- same sum.
 
 local BITS_MAX = 32
 

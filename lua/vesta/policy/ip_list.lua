@@ -4,9 +4,12 @@
 --     options.ips   IPv4 addresses in an order that never changes; add new ones at the end; required
 --
 -- Kept from the original (vesta-id-generator: IpConfigurableMachineIdProvider, vesta.ips): the place, counted from 0,
--- and the error if the host's address is not in the list.  Defects of the original that it avoids: a blank after a
--- comma that makes an address unknown; duplicate addresses; two processes of a host with one worker id (here the second
--- waits until the first ends); a list that exceeds the field.
+-- and the error if the host's address is not in the list.
+--
+-- Defects of the original that it avoids:
+--   - A blank after a comma makes an address unknown.
+--   - The list may contain duplicates, or exceed the field.
+--   - Two processes of a host use one worker id.  Here the second waits until the first ends.
 
 -- Returns the places by address, or nil and an error about the list.
 local function read_list(ips, range)

@@ -5,12 +5,18 @@
 -- The identity replaces Leaf's ip:port, so set a unique identity for each generator.  A new generator gets the highest
 -- used worker id plus 1, as from ZooKeeper's sequence.
 --
--- Kept from the original (Leaf: SnowflakeZookeeperHolder, SnowflakeIDGenImpl; the mean of the peers is in Meituan's
--- article, but not in the code): the permanent worker id, the failed start if the clock is behind the recorded time,
--- and the wait of twice the step if the clock went back by at most 5 ms.  Defects of the original that it avoids: a
--- failed start that continues with a worker id from a local file; worker ids that run out because none is ever reused
--- (here the one that has been free for the longest time is reused after all were used); worker id 0 for two processes
--- that start together; a second process of the same name that runs unnoticed.
+-- Kept from the original (Leaf: SnowflakeZookeeperHolder, SnowflakeIDGenImpl.  The mean of the peers is in Meituan's
+-- article, but not in the code):
+--   - the permanent worker id
+--   - the failed start if the clock is behind the recorded time
+--   - the wait of twice the step if the clock went back by at most 5 ms
+--
+-- Defects of the original that it avoids:
+--   - After a failed start, it continues with a worker id from a local file.
+--   - Worker ids run out because none is ever reused.  Here the one that has been free for the longest time is reused
+--     after all were used.
+--   - Two processes that start together both get worker id 0.
+--   - A second process of the same name runs unnoticed.
 
 local STEP_MS_MAX = 5
 

@@ -6,11 +6,15 @@
 --
 -- The data centre is a field of the layout `twitter`, so set it with `fields`.
 --
--- Kept from the original (snowflake-2010: SnowflakeServer, IdWorker): the configured worker id, which is still claimed
--- so that a second process is rejected; the check of the clock against its peers at the start; the error whenever the
--- clock goes back.  Defects of the original that it avoids: other processes that take the worker id after a lost
--- session, while the first continues; a single unreachable peer that prevents all starts (here the peers' clocks are in
--- the store); two processes with the same config.
+-- Kept from the original (snowflake-2010: SnowflakeServer, IdWorker):
+--   - the configured worker id, which is still claimed so that a second process is rejected
+--   - the check of the clock against its peers at the start
+--   - the error whenever the clock goes back
+--
+-- Defects of the original that it avoids:
+--   - After a lost session, another process takes the worker id while the first continues.
+--   - A single unreachable peer prevents all starts.  Here the peers' clocks are in the store.
+--   - Two processes can have the same config.
 
 local function choose_worker(ctx)
   local wrong = judge_option(ctx, "worker", ctx.range.first, ctx.range.last)

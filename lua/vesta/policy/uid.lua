@@ -8,10 +8,13 @@
 -- `last`.
 --
 -- Kept from the original (uid-generator: DisposableWorkerIdAssigner with its table WORKER_NODE, CachedUidGenerator):
--- the worker id that is used once, and the ring buffer's eight seconds of ids ahead of the clock, which also bridge a
--- clock that goes back.  Defects of the original that it avoids: no start after the last worker id (here the one that
--- has been free for the longest time follows); a worker id that overflows into the time; a clock that is read only at
--- the start, so that ids drift ahead without limit.
+--   - the worker id that is used once
+--   - the ring buffer's eight seconds of ids ahead of the clock, which also bridge a clock that goes back
+--
+-- Defects of the original that it avoids:
+--   - After the last worker id, no process can start.  Here the one that has been free for the longest time follows.
+--   - A large worker id overflows into the time.
+--   - The clock is read only at the start, so ids drift ahead without limit.
 
 local function choose_worker(ctx)
   local least, most, given = ctx.range.first, ctx.range.last, ctx.options

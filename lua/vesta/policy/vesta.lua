@@ -6,11 +6,18 @@
 --     options.role                  "embedded" (the default) or "server"
 --
 -- Set the same first, last and border for all generators of a namespace, and the role for each generator.
+--
 -- Kept from the original (vesta-id-generator: the manual's plan of machine ids, DbMachineIdProvider,
--- MachineIdsIdServiceImpl): the two ranges, the worker id that returns to its former holder, the error if none is left,
--- and another worker id if the clock goes back.  Defects of the original that it avoids: a default of 0 if the worker
--- id is not configured; worker ids that are never released; one worker id per address, which two processes of a host
--- share; a configured worker id while the database is down, which another process may also use.
+-- MachineIdsIdServiceImpl):
+--   - the two ranges
+--   - the worker id that returns to its former holder
+--   - the error if none is left, and another worker id if the clock goes back
+--
+-- Defects of the original that it avoids:
+--   - Without a configured worker id it is 0.
+--   - Worker ids are never released.
+--   - Two processes of a host share the worker id of the host's address.
+--   - While the database is down, a configured worker id is used that another process may also use.
 
 local SERVERS_FIRST = 924
 
