@@ -276,8 +276,8 @@ If the list has fewer than --low ids, fill appends ids in order until it has --h
 
 No id is pushed twice.  If Redis does not reply to a push, its ids are burnt.  If Redis is unreachable, fill
 retries.  If Redis was restarted, fill first empties the list, because the restored ids may have been popped
-before.  Several fills can share a list: it then has up to one push per fill more than --high.  More:
-docs/cli.md.
+before.  Several fills can share a list: it then has up to one push per fill more than --high.
+More: docs/cli.md.
 
   $ vesta fill --redis 127.0.0.1:6379 --list ids --low 1000 --high 10000
   vesta fill: the list ids has 10000 ids

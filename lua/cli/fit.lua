@@ -72,8 +72,8 @@ Splits 63 bits, or --bits, so that each node can issue --rate ids per second, --
 same time, and the time field lasts --years years.  Spare bits are shared between the three.
 
 The time unit is a millisecond if that is sufficient.  Otherwise it is 10 ms, 100 ms or 1 s, or else 100, 10
-or 1 us.  The output contains the reason.  JavaScript numbers hold ids of 53 bits exactly.  More:
-docs/layouts.md.
+or 1 us.  The output contains the reason.  JavaScript numbers hold ids of 53 bits exactly.
+More: docs/layouts.md.
 
   $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z
   sign:1=0 time:41 seq:8 worker:14 unit=1ms epoch=2026-01-01T00:00:00Z

@@ -73,8 +73,8 @@ Asks a server over HTTP whether it is healthy, and prints the answer.  The exit 
 healthy and 1 otherwise, so you can use it as the health check of a container without curl.
 
 ADDRESS is HOST:PORT, tls:HOST:PORT or unix:PATH (default: %s).  With -c or VESTA_CONFIG, the
-address comes from the config, and a server with TLS must present the certificate in the config.  More:
-docs/containers.md.
+address comes from the config, and a server with TLS must present the certificate in the config.
+More: docs/containers.md.
 
   $ vesta health
   ok

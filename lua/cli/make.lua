@@ -45,8 +45,8 @@ Joins fields into an id: the inverse of `vesta explain`.  The time, the sequence
 required.  Other fields default to 0 or their constant.  time= is a number of time units, a day, or an
 RFC 3339 time.
 
-The id is not reserved, so another process can issue the same id.  For new ids, use `vesta gen`.  More:
-docs/cli.md, and docs/numbers.md for --form.
+The id is not reserved, so another process can issue the same id.  For new ids, use `vesta gen`.
+More: docs/cli.md, and docs/numbers.md for --form.
 
   $ vesta make time=12758739 seq=0 machine=1022 method=2
   2319542600899494910

@@ -181,7 +181,7 @@ function store_init.run(asked)
     cli.printf("store is ready: %s; %s\n", about.made, about.rights)
     if asked.segments then
       cli.printf("%s\n", about.makes_table and "the table leaf_alloc for segments is there: add a counter with `vesta "
-        .. "segments add TAG`" or "the first `vesta segments add TAG` creates the node for segments")
+        .. "segments add TAG`" or "the first `vesta segments add TAG` creates the table of counters")
     end
   end
   if not place.is_named then return end
