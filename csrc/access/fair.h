@@ -52,7 +52,7 @@ struct access_pool {
 };
 
 struct access_stake {
-    _Atomic uint64_t waited_turn; /* of the pool's level, plus one: when one of its claims last waited */
+    _Atomic uint64_t waited_turn; /* the pool's turn, plus one, in which one of its claims last waited */
     _Atomic uint32_t weight;
     struct access_level level;
 };

@@ -31,7 +31,7 @@ static inline const struct vs_accounts *vs_gate_now(const struct vs_gate *gate) 
 }
 struct vs_accounts *vs_gate_hold(struct vs_gate *gate);
 
-/* Returns the index of a client's counters, from 1 on; 0: the shared counters.  It never changes for a name. */
+/* Returns the index of a client's counters, from 1 on, or 0 for the shared counters.  It never changes for a name. */
 int vs_gate_count_of(struct vs_gate *gate, const char *name);
 /* Returns the name of the client at that index, or NULL. */
 const char *vs_gate_counted(struct vs_gate *gate, int count);

@@ -104,7 +104,7 @@ static int access_base64_value(char c) {
     return at ? (int)(at - letters) : -1;
 }
 
-/* Returns the length; -1: not base64. */
+/* Returns the length (-1: not base64). */
 static int access_base64_decode(struct vs_slice text, char out[ACCESS_CREDENTIAL_MAX]) {
     unsigned bits = 0;
     int length = 0, have = 0;

@@ -132,8 +132,8 @@ static int64_t ledger_matters_until_us(const struct ledger_party *p) {
     return until_us;
 }
 
-/* Drops one of the parties that rest longest: the one with the earliest deadline of a few.  The others go to the end of
- * the queue.  So a flood of new addresses does not drop the parties with the largest debts. */
+/* Drops the party with the smallest debt of a few that rest longest.  The others go to the end of the queue.  So a
+ * flood of new addresses does not drop the parties with the largest debts. */
 static void ledger_make_room(struct ledger *l, int64_t now_us) {
     if (l->resting_count < RESTING_MAX) return;
     struct ledger_party *least = TAILQ_FIRST(&l->resting);
@@ -388,7 +388,7 @@ bool ledger_is_short(struct ledger *l, const struct ledger_entry *e) {
 
 /* ------------------------------------------------------------------ rates */
 
-/* Sets the buckets of one kind that an entry is charged to, by enum ledger_owner; NULL: that owner has no rate. */
+/* Sets the buckets of one kind that an entry is charged to, by enum ledger_owner (NULL: that owner has no rate). */
 static void ledger_buckets(const struct ledger_entry *e, const struct ledger_rates *of_namespace, enum ledger_kind kind,
                            struct access_bucket *bucket[LEDGER_OWNERS]) {
     const struct ledger_rates *rates[LEDGER_OWNERS] = {e && e->client ? &e->client->rates : NULL,

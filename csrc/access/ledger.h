@@ -50,7 +50,7 @@ enum vs_turned ledger_enter(struct ledger *ledger, struct ledger_entry *entry, e
                             const struct vs_peer *peer, bool is_balancer);
 /* Sets the client's address after a balancer named it.  false: that address has too many connections. */
 bool ledger_name(struct ledger *ledger, struct ledger_entry *entry, const struct vs_peer *peer, int64_t now_us);
-/* Sets the client, which was verified or is the default (is_proven false); NULL: no client. */
+/* Sets the client, which was verified or is the default (is_proven false), or to none (NULL). */
 void ledger_know(struct ledger *ledger, struct ledger_entry *entry, const char *client, bool is_proven, int64_t now_us);
 void ledger_leave(struct ledger *ledger, struct ledger_entry *entry, int64_t now_us);
 int ledger_open(struct ledger *ledger, enum vs_protocol protocol); /* connections (VS_PROTOCOLS: of all protocols) */

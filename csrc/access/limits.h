@@ -14,7 +14,7 @@ enum vs_protocol { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_P
 #define VS_ID_PROTOCOLS VS_ADMIN                         /* protocols below it issue ids */
 extern const char *const vs_protocol_name[VS_PROTOCOLS]; /* "resp", "http", "admin" */
 
-/* in addition to those of the other protocols, so that an operator can always connect */
+/* in addition to the other protocols' connections, so that an operator can always connect */
 #define VS_ADMIN_CONNECTIONS_DEFAULT 64
 
 /* Why a connection is rejected. */
@@ -58,7 +58,7 @@ struct vs_limits_plan {
 int vs_limits_fit(struct vs_limits *limits, const struct vs_limits_plan *plan, struct vesta_error *err);
 
 /* Sets the limits that were not configured, and reduces them to the descriptors available.  `listens`: which protocols
- * have a listener.  `reserved`: descriptors for other purposes, except those of tags.  Errors: VESTA_EIO: there are too
+ * have a listener.  `reserved`: descriptors for other purposes, except for tags.  Errors: VESTA_EIO: there are too
  * few descriptors to serve at all. */
 int vs_limits_settle(struct vs_limits *limits, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err);

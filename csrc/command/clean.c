@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Returns the length of a UTF-8 character that begins with this byte; 0: none does. */
+/* Returns the length of a UTF-8 character that begins with this byte (0: none does). */
 static size_t clean_length_of(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }

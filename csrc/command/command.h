@@ -66,7 +66,7 @@ void vs_out_flush(void);
 #define VS_CYAN vs_out_colour("\033[36m")
 #define VS_PLAIN vs_out_colour("\033[0m")
 const char *vs_out_colour(const char *code);
-/* Returns the width of the terminal at stdout; 0: it is not a terminal, or its width is unknown. */
+/* Returns the width of the terminal at stdout (0: unknown, or not a terminal). */
 size_t vs_out_columns(void);
 /* Whether further output is useless, because the reader has gone or the disk is full. */
 bool vs_out_gone(void);

@@ -49,7 +49,7 @@ static void out_write_all(const char *at, size_t length) {
     }
 }
 
-/* Returns how many of `length` bytes, in whole lines, go into one write; 0: there is no whole line. */
+/* Returns how many of `length` bytes, in whole lines, go into one write (0: there is no whole line). */
 static size_t out_whole_lines(const char *at, size_t length) {
     size_t most = length < PIPE_BUF ? length : PIPE_BUF, page_left = OUT_PAGE - (size_t)(file_at % OUT_PAGE);
     bool fits = file_at < 0 || most <= page_left;

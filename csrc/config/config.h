@@ -118,7 +118,7 @@ const char *vs_conf_shown(const char *path, char *buf);
 /* Whether a row of segments serves every tag of its table. */
 bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
 bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* by name */
-/* Returns the row's table for the store; NULL: the default table, which is also used if the store has no tables. */
+/* Returns the row's table for the store (NULL: the default table, which is also used if the store has no tables). */
 const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
 /* Finds the row that may have a tag: the row that names it, else the only row that serves any tag.  Errors:
  * VESTA_EOPTION. */
@@ -144,7 +144,8 @@ typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
 int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
 
 /* Lists the keys that differ and that only a restart changes: "threads, http.listen", cut with "..." if buf is too
- * small.  Returns their number; 0: a reload is sufficient.  Without memory it reports one difference without a name. */
+ * small.  Returns their number, or 0 if a reload is sufficient.  Without memory it reports one difference without a
+ * name. */
 int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);
 
 #endif

@@ -30,7 +30,7 @@ struct conf_reading *conf_reading_of(lua_State *L);
 /* Ends the reading with `err` set.  Raises. */
 int conf_raise(lua_State *L, int code);
 
-/* Allocates a copy that is valid as long as the config; NULL: no memory. */
+/* Allocates a copy that is valid as long as the config (NULL: no memory). */
 void *conf_keep(struct vs_config *config, const void *bytes, size_t length);
 
 /* file.c: pushes the environment of the file, with env() and file().  The registry's table CONF_OPEN_FILES receives

@@ -48,7 +48,7 @@ int host_open_config(lua_State *L);
 int host_open_kernel(lua_State *L);
 /* wire.c: opens the module `wire`.  Stack: +1. */
 int host_open_wire(lua_State *L);
-/* wire.c: sets the options of TLS from the table at `arg`, which keeps their texts; nil: none. */
+/* wire.c: sets the options of TLS from the table at `arg`, which keeps their texts (nil: none). */
 struct vs_link_opts;
 void host_link_opts(lua_State *L, int arg, struct vs_link_opts *opts);
 /* sandbox.c: opens the module `sandbox`.  Stack: +1. */

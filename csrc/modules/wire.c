@@ -60,7 +60,7 @@ static bool wire_send_all(const struct vs_link *link, const char *text, size_t l
 }
 
 /* wire.ask(address, text, patience_ms, tls) -> connection | nil, text
- * Connects, by TLS if the address or the table `tls` says so, and sends the text.  Only this blocks: for at most
+ * Connects, by TLS if the address or the table `tls` requires it, and sends the text.  Only this blocks: for at most
  * patience_ms for each address of the host, and as long for the handshake. */
 static int wire_ask(lua_State *L) {
     struct vesta_error err;

@@ -388,7 +388,7 @@ static bool net_make_room(struct net_conn *c) {
     return true;
 }
 
-/* Returns where the next bytes are read to; NULL: no memory. */
+/* Returns where the next bytes are read to (NULL: no memory). */
 static char *net_room_for(struct net_conn *c, size_t *room) {
     if (c->have == 0 || c->lingering) {
         *room = c->loop->is_late ? NET_READ_LATE : sizeof c->loop->in;

@@ -205,7 +205,7 @@ static const llhttp_settings_t settings = {.on_url = http_on_url,
                                            .on_headers_complete = http_on_headers_complete};
 
 /* Cuts "http://host" off an absolute target.  Its host replaces the Host header (RFC 9112, section 3.2.2).  Returns 1;
- * 0: the target is not absolute; -1: its host is invalid. */
+ * 0: the target is not absolute.  -1: its host is invalid. */
 static int http_cut_authority(struct http_reading *reading) {
     static const char *const schemes[] = {"http://", "https://"};
     struct vs_slice url = reading->url;

@@ -25,7 +25,7 @@ static int resp_broken(struct vs_args *out, const char *format, ...) {
 
 /* ------------------------------------------------------------------ arrays of bulk strings, which clients send */
 
-/* Reads "<digits>\r\n" at *at and advances *at.  Returns 1 (0: more bytes are needed); -1: malformed. */
+/* Reads "<digits>\r\n" at *at and advances *at.  Returns 1, 0 (more bytes are needed) or -1 (malformed). */
 static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *value) {
     size_t i = *at, n = 0;
     while (i < len && buf[i] >= '0' && buf[i] <= '9') {

@@ -139,7 +139,7 @@ static int own_store(const struct vs_identity *who, const char *uri, struct vest
     return vs_store_place(uri, where) ? own_folder_of(who, where, err) : VESTA_OK;
 }
 
-/* Changes the owner of what the new user must be able to write: socket files, and folders for state that do not exist
+/* Changes the owner of all that the new user must write: socket files, and folders for state that do not exist
  * yet. */
 static int hand_on(const struct vs_serving *serving, const struct vs_identity *who, struct vesta_error *err) {
     char folder[PATH_MAX];

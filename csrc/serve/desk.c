@@ -35,7 +35,7 @@ static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
     return clock->boot_us(clock->self) >= job->until_us;
 }
 
-/* Raises the database's counter to what this host was granted, so that no other host is granted those numbers again. */
+/* Raises the database's counter to the numbers of this host, so that no other host is granted them again. */
 static void raise_counter(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory) {
     struct vs_reply lifted = {.outcome = VS_STORE_DOWN};
     store->counters->lift(store, counter, vs_memory_granted(memory), &lifted);

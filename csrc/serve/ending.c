@@ -88,7 +88,7 @@ static void tell(const struct vs_namespace *ns, const char *why) {
     vs_say("the worker id of '%s' was not released: %s", ns->name, why);
 }
 
-/* Reports the worker ids that were not released, and returns their number.  `threads`: those that still hang.  If no
+/* Reports the worker ids that were not released, and returns their number.  `threads`: threads that still hang.  If no
  * generator was opened, nothing is leased. */
 static int tell_all(const struct ending_release *release, struct vs_threads *threads) {
     const struct vs_server *server = &release->serving->server;

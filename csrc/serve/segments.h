@@ -52,7 +52,7 @@ struct vs_tag_retired {
 struct vs_database_seen {
     const char *name;
     bool is_away;
-    bool is_warned; /* a warning about what cannot be recorded there was logged */
+    bool is_warned; /* a warning was logged that some facts cannot be recorded there */
     size_t back; /* tags with a counter that went back there */
     int64_t told_us;
 };

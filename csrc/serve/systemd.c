@@ -68,7 +68,7 @@ void vs_notify(const char *format, ...) {
     tell_change(path, text, send_to(path, text, (size_t)length));
 }
 
-/* Returns a number from the environment; -1: the variable is missing or not a number. */
+/* Returns a number from the environment (-1: the variable is missing or not a number). */
 static int64_t number_of(const char *name) {
     const char *text = vs_environment(name);
     char *end;

@@ -9,7 +9,7 @@
  * Threads: any. */
 void vs_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns the longest interval of WATCHDOG=1 that the manager accepts, in microseconds; 0: no watchdog. */
+/* Returns the longest interval of WATCHDOG=1 that the manager accepts, in microseconds (0: no watchdog). */
 int64_t vs_watchdog_us(void);
 
 #define VS_HANDED_MAX 24

@@ -62,7 +62,7 @@ static int take_place(const struct vs_segments *segments) {
     return place;
 }
 
-/* Whether the tag was found in a table, so that its map is one of those reserved for such tags. */
+/* Whether the tag was found in a table, so that its map is among the maps reserved for such tags. */
 static bool is_found(const struct vs_segments *segments, const struct vs_served_tag *tag) {
     return vs_conf_segment_is_any(segments->row[tag->row].conf);
 }
@@ -230,7 +230,7 @@ static enum vs_outcome try_database(struct vs_segments *segments, const struct v
     struct vesta_error err;
     if (open_database(segments, row, i, &store, &err) != VESTA_OK) return VS_STORE_DOWN;
     if (store->backend->is_local)
-        reply->outcome = VS_STORE_CONFLICT; /* nothing to test: the first take creates what is missing */
+        reply->outcome = VS_STORE_CONFLICT; /* nothing to test: the first take creates the missing parts */
     else
         store->counters->untake(store, &counter, VS_NUMBER_MAX - 1, VS_NUMBER_MAX, reply);
     store->backend->close(store);
@@ -341,7 +341,7 @@ static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, con
     return false;
 }
 
-/* Removes the tags that are not in `names` from those that are served. */
+/* Removes the tags that are not in `names` from the served tags. */
 static struct vs_tag_retired *take_gone(struct vs_segments *segments, const struct vs_tag_row *row,
                                         const struct names *names) {
     struct vs_tag_retired *gone = calloc(1, sizeof *gone + segments->tag_count * sizeof *gone->tag);

@@ -39,7 +39,7 @@ struct vs_call {
     vs_handler *handler;
     int args_min, args_max; /* RESP, without the name */
     unsigned flags;         /* enum vs_call_flags */
-    const char *route;      /* HTTP; NULL: none.  A route that ends in '/' passes the rest of the path as args[0] */
+    const char *route;      /* HTTP (NULL: none).  A route that ends in '/' passes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
     bool json;              /* HTTP: answers in JSON by default, else in plain text */

@@ -1,6 +1,6 @@
 /* request.h -- a request as a handler sees it: the arguments, the namespace, the reply being built.  Knows no socket.
  *
- * A handler runs once and never blocks.  It states what it needs and which function goes on from there:
+ * A handler runs once and never blocks.  It states its needs and the function that continues when they are met:
  * vs_request_enter finds the namespace or the tag, the vs_take_... functions (take.h) take ids, and the last function
  * writes the reply.  If something is not there yet, these functions return VS_WAITS, and wait.c runs the stage again
  * later. */
@@ -61,7 +61,7 @@ struct vs_request {
     bool json;                    /* HTTP: problems are JSON, and so are answers that could be either */
     enum vs_waits_for waits_for;
     int held;          /* VS_FOR_SHARE: the enum vs_share_kind that it waits for */
-    vs_handler *stage; /* runs when what the request waits for is there */
+    vs_handler *stage; /* runs when the request's needs are met */
     vs_handler *then;  /* runs after the stage */
     /* vs_request_enter */
     enum vs_kind kind;
@@ -114,7 +114,7 @@ bool vs_read_n(struct vs_request *request, struct vs_slice count, uint64_t max, 
 enum vs_reply_state vs_request_run(struct vs_request *request);
 /* Goes on with session->waiting.request, whose reply begins where `out` is.  Returns as vs_request_run. */
 enum vs_reply_state vs_request_go_on(struct vs_request *request, struct vs_out *out);
-/* Counts an answered request, and frees what was kept for it. */
+/* Counts an answered request, and frees its memory. */
 void vs_request_end(struct vs_request *request);
 /* Discards the waiting request, if there is one, because its connection closes. */
 void vs_request_forget(struct vs_session *session);

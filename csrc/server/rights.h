@@ -76,7 +76,7 @@ static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
 }
 /* Whether this protocol may request blocks.  false: the reply is an error. */
 bool vs_rights_may_block(struct vs_request *request);
-/* Returns the client's name for the log; NULL: there are no accounts, or it used the admin's token. */
+/* Returns the client's name for the log (NULL: there are no accounts, or it used the admin's token). */
 const char *vs_rights_whose(const struct vs_session *session);
 /* The client as keys and values of a log line.  The address has no port, so that the log can fold repeated lines. */
 #define VS_WHO(session)                                                                                                \

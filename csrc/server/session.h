@@ -149,7 +149,7 @@ bool vs_session_take(struct vs_session *session, size_t bytes);
 void vs_session_give(struct vs_session *session, size_t bytes);
 /* Makes room for `count` ids in session->waiting.ids. */
 bool vs_session_keep(struct vs_session *session, size_t count);
-/* Releases what the session holds, because the connection closes. */
+/* Releases all that the session holds, because the connection closes. */
 void vs_session_end(struct vs_session *session);
 
 /* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.  Returns as net_calls.step.

@@ -64,7 +64,7 @@ int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_
 /* Returns whether that moment lasts.  *err is then the error of vs_tag_write. */
 bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock *clock, struct vesta_error *err);
 
-/* Returns the served set for the current request; NULL: no tag was ever served. */
+/* Returns the served set for the current request (NULL: no tag was ever served). */
 struct vs_tag_set *vs_tags_now(struct vs_tags *tags);
 /* Replaces the served set and returns the old one.  Threads: one at a time. */
 struct vs_tag_set *vs_tags_replace(struct vs_tags *tags, struct vs_tag_set *set);

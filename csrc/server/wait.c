@@ -23,7 +23,7 @@
 
 /* ------------------------------------------------------------------ waiting */
 
-/* Returns how long to wait before the next try, if the request may wait left_us in all; -1: it must not wait.  A tag's
+/* Returns how long to wait before the next try, if the request may wait left_us in all (-1: it must not wait).  A tag's
  * segment wakes its requests when it has numbers (vs_serve_wake).  They also try earlier, in case that wake-up was
  * missed. */
 static int64_t request_step_us(const struct vs_request *r, int64_t left_us) {

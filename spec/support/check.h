@@ -95,7 +95,7 @@ __attribute__((noreturn, unused)) static void check_give_up(const char *file, in
         if (strcmp(got_, want_) != 0) CHECK_FAIL("%s: got \"%s\", want \"%s\"", #got, got_, want_);                    \
     } while (0)
 
-/* Checks that `text` contains `part`; for messages, whose wording may improve. */
+/* Checks that `text` contains `part`.  Use it for messages, because their wording may improve. */
 #define CHECK_HAS(text, part)                                                                                          \
     do {                                                                                                               \
         const char *text_ = (text), *part_ = (part);                                                                   \

@@ -37,7 +37,7 @@ def report(claims):
 
 
 def run(part, call):
-    """Runs each test whose claim contains this part, with call(function).  Returns the exit code."""
+    """Runs the tests with this part in their claims, with call(function).  Returns the exit code."""
     def outcomes():
         for text, function in _tests:
             if part in text:

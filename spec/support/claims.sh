@@ -5,7 +5,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 claims_passed=0 claims_failed=0
 
-# claim TEXT COMMAND...: the claim holds if the command succeeds; otherwise its output is shown.
+# claim TEXT COMMAND...: the claim holds if the command succeeds.  Otherwise its output is shown.
 claim() {
     claim_text=$1
     shift

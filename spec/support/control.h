@@ -51,7 +51,7 @@ __attribute__((unused)) static void pass_ms(int64_t ms) {
 
 static const char *const desk_names[NAMESPACES] = {"default", "orders"};
 
-/* Writes the policy of a namespace; NULL: none. */
+/* Writes the policy of a namespace (NULL: none). */
 static void write_policy(int ns, const char *source) {
     FILE *file = source ? fopen(desk.path[ns], "w") : NULL;
     desk.has[ns] = source != NULL;

@@ -35,7 +35,7 @@ static void done(void) {
     vs_lease_step(&lease, &ev, &did);
 }
 
-/* The store's answer to a read or a swap; NULL: there is no record. */
+/* The store's answer to a read or a swap (NULL: there is no record). */
 static void reply(enum vs_outcome outcome, const struct vs_record *record) {
     ev.kind = VS_EV_REPLY;
     ev.outcome = outcome;

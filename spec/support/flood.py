@@ -17,7 +17,7 @@ import time
 
 from claims import SLOW
 
-IP_BIND_ADDRESS_NO_PORT = 24  # <linux/in.h>; the module socket has no name for it
+IP_BIND_ADDRESS_NO_PORT = 24  # <linux/in.h> (the module socket has no name for it)
 MOMENT_S = 0.1
 CHURN_MAX = 2000  # short connections that are open at once
 

@@ -48,8 +48,8 @@ def environment(state, **more):
 
 
 def shifted(by):
-    """An environment in which the clock is set by that much (see clock_shift.c; `by` may also name a file), but the
-    uptime is not, so that the program can notice it."""
+    """An environment in which the clock is set by `by` (or by the value in that file, see clock_shift.c), but the uptime
+    is not, so that the program can notice it."""
     asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     return dict(LD_PRELOAD=CLOCK_SHIFT, CLOCK_SHIFT=by, ASAN_OPTIONS=asan)
 
@@ -105,7 +105,7 @@ def cpu_s():
 
 
 def like(got, want):
-    """`...` in want matches any text; everything else must be equal."""
+    """`...` in want matches any text.  Everything else must be equal."""
     pattern = ".*".join(re.escape(part) for part in want.split("..."))
     assert re.fullmatch(pattern, got, re.DOTALL), "got:\n%s\nwant:\n%s" % (got, want)
 

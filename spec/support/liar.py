@@ -17,7 +17,7 @@ LIES = ("nothing", "short", "half", "empty", "zeros", "noughts", "bare", "late",
 
 
 class Liar(Between):
-    """Reads whole messages on both sides; a subclass defines how."""
+    """Reads whole messages on both sides.  A subclass defines how."""
 
     FATAL = {}
 
@@ -109,7 +109,7 @@ class Liar(Between):
 # ---------------------------------------------------------------- a disk
 
 class DiskLiar:
-    """Lies to programs that run in its environment; see lying_disk.c."""
+    """Lies to programs that run in its environment (see lying_disk.c)."""
     LIES = ("empty", "half", "zeros", "another", "late", "error")
 
     def __init__(self, shim, path):

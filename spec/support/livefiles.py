@@ -41,7 +41,7 @@ class Disk:
         raise AssertionError("%s cannot be unmounted, or a namespace of another process still has it" % self.at)
 
     def lose(self):
-        """Loses what was not written back so far.  The machine continues."""
+        """Loses all data that was not written back so far.  The machine continues."""
         fd = os.open(self.at, os.O_RDONLY)
         fcntl.ioctl(fd, EXT4_IOC_SHUTDOWN, ctypes.c_uint32(NO_LOG_FLUSH))
         os.close(fd)
@@ -54,7 +54,7 @@ class Disk:
 
 
 def may(*words):
-    """Whether this machine permits it; prints a line if not."""
+    """Returns whether this machine permits it.  Prints a line if not."""
     done = subprocess.run([*words, "true"], capture_output=True, text=True)
     return done.returncode == 0 or print("# not shown here: %s: %s" % (" ".join(words), done.stderr.strip()))
 

@@ -1,4 +1,4 @@
-/* power.h -- a simulated disk that loses what was not synced, under a spec's own calls and those of its libraries.  It
+/* power.h -- a simulated disk that loses data that was not synced, under a spec's own calls and those of its libraries.  It
  * keeps what fsync(file) or fdatasync(file) has written of a file, the names that a sync of the folder has written, and
  * any part, down to a sector, of later writes.  The power is cut before and after each call that changes something below
  * `place`.  The disk after the cut is built at `found`, in many variants.

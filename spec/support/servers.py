@@ -138,7 +138,7 @@ class MariaDB(Server):
         return done.stdout.strip()
 
     def session(self):
-        """A client that stays connected; commands go to its stdin."""
+        """A client that stays connected.  Commands go to its stdin."""
         return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n"],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 

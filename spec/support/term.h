@@ -36,7 +36,7 @@ struct term {
     struct vs_record stored;
     struct vs_ns_record ns;
     struct term_answer (*answer)(struct term *, const struct vs_action *, bool is_write);
-    void (*pass)(struct term *, int64_t until_boot_us); /* called while the keeper sleeps; NULL: nothing happens */
+    void (*pass)(struct term *, int64_t until_boot_us); /* called while the keeper sleeps (NULL: nothing happens) */
     int64_t end_boot_us, store_off_ms;
     bool has_connection;
     unsigned calls;

@@ -53,7 +53,7 @@ class Terminal:
         return self.said
 
     def until(self, pattern, frame=False):
-        """Waits until the pattern is printed; if `frame`, on the last screen.  Returns the text that was searched."""
+        """Waits until the pattern is printed (`frame`: on the last screen).  Returns the text that was searched."""
         deadline = time.monotonic() + 60 * SLOW
         while True:
             seen = self.frame() if frame else self.said

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Parses a layout of the spec; an error fails the case. */
+/* Parses a layout of the spec.  An error fails the case. */
 __attribute__((unused)) static struct vesta_layout parsed(const char *text) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -45,7 +45,7 @@ __attribute__((unused)) static const char *at_wall(const void *bytes, size_t len
     return wall - length;
 }
 
-/* Returns the contents of a file, at most 64 KiB; "" if it does not exist.  The next call overwrites them. */
+/* Returns the contents of a file, at most 64 KiB ("": it does not exist).  The next call overwrites them. */
 __attribute__((unused)) static const char *text_in(const char *path) {
     static char text[65536];
     FILE *file = fopen(path, "r");

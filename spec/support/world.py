@@ -61,7 +61,7 @@ class Sqlite(Server):
         self.lock.close()
 
     def save(self):
-        """Makes a copy, like a backup; restore() brings back the last one."""
+        """Makes a copy, like a backup.  restore() brings back the last copy."""
         with sqlite3.connect(self.path("saved")) as to, sqlite3.connect(self.file) as source:
             source.backup(to)
 

@@ -17,7 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source synchronizes the clock; nil: unknown. */
+/* probe.clock() -> { now_ms, in_step, error_ms }.  in_step: a time source synchronizes the clock (nil: unknown). */
 int vs_probe_clock(lua_State *L) {
     int64_t error_us = 0;
     int in_step = vs_clock_in_step(&error_us);

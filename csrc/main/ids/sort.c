@@ -15,7 +15,7 @@ static size_t sort_digit_of(uint64_t id, int shift) {
     return id >> shift & (BUCKETS - 1);
 }
 
-/* Returns the bits in which ids differ; 0: they are sorted already. */
+/* Returns the bits in which ids differ (0: they are sorted already). */
 static uint64_t sort_differing(const uint64_t *ids, size_t count) {
     uint64_t bits = 0;
     bool falls = false;

@@ -14,7 +14,7 @@ struct entry {
     int ns;
 };
 
-/* Returns the store in the config, or in the generator file if the config has none; "": this machine's own.  Makes no
+/* Returns the store in the config, or in the generator file if the config has none ("": this machine's own).  Makes no
  * file. */
 static char *store_of(const struct vs_conf_namespace *conf) {
     struct vs_settings settings;

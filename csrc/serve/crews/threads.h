@@ -7,7 +7,7 @@
 
 struct vs_threads;
 
-/* The assignment of `count` members to threads.  `of` has the thread of each; NULL: each has its own thread. */
+/* The assignment of `count` members to threads.  `of` has the thread of each (NULL: each has its own thread). */
 struct vs_crews {
     int count, threads;
     int *of;
@@ -25,7 +25,7 @@ struct vs_threads *vs_threads_start(const struct vs_crews *crews, vs_threads_bod
  * some hang or were never begun (see vs_threads_did), and the memory that they use must stay. */
 struct vs_threads *vs_threads_end(struct vs_threads *threads, int64_t until_us);
 bool vs_threads_began(const struct vs_threads *threads, int i);
-/* Returns whether a member is done, at the latest at that instant; 0: now. */
+/* Returns whether a member is done, at the latest at that instant (0: now). */
 bool vs_threads_did(struct vs_threads *threads, int i, int64_t until_us);
 
 #endif

@@ -74,14 +74,14 @@ void vs_roster_move(struct vs_session *session);
 /* Returns whether connections of a loop are to be ended, and resets that. */
 bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
-/* Returns copies of the matching connections by id, at most `max`; 0: all.  Own: free it.  NULL: no memory.  Threads:
+/* Returns copies of the matching connections by id, at most `max` (0: all).  Own: free it.  NULL: no memory.  Threads:
  * any. */
 struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
 /* Marks the matching connections to be ended and returns their number.  Threads: any. */
 size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);
 
 /* Returns when a client with that counter last connected, or when an event of VS_LAST_... last happened, and its
- * address; 0: never. */
+ * address (0: never). */
 int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer);
 enum { VS_LAST_TURNED = VS_COUNTED_MAX, VS_LAST_SHED = VS_LAST_TURNED + VS_PROTOCOLS, VS_LASTS };
 void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer);

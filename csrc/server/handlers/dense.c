@@ -64,7 +64,7 @@ static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_de
     }
 }
 
-/* Returns the job if it was done; NULL: it failed, and the reply is an error. */
+/* Returns the job if it was done (NULL: it failed, and the reply is an error). */
 static const struct vs_desk_job *dense_done(struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     if (job->answer == VS_DESK_DONE) return job;
