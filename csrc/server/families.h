@@ -1,4 +1,4 @@
-/* families.h -- the one table of /metrics, one row each, in the order of the page.  Included by counts.h, which declares
+/* families.h -- the table of /metrics, one row each, in the order of the page.  Included by counts.h, which declares
  * the counts, and by handlers/metrics.c, which writes them.  The rows also fill docs/metrics.md (scripts/tables).
  *
  *   COUNT         name, member, labels, kind, help             a count that each loop keeps: member of struct vs_counts

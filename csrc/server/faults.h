@@ -1,4 +1,4 @@
-/* faults.h -- the one table of failures that a request can get, one row each.  Included by problem.c.  The rows also
+/* faults.h -- the table of failures that a request can get, one row each.  Included by problem.c.  The rows also
  * fill docs/errors.md (scripts/tables).
  *
  *   FAULT   code, HTTP status, prefix of the Redis protocol's error, meaning

@@ -1,4 +1,4 @@
-/* table.h -- the one table of commands of both protocols, one row each.  Included by commands.h, which declares the
+/* table.h -- the table of commands of both protocols, one row each.  Included by commands.h, which declares the
  * handlers, and by commands.c, which fills struct vs_call.  The most frequent commands come first.  The rows also fill
  * docs/http.md and docs/redis.md (scripts/tables).
  *
