@@ -115,7 +115,7 @@ def _(w):
     asked(w, ["segments", "add"], "--store", "sqlite:" + w.path("new.db"))
     fails(w.shell("ls *.gen new.db"), 2)
     fails(asked(w, ["gen"], "-c", path, "--worker", "7"), 2, "--config determines the options of its namespaces")
-    fails(asked(w, ["workers"], "-c", path, "--store", "sqlite:/x"), 2, "leave out --store, or --config")
+    fails(asked(w, ["workers"], "-c", path, "--store", "sqlite:/x"), 2, "leave out --store or --config")
     fails(asked(w, ["gen"], "-c", w.path("none.lua")), 1, "none.lua")
     fails(w.run("serve", "--json"), 2, "--json goes with --effective")
     fails(w.run("segments", "--table", "t", env={"VESTA_CONFIG": path}), 2, "unset it, or also name the store")
