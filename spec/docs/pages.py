@@ -1,11 +1,18 @@
 #!/usr/bin/env python3
-"""pages.py [--self-test] -- checks of the documents as a whole: each page is in an index, links to headings work, the
-on-call page has every code and alert, and a translated page has the same commands and explains the same names as the
-English one.
+"""pages.py -- checks of the documents as a whole.
 
-A console, Lua or C block is identical in all languages and in the same order, except for its comments.
+    pages.py                      checks them
+    pages.py --self-test          checks that wrong documents fail
+    pages.py --reviewed PAGE...   writes the hash of its English page into the first line of each Chinese page
+
+Each page is in an index, links to headings work, and the on-call page has every code and alert.
+
+A Chinese page has the same commands and explains the same names as the English one, except for names in generated tables.  A
+console, Lua or C block is identical in all languages and in the same order, except for its comments.  If the English page
+changes, compare the Chinese page with it, and run `pages.py --reviewed`.
 """
 import glob
+import hashlib
 import os
 import re
 import sys
@@ -17,6 +24,7 @@ from claims import report  # noqa: E402
 
 BLOCK = re.compile(r"^```(\w[^\n]*)\n(.*?)^```$", re.M | re.S)
 PAGES = "*.md", "docs/**/*.md", "examples/*/*.md"
+GENERATED = re.compile(r"<!-- table: .*?<!-- end -->", re.S)
 LINK = re.compile(r"\]\(([^)#:\s]+)")
 
 
@@ -33,7 +41,7 @@ def index(root):
     if os.path.exists(os.path.join(docs, inner)):
         named |= {os.path.join("internals", page) for page in LINK.findall(read(docs, inner))}
     return sorted("docs/README.md does not name " + page for page in pages - named
-                  if os.path.split(page)[0] not in ("zh-CN", "xx") and os.path.split(page)[0] != "migrate")
+                  if page.split(os.sep)[0] not in ("zh-CN", "migrate"))
 
 
 def on_call(root):
@@ -109,13 +117,26 @@ def names(text):
 def twins(root):
     for path in sorted(glob.glob(os.path.join(root, "README.*.md"))):
         yield os.path.basename(path), "README.md"
-    for path in sorted(glob.glob(os.path.join(root, "docs", "xx", "*.md"))):
-        yield os.path.relpath(path, root), os.path.join("docs", os.path.basename(path))
+    for path in sorted(glob.glob(os.path.join(root, "docs", "zh-CN", "**", "*.md"), recursive=True)):
+        yield os.path.relpath(path, root), os.path.join("docs", os.path.relpath(path, os.path.join(root, "docs", "zh-CN")))
+
+
+def mark(root, page):
+    """The first line of a Chinese page."""
+    return "<!-- reviewed: %s %s -->" % (page, hashlib.sha256(read(root, page).encode()).hexdigest()[:12])
+
+
+def reviewed(root, twin, page):
+    first, _, rest = read(root, twin).partition("\n")
+    with open(os.path.join(root, twin), "w", encoding="utf-8") as file:
+        file.write(mark(root, page) + "\n" + (rest if first.startswith("<!-- reviewed:") else first + "\n" + rest))
 
 
 def differences(root, twin, page):
     if not os.path.exists(os.path.join(root, page)):
         return ["there is no %s" % page]
+    if read(root, twin).split("\n", 1)[0] != mark(root, page):
+        return ["%s has changed: compare %s with it, then run spec/docs/pages.py --reviewed %s" % (page, twin, twin)]
     theirs, ours = commands(read(root, twin)), commands(read(root, page))
     for number, (a, b) in enumerate(zip(theirs, ours), 1):
         if a != b:
@@ -125,7 +146,7 @@ def differences(root, twin, page):
         return ["%s has %d blocks, %s has %d" % (twin, len(theirs), page, len(ours))]
     text = read(root, twin)
     return ["%s has no `%s`, which a table of %s explains" % (twin, name, page)
-            for name in names(read(root, page)) if "`%s`" % name not in text]
+            for name in names(GENERATED.sub("", read(root, page))) if "`%s`" % name not in text]
 
 
 def house(root):
@@ -146,7 +167,7 @@ RIGHT = {
     "docs/cli.md": CLI, "lua/cli/fit.lua": "",
     "docs/deploy.md": "| `ready` | info | x |\n", "csrc/serve/serve.c": 'say("ready");',
     "docs/README.md": "[a](a.md) [b](oncall.md) [c](metrics.md) [d](cli.md) [e](deploy.md)", "docs/a.md": "## Two `words`: v2_x\n| `n` | name |\n```console\n$ x\ny\n```\n```sh\nx  # in words\n```\n",
-    "docs/xx/a.md": "| `n` |\n```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
+    "docs/zh-CN/a.md": "| `n` |\n```console\n$ x\ny\n```\n```sh\nx  # in other words\n```\n", "docs/oncall.md": KNOWN,
     "examples/prometheus/vesta.rules.yml": "".join("- alert: Alert%d\n" % i for i in range(5)), "csrc/server/faults.h": CODES,
     "README.md": "[x](docs/a.md#two-words-v2_x) [y](#here)\n# here\n```c\nx\n```\n", "README.xx.md": "```c\nx\n```\n",
 }
@@ -161,20 +182,26 @@ WRONG = {
     "a table of codes that has moved": {"csrc/server/faults.h": ""},
     "another command": {"docs/a.md": RIGHT["docs/a.md"].replace("$ x", "$ z")},
     "another output": {"docs/a.md": RIGHT["docs/a.md"].replace("y\n", "z\n")},
-    "another command before a comment": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "z  #")},
-    "a name that only one language explains": {"docs/a.md": RIGHT["docs/a.md"] + "| `more` | x |\n"},
-    "an additional block": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
+    "another command beside a comment": {"docs/zh-CN/a.md": RIGHT["docs/zh-CN/a.md"].replace("x  #", "z  #")},
+    "a name that is explained in one language only": {"docs/a.md": RIGHT["docs/a.md"] + "| `more` | x |\n"},
+    "a block more": {"docs/a.md": RIGHT["docs/a.md"] + "```sh\n```\n"},
     "a link to a heading of another name": {"README.md": RIGHT["README.md"].replace("#two-words", "#three-words")},
-    "a link to a line of a block": {"docs/xx/a.md": RIGHT["docs/xx/a.md"].replace("x  #", "# x  #") + "[x](#x)"},
-    "a page without an English one": {"docs/xx/b.md": ""},
+    "a link to a line of a block": {"docs/zh-CN/a.md": RIGHT["docs/zh-CN/a.md"].replace("x  #", "# x  #") + "[x](#x)"},
+    "a page that is in another language only": {"docs/zh-CN/b.md": ""},
     "a README that differs": {"README.xx.md": "```c\ny\n```\n"},
 }
 
 
-def outcome(changes):
+def outcome(changes, later={}):
     with tempfile.TemporaryDirectory() as root:
         for name, text in {**RIGHT, **changes}.items():
             os.makedirs(os.path.dirname(os.path.join(root, name)), exist_ok=True)
+            with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        for twin, page in twins(root):
+            if os.path.exists(os.path.join(root, page)):
+                reviewed(root, twin, page)
+        for name, text in later.items():
             with open(os.path.join(root, name), "w", encoding="utf-8") as file:
                 file.write(text)
         return [line for _, wrong in house(root) for line in wrong]
@@ -184,6 +211,19 @@ def self_test():
     yield "valid pages pass", outcome({})
     for claim, changes in WRONG.items():
         yield claim + " fails", [] if outcome(changes) else ["it passed"]
+    changed = {"docs/a.md": RIGHT["docs/a.md"] + "One more sentence.\n"}
+    yield "an English page that changes after its review fails", [] if outcome({}, changed) else ["it passed"]
 
 
-sys.exit(report(self_test() if "--self-test" in sys.argv else house(REPO)))
+def main(arguments):
+    if arguments[:1] != ["--reviewed"]:
+        return report(self_test() if "--self-test" in arguments else house(REPO))
+    pages = dict(twins(REPO))
+    for twin in (os.path.relpath(os.path.abspath(path), REPO) for path in arguments[1:]):
+        if twin not in pages:
+            sys.exit("%s is not a Chinese page: %s" % (twin, " ".join(sorted(pages))))
+        reviewed(REPO, twin, pages[twin])
+    return 0
+
+
+sys.exit(main(sys.argv[1:]))
