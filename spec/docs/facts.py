@@ -35,7 +35,7 @@ def default_of(key):
 
 FACTS = [
     ("ids per second of the default layout, per worker id", 1 << in_code("csrc/id/preset.c", r'"vesta-second".*?seq:(\d+)'),
-     [r"Up to ([\d,]+) ids per second and worker id in the default layout", r"the default: ([\d,]+) ids in each second per worker id"]),
+     [r"Up to ([\d,]+) ids per second per worker id in the default layout", r"the default: ([\d,]+) ids in each second per worker id"]),
     ("worker ids of the default layout", 1 << in_code("csrc/id/preset.c", r'"vesta-second".*?machine:(\d+)'),
      [r"the default: [\d,]+ ids in each second per worker id, ([\d,]+) worker ids"]),
     ("minutes that ids continue without a store", None,
