@@ -52,7 +52,7 @@ local function run(options, operands)
   local wait_ms = options["wait-ms"] or 1000
   local question = ("GET %s HTTP/1.1\r\nHost: health\r\nConnection: close\r\n\r\n"):format(path)
   local reply, why = server.ask(address, question, wait_ms, tls)
-  if reply and reply:find("\r\n\r\nthis address is a balancer's", 1, true) then
+  if reply and reply:find "\r\n\r\n[^\r\n]*begins? with a PROXY header" then
     reply, why = server.ask(address, server.PROXY_LOCAL .. question, wait_ms, tls)
   end
   if not reply then cli.fail("%s", term.clean(secure.explained(why, tls))) end
