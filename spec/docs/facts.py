@@ -47,7 +47,7 @@ FACTS = [
      [r"vesta's limits are \[([\d.]+ s) for HTTP"]),
     ("milliseconds until an idle Redis connection is closed", default_of("resp.idle_ms_max"), [r"for HTTP and ([\d.]+ s) for"]),
     ("namespaces of a server", in_code("csrc/server/server.h", r"VS_NAMESPACES_MAX (\d+)"),
-     [r"A loop makes up to ([\d,]+) namespaces", r"namespaces as its config names, at most ([\d,]+)", r"\| namespaces of a server \| ([\d,]+) \|"]),
+     [r"A loop can create up to ([\d,]+) namespaces", r"namespaces as its config names, at most ([\d,]+)", r"\| namespaces of a server \| ([\d,]+) \|"]),
     ("namespaces that are described one by one", in_code("csrc/server/server.h", r"VS_NAMESPACES_TOLD (\d+)"),
      [r"describes the first (\d+) namespaces", r"of this namespace or the first (\d+) \|", r"\| the first (\d+): `default`"]),
     ("ids of one request", in_code("csrc/server/table.h", r"VESTA\.NEXT.*?n \(1\.\.(\d+)\) ids"), [r"one id or up to ([\d,]+) ids"]),
