@@ -15,8 +15,12 @@ local DATABASES_MAX = store.DATABASES_MAX
 
 ---------------------------------------------------------------- looking
 
--- A look has: place; list and at_ms (the last reading and its time); passed and strange (how many rows are no tags, and
--- one of them); before and before_ms (the reading before the last); is_old (this time the store was unreachable).
+-- A look has:
+--     place
+--     list, at_ms         the last reading and its time
+--     before, before_ms   the reading before the last and its time
+--     passed, strange     how many rows have names that are no tags, and one of these names
+--     is_old              whether the store was unreachable this time
 
 -- Reads the counters.  Returns true, or nil and a message.
 local function look_at(look)

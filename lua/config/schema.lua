@@ -1,15 +1,15 @@
 --- schema.lua -- every key of a config, one row each.  A new key is a row here and the code that uses its member in C.
 --
--- From the rows follow the members of struct vs_config (csrc/config/header.lua), the flags of `vesta serve` and their
--- help, the environment variables, `vesta check`, --effective, and the table in docs/config.md (scripts/tables).
+-- The rows define the members of struct vs_config (csrc/config/header.lua), the flags of `vesta serve` and their help,
+-- the environment variables, `vesta check`, --effective, and the table in docs/config.md (scripts/tables).
 --
 --   key       its path in the file; * is a name, # is a place in a list
 --   kind      text, secret (a text that is never shown), integer, switch, choice and word (one of `words`), list,
 --             secrets (a list that is never shown), policy, fields
---   words     of a choice or a word: "off|verify".  C gets the index of a choice
---   min, max  of an integer.  max: the bytes of a text, the entries of a list
+--   words     the words of a choice or a word: "off|verify".  C gets the index of a choice
+--   min, max  the limits of an integer.  For a text, max is its bytes.  For a list, max is its entries
 --   is        the constant in C that max must equal
---   check     of a text: a function in checks.lua.  A flag's value is not checked by it, but by the code that uses it
+--   check     the function in checks.lua that checks a text.  The code that uses a flag checks the flag's value instead
 --   default   the default as text
 --   without   the behaviour without a value, in words, if there is no default
 --   env       the environment variable

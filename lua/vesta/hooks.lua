@@ -44,7 +44,9 @@ return {
     { "written_ms", "moment" },
     { "seen_ms", "moment" },
   },
-  situations = { -- a function is tried in: the text after "when it is tried", beginning with "with" or "at"; the ctx
+  -- Situations in which a function is tried: the function, the message's text after "when it is tried", and the fields
+  -- of ctx that differ from the values above.
+  situations = {
     { "on_clock_back", "with a clock that is 5 ms back", "back_ms=5" },
     { "on_exhausted", "with an exhausted sequence", "ahead_ticks=1" },
     { "on_start", "at a first start, alone", "last_ms=nil" },

@@ -47,8 +47,8 @@ local function text_of_process(process)
   return ("%s (process %d of user %s)"):format(process.name, process.pid, process.user)
 end
 
--- Returns the credentials that the server requires before it identifies itself, as the config does; nil if the reply
--- has another reason.
+-- If the config requires credentials, and the reply fits a server that requires them, returns a name for these
+-- credentials.  Returns nil otherwise.
 local function is_guarded(doctor, row, reply, tls_trouble)
   local asks = doctor.config.tls and doctor.config.tls.asks
   if row.is_tls and asks == "required" and reply == "" and tls_trouble then return "a client certificate" end

@@ -301,8 +301,8 @@ function Import:read(source)
   return stores.done(source.place, rows, issued, outcome)
 end
 
--- Removes the sorted rows whose worker ids exceed the field.  An original that does not start with such a worker id has
--- issued no ids with it.  Otherwise its ids overflow into the next field, and the command ends.
+-- Removes the sorted rows whose worker ids exceed the field.  If the original does not start with such a worker id, it
+-- has issued no ids with it.  Otherwise its ids overflow into the next field, and the command ends.
 function Import:drop_beyond(rows, count)
   local max = self.ns.worker_max
   self.beyond = count
