@@ -1,4 +1,4 @@
-/* error.c -- error codes with their stable names, and quoting for error texts. */
+/* error.c -- error codes with their stable names, and quoting for error messages. */
 #include "base/array.h"
 #include "base/error.h"
 
@@ -19,7 +19,7 @@ int vs_fail(struct vesta_error *err, int code, const char *fmt, ...) {
 
 const char *vs_quote(char *buf, const char *text, size_t length) {
     static const char hex[] = "0123456789abcdef";
-    static const size_t room = VS_QUOTE_MAX - sizeof "..."; /* leaves room for the dots */
+    static const size_t room = VS_QUOTE_MAX - sizeof "..."; /* leaves room for "..." */
     size_t used = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -40,7 +40,7 @@ const char *vs_quote(char *buf, const char *text, size_t length) {
     return buf;
 }
 
-/* Names are part of the API in every language: a code never changes its name. */
+/* The names are part of the API in every language, so the name of a code never changes. */
 static const char *const code_names[] = {
     [-VESTA_OK] = "ok",
     [-VESTA_EPAUSE] = "pause",

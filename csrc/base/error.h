@@ -1,4 +1,4 @@
-/* error.h -- fails with an error code and a sentence that has the value and the next step. */
+/* error.h -- sets an error: a code, and a message that states the value and the next step. */
 #ifndef VS_ERROR_H
 #define VS_ERROR_H
 
@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fills err, which may be NULL, and returns code: return vs_fail(err, ...).  A text that is too long is cut. */
+/* Sets err, which may be NULL, and returns code, so a function can end with `return vs_fail(err, ...)`.  A message that
+ * is too long is truncated. */
 __attribute__((format(printf, 3, 4))) int vs_fail(struct vesta_error *err, int code, const char *fmt, ...);
 
-/* Writes "OURS: THEIRS", or OURS if THEIRS is "".  If both do not fit, it writes THEIRS only, because the cause matters
- * more than our words. */
+/* Writes "OURS: THEIRS", or OURS if THEIRS is "".  If both do not fit, it writes only THEIRS, the message of the cause,
+ * because it is more useful. */
 static inline void vs_put_said(char *buf, size_t size, const char *ours, const char *theirs) {
     bool is_room = strlen(ours) + strlen(": ") + strlen(theirs) < size;
     bool has_both = *ours && *theirs && is_room;
@@ -20,9 +21,9 @@ static inline void vs_put_said(char *buf, size_t size, const char *ours, const c
     if (length < 0) buf[0] = '\0';
 }
 
-/* Quotes foreign text for a message.  Bytes that are not printable ASCII become \xNN, because messages end up in logs.
- * Long text is cut with "...".  The result lives until the end of the block.  Use: vs_fail(err, code, "'%s' is no
- * width", VS_QUOTE(at, length)). */
+/* Makes untrusted text safe for a message.  Bytes that are not printable ASCII become \xNN, because messages end up in
+ * logs.  Long text is truncated and ends with "...".  The result is valid until the end of the enclosing block.
+ * Example: vs_fail(err, code, "'%s' is no width", VS_QUOTE(at, length)). */
 #define VS_QUOTE_MAX 52
 #define VS_QUOTE(text, length) vs_quote((char[VS_QUOTE_MAX]){0}, (text), (length))
 const char *vs_quote(char *buf, const char *text, size_t length);

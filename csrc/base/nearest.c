@@ -5,16 +5,16 @@
 #include <string.h>
 
 #define WORD_MAX 32 /* longer words have no nearest name */
-#define SLIPS_MAX 2 /* typing mistakes; fewer in short names */
-#define START_MIN 3 /* letters at least, if they are the beginning of a name */
+#define SLIPS_MAX 2 /* the most edits of a suggestion, and at most half the length of the name */
+#define START_MIN 3 /* a prefix of a name needs at least this many letters */
 
 static size_t nearest_least(size_t a, size_t b, size_t c) {
     size_t m = a < b ? a : b;
     return m < c ? m : c;
 }
 
-/* The edit distance of two words of up to WORD_MAX letters.  It counts letters that are inserted, deleted, replaced or
- * swapped with the next one (optimal string alignment). */
+/* Returns the edit distance of two words of up to WORD_MAX letters: the number of letters that are inserted, deleted,
+ * replaced, or swapped with their neighbour (optimal string alignment). */
 static size_t nearest_distance(const char *a, const char *b) {
     size_t rows[3][WORD_MAX + 1], m = strlen(a), n = strlen(b);
     if (m > WORD_MAX || n > WORD_MAX) return WORD_MAX;
@@ -48,7 +48,7 @@ const char *vs_nearest(const char *word, const char *const *names) {
 }
 
 #define BETWEEN "|, "
-#define LIST_MAX 64 /* longer lists are cut */
+#define LIST_MAX 64 /* further words of a list are ignored */
 
 const char *vs_nearest_hint(const char *word, size_t length, const char *list, char hint[VS_HINT_MAX]) {
     char copy[512], own[WORD_MAX + 1];
@@ -64,6 +64,6 @@ const char *vs_nearest_hint(const char *word, size_t length, const char *list, c
         if (*at) *at++ = '\0';
     }
     const char *near = vs_nearest(own, names);
-    if (near) snprintf(hint, VS_HINT_MAX, "; did you mean %.*s?", WORD_MAX, near);
+    if (near) snprintf(hint, VS_HINT_MAX, ". Did you mean %.*s?", WORD_MAX, near);
     return hint;
 }

@@ -1,16 +1,16 @@
-/* rest.h -- how long to wait after a failure of a server or a store.  A recovered server is soon tried again, and hosts
- * that failed together do not retry at the same time. */
+/* rest.h -- how long to wait before a retry after a server or store failed.  The waits are short enough that a
+ * recovered server is used again soon, and random enough that hosts do not all retry at once. */
 #ifndef VS_REST_H
 #define VS_REST_H
 
 #include <stdint.h>
 
 #define VS_REST_MIN_US INT64_C(100000)      /* after the first failure */
-#define VS_REST_REFUSED_US INT64_C(1000000) /* after the first rejection that a person must resolve */
-#define VS_REST_MAX_US INT64_C(6400000)     /* after many failures; the documents promise this limit */
+#define VS_REST_REFUSED_US INT64_C(1000000) /* after the first rejection, which only a person can resolve */
+#define VS_REST_MAX_US INT64_C(6400000)     /* after many failures. The manual promises this limit */
 
-/* The wait after `failures` earlier failures in a row.  It doubles each time, up to VS_REST_MAX_US.  The random number
- * `dice` then shortens it by up to a quarter. */
+/* Returns the wait after a failure that follows `failures` others in a row.  The wait starts at first_us and doubles
+ * with each failure, up to VS_REST_MAX_US.  The random number `dice` then shortens the wait by up to a quarter. */
 static inline int64_t vs_rest_us(unsigned failures, int64_t first_us, uint64_t dice) {
     int64_t us = first_us;
     for (unsigned i = 0; i < failures && us < VS_REST_MAX_US; i++)

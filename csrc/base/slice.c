@@ -2,7 +2,7 @@
 #include "base/slice.h"
 
 static bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r'); /* isspace would depend on the locale */
+    return c == ' ' || (c >= '\t' && c <= '\r'); /* unlike isspace, this ignores the locale */
 }
 
 bool vs_slice_next(const char **text, struct vs_slice *slice) {

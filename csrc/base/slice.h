@@ -1,4 +1,4 @@
-/* slice.h -- parts of a text.  They are not copied and do not end with a NUL. */
+/* slice.h -- views of parts of a string, which are not NUL-terminated. */
 #ifndef VS_SLICE_H
 #define VS_SLICE_H
 
@@ -7,20 +7,21 @@
 #include <string.h>
 #include <strings.h>
 
-/* A view into a text that the caller owns. */
+/* A view of bytes that the caller owns. */
 struct vs_slice {
     const char *at;
     size_t length;
 };
 
-/* Sets the next slice of *text, which ends at white space, and moves *text after it.  False at the end. */
+/* Sets *slice to the next word of *text and moves *text past the word.  Words are separated by white space.  Returns
+ * false if there is no further word. */
 bool vs_slice_next(const char **text, struct vs_slice *slice);
 
 static inline bool vs_slice_is(struct vs_slice slice, const char *name) {
     return strlen(name) == slice.length && memcmp(slice.at, name, slice.length) == 0;
 }
 
-/* Compares without regard to the case of ASCII letters. */
+/* Compares, ignoring the case of ASCII letters. */
 static inline bool vs_slice_is_case(struct vs_slice slice, const char *name) {
     return slice.at && slice.length == strlen(name) && strncasecmp(slice.at, name, slice.length) == 0;
 }
@@ -31,25 +32,27 @@ static inline struct vs_slice vs_slice_without_mark(struct vs_slice text) {
     return (struct vs_slice){text.at + mark, text.length - mark};
 }
 
-/* A name of a namespace or a tag: 1 to `max` of A-Z a-z 0-9 _ . : - and no dot at the start. */
+/* Returns whether the slice is a valid namespace or tag: 1 to `max` characters of A-Z a-z 0-9 _ . : -, not beginning
+ * with a dot. */
 bool vs_slice_is_name(struct vs_slice slice, size_t max);
 
-/* Whether the slice is the secret.  The time it takes reveals only the secret's length. */
+/* Returns whether the slice equals the secret.  The time of the comparison reveals only the secret's length. */
 bool vs_slice_is_secret(struct vs_slice slice, const char *secret);
 
-/* Splits a slice at the first `mark` into *before and *after.  False if it has no mark. */
+/* Splits a slice at the first `mark` into *before and *after.  Returns false if the slice has no mark. */
 bool vs_slice_split(struct vs_slice slice, char mark, struct vs_slice *before, struct vs_slice *after);
 
-/* Decodes the %XX of a URI.  Shape: out[0..size) with its NUL, complete only with VS_DECODED. */
+/* Decodes the %XX escapes of a URI.
+ * Shape: out has `size` bytes, and is a NUL-terminated string only if the result is VS_DECODED. */
 enum vs_decoding {
     VS_DECODED,
     VS_DECODE_HEX,     /* a '%' without two hex digits */
-    VS_DECODE_CONTROL, /* a control character, or NUL */
-    VS_DECODE_LONG
+    VS_DECODE_CONTROL, /* the result would contain a control character or NUL */
+    VS_DECODE_LONG     /* the result does not fit into `size` bytes */
 };
 enum vs_decoding vs_slice_decode(struct vs_slice slice, char *out, size_t size);
 
-/* The index of a slice in a list such as "a|b|c", or -1. */
+/* Returns the index of the slice in a list such as "a|b|c", whose words are separated by `mark`, or -1. */
 int vs_slice_place(struct vs_slice slice, const char *list, char mark);
 
 #endif

@@ -1,5 +1,5 @@
-/* table.h -- a hash table from keys to numbers, with open addressing.  The caller owns the memory and the keys: the
- * table stores the hash of each key and the caller's number for it, and the caller compares keys.
+/* table.h -- a hash table from keys to numbers, with open addressing.  The caller owns the memory and the keys.  The
+ * table stores only the hash of each key and the number that the caller assigns to it, so the caller compares the keys:
  *
  *     size_t at = vs_table_begin(table, hash);
  *     uint32_t item;
@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 struct vs_table_slot {
-    uint32_t hash, item; /* item is the caller's number + 1, or 0 in a free slot */
+    uint32_t hash, item; /* item is the key's number + 1, or 0 in a free slot */
 };
 
 struct vs_table {
-    struct vs_table_slot *slot; /* vs_table_width slots, all zero at first */
+    struct vs_table_slot *slot; /* an array of vs_table_width slots, initially zero */
     size_t mask;                /* number of slots - 1 */
 };
 
-/* The slots that a table of so many items needs: a power of two of which at most half are used. */
+/* Returns the number of slots for a table of `items` keys: a power of two, of which at most half are used. */
 static inline size_t vs_table_width(size_t items) {
     size_t width = 16;
     while (width < 2 * items)
@@ -30,7 +30,7 @@ static inline size_t vs_table_width(size_t items) {
     return width;
 }
 
-/* FNV-1a, mixed further.  If clients choose the keys, the seed must be random. */
+/* Returns a hash of a key: FNV-1a with additional mixing.  If clients choose the keys, the seed must be random. */
 static inline uint64_t vs_table_hash(const void *bytes, size_t length, uint64_t seed) {
     uint64_t hash = seed ^ UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < length; i++) {
@@ -44,7 +44,7 @@ static inline size_t vs_table_begin(const struct vs_table *table, uint64_t hash)
     return (size_t)hash & table->mask;
 }
 
-/* Sets the next item whose key has this hash, or returns false. */
+/* Sets *item to the next number whose key has this hash.  Returns false if there is none. */
 static inline bool vs_table_next(const struct vs_table *table, uint64_t hash, size_t *at, uint32_t *item) {
     for (; table->slot[*at].item; *at = (*at + 1) & table->mask) {
         const struct vs_table_slot *slot = &table->slot[*at];
@@ -56,7 +56,7 @@ static inline bool vs_table_next(const struct vs_table *table, uint64_t hash, si
     return false;
 }
 
-/* Adds an item whose key must not be in the table.  At least one slot stays free. */
+/* Adds a key's number.  The key must not be in the table yet, and at least one slot must stay free. */
 static inline void vs_table_put(struct vs_table *table, uint64_t hash, uint32_t item) {
     size_t at = vs_table_begin(table, hash);
     while (table->slot[at].item)
@@ -64,7 +64,8 @@ static inline void vs_table_put(struct vs_table *table, uint64_t hash, uint32_t 
     table->slot[at] = (struct vs_table_slot){(uint32_t)hash, item + 1};
 }
 
-/* Removes an item, which must be in the table.  Later items move up so that no search ends at the gap. */
+/* Removes a number, which must be in the table.  Later entries move into the gap, so that no search ends there too
+ * early. */
 static inline void vs_table_drop(struct vs_table *table, uint64_t hash, uint32_t item) {
     size_t gap = vs_table_begin(table, hash);
     while (table->slot[gap].item != item + 1) {

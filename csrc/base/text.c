@@ -7,8 +7,8 @@
 
 /* ------------------------------------------------------------------ writing */
 
-/* Eight decimal digits are handled as one word, with the first digit in the lowest byte, which is their order in
- * memory.  Each step works on all of them at once: first halves, then pairs, then digits. */
+/* Eight decimal digits are processed in one 64-bit word.  The first digit is in the lowest byte, which is the order in
+ * memory.  Each step splits all parts of the word at once: into halves, then pairs, then digits. */
 #define E8 UINT64_C(100000000)
 #define E16 (E8 * E8)
 #define LANES(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -28,8 +28,8 @@ static inline uint64_t load_word(const char *at) {
     return in_memory_order(word);
 }
 
-/* The digits of a number of four digits, or of two such numbers that are 32 bits apart.  Division by a constant is a
- * multiplication and a shift here: n * 10486 >> 20 is n / 100 up to 9999, and n * 103 >> 10 is n / 10 up to 99. */
+/* Splits one number of four digits, or two such numbers that are 32 bits apart, into digits.  It divides by multiplying
+ * and shifting: n * 10486 >> 20 is n / 100 for n up to 9999, and n * 103 >> 10 is n / 10 for n up to 99. */
 static inline uint64_t digits_of(uint64_t fours) {
     uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
     uint64_t pairs = (fours << 16) - hundreds * ((100 << 16) - 1);
@@ -45,7 +45,8 @@ static inline void put_8(char *at, uint32_t value) {
     store_word(at, eight_digits_of(value) + LANES('0'));
 }
 
-/* Writes eight digits without leading zeros, but at least one digit.  The rest of the eight bytes becomes NULs. */
+/* Writes eight digits without leading zeros, but at least one digit.  Fills the remaining bytes of the eight with NULs.
+ */
 static inline size_t put_first(char *at, uint64_t digits) {
     unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
     store_word(at, (digits + LANES('0')) >> zeros * 8);
@@ -62,7 +63,7 @@ static size_t format_decimal(uint64_t id, char *buf) {
         length = put_first(buf, eight_digits_of((uint32_t)rest)) + 8;
         put_8(buf + length - 8, low);
     } else {
-        uint64_t first = id / E16; /* not from `rest`, which is computed at the same time */
+        uint64_t first = id / E16; /* divides `id`, not `rest`, so that both divisions run in parallel */
         length = put_first(buf, digits_of(first) << 32) + 16;
         put_8(buf + length - 16, (uint32_t)(rest - first * E8));
         put_8(buf + length - 8, low);
@@ -78,12 +79,12 @@ size_t vs_digits_put(struct vs_digits *digits, uint64_t id, char *buf) {
         digits->front = front;
         digits->length = format_decimal(front, digits->text);
     }
-    memcpy(buf, digits->text, 16); /* copies whole words; at most 12 bytes are digits */
+    memcpy(buf, digits->text, 16); /* copying a constant 16 bytes is fastest, and at most 12 are digits */
     put_8(buf + digits->length, (uint32_t)(id % E8));
     return digits->length + 8;
 }
 
-/* Alphabets are in ASCII order, so that texts sort as ids do. */
+/* Alphabets are in ASCII order, so that encoded ids sort like the ids. */
 static const char hex_digits[] = "0123456789abcdef";
 static const char base32_digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 static const char base62_digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -102,7 +103,7 @@ static size_t format_base62(uint64_t id, char *buf) {
     return 11;
 }
 
-/* noinline: its loops would make the decimal path save registers. */
+/* noinline, because otherwise its loops would make the decimal path save registers. */
 static __attribute__((noinline)) size_t format_letters(enum vesta_base base, uint64_t id, char *buf) {
     switch (base) {
     case VESTA_DECIMAL: break;
@@ -120,8 +121,8 @@ size_t vesta_format(enum vesta_base base, uint64_t id, char *buf) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* The value of a digit, or something >= the base.  Arithmetic is unsigned, so a character below a range wraps to a
- * large value. */
+/* The functions below return the value of a digit, or NO_DIGIT.  The arithmetic is unsigned, so a character below a
+ * range wraps to a large value. */
 #define NO_DIGIT 255u
 
 static inline unsigned decimal_value(unsigned char c) {
@@ -129,7 +130,7 @@ static inline unsigned decimal_value(unsigned char c) {
 }
 
 static unsigned base32_value(unsigned char c) {
-    /* the values of Crockford's letters from A on; -1 for U, which he omits to avoid accidental words */
+    /* the values of the letters A to Z. Crockford omits U (-1) to avoid accidental words */
     static const signed char letter[26] = {10, 11, 12, 13, 14, 15, 16, 17, 1,  18, 19, 1,  20,
                                            21, 0,  22, 23, 24, 25, 26, -1, 27, 28, 29, 30, 31};
     if (decimal_value(c) != NO_DIGIT) return decimal_value(c);
@@ -150,7 +151,7 @@ static unsigned base62_value(unsigned char c) {
     return NO_DIGIT;
 }
 
-/* always_inline: each base gets its own loop with constant radix and digits. */
+/* always_inline, so that each base gets its own loop with a constant radix. */
 __attribute__((always_inline)) static inline int text_parse(unsigned radix, unsigned (*value_of)(unsigned char),
                                                             const char *text, size_t length, uint64_t *id) {
     uint64_t sum = 0;
@@ -165,19 +166,20 @@ __attribute__((always_inline)) static inline int text_parse(unsigned radix, unsi
     return VESTA_OK;
 }
 
-/* Reads eight digits, or returns false.  Only the bytes 0x30 to 0x39 have a high nibble of 3 both before and after
- * adding 6. */
+/* Reads eight digits.  Returns false if a byte is not a digit: only the bytes 0x30 to 0x39 have a high nibble of 3 both
+ * before and after adding 6. */
 static inline bool read_8(uint64_t word, uint64_t *value) {
     const uint64_t pair = UINT64_C(0x000000ff000000ff);
     if (((word & LANES(0xf0)) | ((word + LANES(6)) & LANES(0xf0)) >> 4) != LANES(0x33)) return false;
     word -= LANES('0');
-    word = word * 10 + (word >> 8); /* every second byte: the value of two digits */
+    word = word * 10 + (word >> 8); /* now every second byte is the value of two digits */
     *value =
         ((word & pair) * (100 + (UINT64_C(1000000) << 32)) + (word >> 16 & pair) * (1 + (UINT64_C(10000) << 32))) >> 32;
     return true;
 }
 
-/* Reads eight digits at a time.  The excess digits at the start are padded with zeros. */
+/* Reads eight digits at a time.  If the length is not a multiple of eight, the first group is padded with leading
+ * zeros. */
 static int parse_decimal(const char *text, size_t length, uint64_t *id) {
     if (length < 8) return text_parse(10, decimal_value, text, length, id);
     size_t first = length % 8;

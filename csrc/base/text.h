@@ -1,18 +1,20 @@
-/* text.h -- writes the decimal digits of one id after another. */
+/* text.h -- formats batches of decimal ids. */
 #ifndef VS_TEXT_H
 #define VS_TEXT_H
 
 #include "vesta.h"
 
-/* Ids in a row mostly share all digits but the last eight.  They are kept here.  Start with all zero. */
+/* The leading digits of the last id, which most ids of a batch share: often only the last eight digits differ.
+ * Initialize with zeros. */
 struct vs_digits {
-    uint64_t front; /* the number in `text` */
+    uint64_t front; /* the number whose digits are in `text` */
     size_t length;
     char text[VESTA_FORMAT_MAX];
 };
 
-/* Like vesta_format(VESTA_DECIMAL, ...), but at less than half the cost if the last id had the same leading digits.
- * Shape: buf of VESTA_FORMAT_MAX bytes, all of which may be written.  Returns the length.  Writes no NUL at the end. */
+/* Like vesta_format(VESTA_DECIMAL, ...), but takes less than half the time if the last id had the same leading digits.
+ * Returns the length, and writes no terminating NUL.
+ * Shape: buf has VESTA_FORMAT_MAX bytes, all of which may be overwritten. */
 size_t vs_digits_put(struct vs_digits *digits, uint64_t id, char *buf);
 
 #endif

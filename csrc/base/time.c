@@ -35,7 +35,7 @@ static int days_in_month(int64_t year, int month) {
 }
 
 static int64_t year_of_day(int64_t day) {
-    int64_t year = time_floor_div(day * 400, 146097); /* 400 years have 146097 days, so this is at most one year off */
+    int64_t year = time_floor_div(day * 400, 146097); /* at most one year off: 400 years have 146097 days */
     while (days_before_year(year) > day)
         year--;
     while (days_before_year(year + 1) <= day)
@@ -79,7 +79,7 @@ static char *time_put(char *at, char mark, int64_t value, int width) {
     return at;
 }
 
-/* RFC 3339 cannot write years after 9999 or before 0.  They get a sign, as in ISO 8601. */
+/* RFC 3339 has no form for years before 0 or after 9999.  Writes them with a sign, as in ISO 8601. */
 static char *put_year(char *at, int64_t year) {
     if (year < 0) return time_put(at, '-', -year, 4);
     return time_put(at, year > 9999 ? '+' : 0, year, 4);
@@ -87,7 +87,7 @@ static char *put_year(char *at, int64_t year) {
 
 size_t vesta_iso(int64_t unix_ms, char *buf) {
     struct vs_date date = vs_date_of(time_floor_div(unix_ms, MS_PER_DAY));
-    int ms = (int)(unix_ms % MS_PER_DAY); /* subtracting the start of the day would overflow for the earliest day */
+    int ms = (int)(unix_ms % MS_PER_DAY); /* subtracting the day's start would overflow for the earliest day */
     if (ms < 0) ms += MS_PER_DAY;
     char *at = put_year(buf, date.year);
     at = time_put(at, '-', date.month, 2);
@@ -103,7 +103,8 @@ size_t vesta_iso(int64_t unix_ms, char *buf) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Takes `mark` (one of its characters, or "" for none) and then exactly `count` digits from the start of text. */
+/* Takes one of the characters in `mark` (none if `mark` is "") and then exactly `count` digits from the start of text.
+ */
 static bool time_take(struct vs_slice *text, const char *mark, int count, int *out) {
     struct vs_slice rest = *text;
     if (*mark) {
@@ -126,7 +127,7 @@ struct instant {
     bool finer_than_ms;
 };
 
-/* Reads an optional fraction.  Digits after the third must be zeros, because they would be lost. */
+/* Reads an optional fraction.  Digits after the third must be zeros, because the result has only milliseconds. */
 static bool take_fraction(struct vs_slice *text, struct instant *out) {
     int digit;
     if (text->length == 0 || *text->at != '.') return true;
@@ -156,7 +157,7 @@ static bool take_instant(struct vs_slice text, struct instant *out) {
            take_fraction(&text, out) && take_zone(&text, out);
 }
 
-/* Returns why this instant does not exist, or NULL. */
+/* Returns the reason why this instant does not exist, or NULL. */
 static const char *instant_fault(const struct instant *t) {
     if (t->month < 1 || t->month > 12) return "there are 12 months";
     if (t->day < 1 || t->day > days_in_month(t->year, t->month)) return "that month has no such day";

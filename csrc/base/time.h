@@ -1,4 +1,4 @@
-/* time.h -- reads RFC 3339 texts, and converts days of the calendar. */
+/* time.h -- parses RFC 3339, and converts calendar dates to day counts and back. */
 #ifndef VS_TIME_H
 #define VS_TIME_H
 
@@ -12,12 +12,13 @@ struct vs_date {
     int64_t year;
     int month, day, day_of_year; /* from 1 */
 };
-/* The date of a count of days since 1970-01-01, for all days that an int64_t of milliseconds can reach. */
+/* Returns the date of a day, counted from 1970-01-01.  Supports every day that int64_t milliseconds can represent. */
 struct vs_date vs_date_of(int64_t unix_day);
-/* The inverse, for years 0 to 9999.  False if there is no such day: *unix_day is unchanged. */
+/* Sets *unix_day to the day count of a date in the years 0 to 9999.  Returns false, with *unix_day unchanged, if the
+ * date does not exist. */
 bool vs_day_of(int64_t year, int month, int day, int64_t *unix_day);
 
-/* vesta_time_parse for a slice. */
+/* Like vesta_time_parse, for a slice. */
 int vs_time_read(struct vs_slice text, int64_t *unix_ms, struct vesta_error *err);
 
 #endif

@@ -11,7 +11,7 @@ static void uri_split_user(struct vs_uri_parts *out) {
     out->has_password = vs_slice_split(out->user, ':', &out->user, &out->password);
 }
 
-/* `rest` is the part between the scheme and the query: //authority/path. */
+/* Splits `rest`, the part between the scheme and the query: //authority/path. */
 static const char *split_authority(struct vs_slice rest, struct vs_uri_parts *out) {
     out->hosts = (struct vs_slice){rest.at + 2, rest.length - 2};
     if (vs_slice_split(out->hosts, '/', &out->hosts, &out->path))
@@ -49,8 +49,8 @@ static bool is_mark(char c) {
     return (unsigned char)c < ' ' || c == 0x7f || c == '%' || c == '?' || c == '#';
 }
 
-/* Escapes '@', so that no part of a path is read as a user, and bytes beyond ASCII, so that messages can quote the
- * path. */
+/* Returns whether a character is escaped.  '@' is escaped so that no part of a path is read as a user.  Bytes beyond
+ * ASCII are escaped so that messages can quote the path. */
 static bool is_special(char c) {
     return is_mark(c) || c == '@' || (unsigned char)c > 0x7f;
 }

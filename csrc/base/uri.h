@@ -1,4 +1,5 @@
-/* uri.h -- splits a URI, by one rule for stores, files and servers.  It decodes and prints nothing.
+/* uri.h -- splits a URI.  Stores, files and servers use the same rule.  This code decodes no escapes and prints
+ * nothing.
  *
  *     scheme:[//[user[:password]@]hosts][/path][?key=value[&key=value]]
  *
@@ -9,20 +10,23 @@
 #include "base/slice.h"
 
 struct vs_uri_parts {
-    struct vs_slice scheme, user, password, hosts, path, query; /* as written; the path includes its slash */
-    bool has_authority, has_user, has_password, has_query;      /* whether it has "//", "@", ":" before the "@", "?" */
+    struct vs_slice scheme, user, password, hosts, path, query; /* not decoded; the path includes its slash */
+    /* Whether the URI has "//", an "@", a ":" before that "@", and a "?". */
+    bool has_authority, has_user, has_password, has_query;
 };
 
-/* Splits a URI.  Returns NULL, or the fault as the end of a sentence, which quotes nothing of the text. */
+/* Splits a URI.  Returns NULL, or a description of the fault that completes the sentence "the URI ...".  The
+ * description does not quote the URI, which may contain a password. */
 const char *vs_uri_split(struct vs_slice text, struct vs_uri_parts *out);
 
-/* Sets the next key of a query and its value, and `rest` to the remainder.  False if there is no '=': *key is all of
- * it. */
+/* Takes the next key=value from the query `rest`.  Returns false if it has no '='.  Then *key is the whole item, and
+ * *value is empty. */
 bool vs_uri_next_key(struct vs_slice *rest, struct vs_slice *key, struct vs_slice *value);
 
-/* Writes a path and escapes special characters as %XX.  Shape: out[0..size) with its NUL.  False if it does not fit. */
+/* Writes a path with special characters escaped as %XX.  Returns false if the result does not fit into `size` bytes
+ * with its NUL. */
 bool vs_uri_put_path(const char *path, char *out, size_t size);
-/* Whether a path needs no escaping. */
+/* Returns whether a path can be used in a URI without escaping. */
 bool vs_uri_is_plain(const char *path);
 
 #endif

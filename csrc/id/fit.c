@@ -9,14 +9,16 @@
 #include <stdio.h>
 
 #define US_PER_YEAR 31556952e6 /* 365.2425 days */
-#define ID_BITS 63             /* the sign bit stays 0, for databases and languages without unsigned numbers */
-#define YEARS_ENOUGH 200       /* spare bits extend the time up to this */
-#define RATE_USUAL 1e5         /* the burst, in ids per second, that a layout should hold even if the mean is lower */
+#define ID_BITS 63       /* the sign bit stays 0, because some databases and languages have no unsigned integers */
+#define YEARS_ENOUGH 200 /* spare bits extend the lifetime up to this */
+#define RATE_USUAL                                                                                                     \
+    1e5 /* ids per second of a burst that a layout should support even if the requested rate is                        \
+         * lower */
 #define FIELD_BITS_MAX 53
 
-/* Units in the order of preference.  A millisecond comes first, because clocks of hosts differ by about that much, and
- * other dates are no finer.  Coarser units follow: their sequences are not wasted at a low rate, and hold larger
- * bursts.  Finer units gain no more than rounding to whole bits loses. */
+/* Units in the order of preference.  A millisecond comes first, because the clocks of hosts differ by about that much,
+ * and most timestamps are in milliseconds.  Coarser units come next, because they leave more bits to the sequence,
+ * which then holds larger bursts.  Finer units come last, because they hardly increase the rate. */
 static const int32_t units_us[] = {1000, 10000, 100000, 1000000, 100, 10, 1};
 
 struct split {
@@ -24,7 +26,7 @@ struct split {
     int32_t unit_us;
 };
 
-/* The bits that hold 0 to count - 1: at least 1, and 64 if 63 are too few. */
+/* Returns the number of bits that can hold 0 to count - 1: at least 1, and 64 if 63 are too few. */
 static int bits_for_time(double count) {
     int bits = 1;
     while (bits < 64 && count > (double)(UINT64_C(1) << bits))
@@ -40,7 +42,7 @@ static double rate_of(const struct split *s) {
     return s->seq < 0 ? 0 : (double)(UINT64_C(1) << s->seq) * 1e6 / s->unit_us;
 }
 
-/* Time and worker id get the bits they need.  The sequence gets the rest. */
+/* Gives time and worker id the bits they need, and the remaining bits to the sequence. */
 static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us, int bits) {
     struct split s = {.unit_us = unit_us};
     s.worker = bits_for_nodes(need->nodes);
@@ -49,7 +51,8 @@ static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us
     return s;
 }
 
-/* Without a sequence each time unit has only one id, which suffices only for short units. */
+/* Returns the least bits of the sequence.  Only a layout with short units may have none, because each time unit then
+ * has only one id. */
 static int seq_min(const struct split *s) {
     return s->unit_us < 1000 ? 0 : 1;
 }
@@ -74,8 +77,8 @@ static double years_of(const struct split *s) {
     return (double)(UINT64_C(1) << s->time) * s->unit_us / US_PER_YEAR;
 }
 
-/* Takes the bits from the sequence that the rate does not need.  Gives each spare bit to the part that exceeds its need
- * by the least factor. */
+/* Takes the bits that the rate does not need from the sequence.  Gives each of these bits to the part that exceeds its
+ * need by the smallest factor. */
 static void split_share(const struct vesta_fit_need *need, struct split *s) {
     int spare = 0;
     for (struct split less = *s; less.seq > seq_min(s) && (less.seq--, rate_of(&less) >= need->rate); spare++)
@@ -95,7 +98,7 @@ static void split_share(const struct vesta_fit_need *need, struct split *s) {
     }
 }
 
-/* Fails with the part of the need that does not fit. */
+/* Fails with a message about the part of the need that does not fit. */
 static int no_split(const struct vesta_fit_need *need, const struct split *s, int bits, struct vesta_error *err) {
     char unit[VS_UNIT_MAX];
     vs_unit_text(s->unit_us, unit);
@@ -132,7 +135,7 @@ int vs_fit_as(const struct vesta_fit_need *need, const struct vs_fit_how *how, s
               struct vesta_error *err) {
     int bits = how->bits ? how->bits : ID_BITS, rc = check_need(need, err);
     if (rc != VESTA_OK) return rc;
-    /* if no unit suffices, the message is about the unit with most ids per second */
+    /* if no unit suffices, the message describes the unit with the highest rate */
     struct split best = split_for(need, how->unit_us ? how->unit_us : VS_UNIT_US_MAX, bits);
     for (size_t i = 0; i < (how->unit_us ? 1 : VS_COUNT(units_us)); i++) {
         struct split s = how->unit_us ? best : split_for(need, units_us[i], bits);

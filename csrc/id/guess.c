@@ -1,10 +1,10 @@
-/* guess.c -- which layouts could have made ids, and how likely each one is.  The caller passes the present time.
+/* guess.c -- ranks layouts by the probability that they made given ids.  The caller passes the present time.
  *
- * A layout is likely if it reads the ids as a usual generator makes them: recent times that are near each other,
- * sequences near 0, the same few worker ids.  Each value has a probability under these habits, and an id has the
- * product over its fields.  A wrong layout reads random values, which are improbable.  The layouts compete with the
- * hypothesis "none of them": numbers of any size, each near the last one.  So the answer stays honest if the right
- * layout is not a candidate. */
+ * A layout is likely if the ids, read with it, look like those of a typical generator: recent times that are near each
+ * other, sequences near 0, and a few worker ids that repeat.  Each field value gets a probability, and the probability
+ * of an id is the product over its fields.  A wrong layout yields random values, which are improbable.  The layouts
+ * compete with the hypothesis "none of them": numbers of any size, each near the previous one.  So no candidate gets a
+ * high probability merely because the right layout is not a candidate. */
 #include "base/array.h"
 #include "id/id.h"
 
@@ -13,11 +13,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define CLOCK_DOUBT_MS INT64_C(86400000) /* ids of a clock that is a day fast still count as likely */
-#define EPOCH_DOUBT 0.25 /* the weight of an unknown epoch, because ids without a known time show only the split */
-#define SNOWFLAKE_MS INT64_C(1288834974657) /* the start of Twitter's ids, used for an epoch of 1970: none are older   \
-                                             */
-#define NONE_WEIGHT 3                       /* prior weight of "none of them", relative to one layout */
+/* The most that the generator's clock may have been ahead. */
+#define CLOCK_DOUBT_MS INT64_C(86400000)
+/* The weight of a family with an unknown epoch, because ids without a known time determine only the split. */
+#define EPOCH_DOUBT 0.25
+/* The earliest likely time for layouts whose epoch is 1970: the epoch of Twitter's snowflake. */
+#define SNOWFLAKE_MS INT64_C(1288834974657)
+/* The prior weight of "none of them", relative to one layout. */
+#define NONE_WEIGHT 3
 
 /* ------------------------------------------------------------------ products of small probabilities */
 
@@ -34,14 +37,14 @@ static bool guess_is_less(struct vs_chance a, struct vs_chance b) {
     return a.exponent != b.exponent ? a.exponent < b.exponent : a.part < b.part;
 }
 
-/* a / b, limited to the range of a double. */
+/* Returns a / b, limited to the range of a double. */
 static double guess_ratio(struct vs_chance a, struct vs_chance b) {
     int64_t apart = a.exponent - b.exponent;
     return apart < -1000 ? 0 : ldexp(a.part / b.part, apart > 1000 ? 1000 : (int)apart);
 }
 
-/* Reduces a ratio to its square root, because the habits are assumptions and the fields of an id are not independent.
- * Uses Newton's steps, so that libvesta needs no libm. */
+/* Moderates a ratio of probabilities by returning its square root, because the assumed distributions are rough and the
+ * fields of an id are not independent.  Computes it by Newton's method, so that libvesta needs no libm. */
 static double guess_believed(double ratio) {
     int exponent;
     if (!(ratio > 0)) return 0;
@@ -52,21 +55,21 @@ static double guess_believed(double ratio) {
     return root;
 }
 
-/* ------------------------------------------------------------------ habits */
+/* ------------------------------------------------------------------ probabilities of values */
 
 static double log_of_bits(double bits) {
     return 0.693 * bits + 0.58;
 }
 
-/* Small numbers are likelier than large ones, because machines are numbered from 0 and most generators restart a
- * sequence at 0.  The probability is 1 / (value + 1), divided by its sum over the field, which is about ln(max + 1) +
- * 0.58. */
+/* Returns the probability of a number, where small numbers are likelier than large ones, because machines are numbered
+ * from 0 and most generators restart a sequence at 0.  It is 1 / (value + 1), divided by the sum of this term over all
+ * values of the field, which is about ln(max + 1) + 0.58. */
 static double small_is_likely(uint64_t value, unsigned width) {
     return 1 / (((double)value + 1) * log_of_bits(width));
 }
 
-/* Fields that a generator by default draws at random, takes from an address, or counts up without restarting.  Their
- * small values are hardly likelier than large ones. */
+/* Fields whose small values are hardly likelier than large ones, because by default the generator draws them at random,
+ * takes them from an address, or counts up without restarting. */
 static const struct {
     const char *preset, *field;
 } drawn[] = {{"butterfly", "seq"},     {"butterfly-v1.0.1", "seq"},
@@ -75,9 +78,8 @@ static const struct {
              {"tsid", "worker"},       {"tsid", "seq"},
              {"seata", "worker"},      {"seata", "seq"},
              {"tid", "worker"}};
-#define SMALL_ALL_THE_SAME                                                                                             \
-    0.1 /* some weight for small values: 172.17.0.2 is a common address, and many users set a                          \
-           small number */
+/* The weight of small values in these fields: 172.17.0.2 is a common address, and some users set a small number. */
+#define SMALL_ALL_THE_SAME 0.1
 
 static bool is_drawn(const char *preset, const char *field) {
     for (size_t i = 0; i < VS_COUNT(drawn); i++)
@@ -91,13 +93,13 @@ static double guess_usual(const struct vs_suspect *suspect, const struct vesta_f
     return SMALL_ALL_THE_SAME * small + (1 - SMALL_ALL_THE_SAME) / ((double)f->max + 1);
 }
 
-/* The same law for the distance between two successive numbers below 2^bits, in either direction. */
+/* Like small_is_likely, for the distance between two successive numbers below 2^bits, in either direction. */
 static double near_is_likely(uint64_t a, uint64_t b, unsigned bits) {
     uint64_t apart = a < b ? b - a : a - b;
     return 0.5 / (((double)apart + 1) * log_of_bits(bits));
 }
 
-/* Recent times are likelier: the density rises linearly from the epoch to the present. */
+/* Returns the probability of a time.  The density rises linearly from the epoch to the present. */
 static double recent_is_likely(const struct vesta_layout *layout, uint64_t time, int64_t now_ms) {
     int64_t from_ms = layout->epoch_ms > 0 ? layout->epoch_ms : SNOWFLAKE_MS;
     double units_so_far = (double)(now_ms - from_ms) * 1000 / layout->unit_us,
@@ -105,16 +107,16 @@ static double recent_is_likely(const struct vesta_layout *layout, uint64_t time,
            units_max = (double)layout->field[layout->time].max - units_before, since = (double)time - units_before;
     if (since < 0) since = 0;
     if (units_so_far > units_max) units_so_far = units_max;
-    if (units_so_far < since) units_so_far = since; /* within CLOCK_DOUBT_MS */
+    if (units_so_far < since) units_so_far = since; /* a time that is later, by up to CLOCK_DOUBT_MS */
     return (since + 1) / ((units_so_far + 1) * (units_so_far + 1));
 }
 
-/* The probability of the next number under "none of them". */
+/* Returns the probability of the i-th id under the hypothesis "none of them". */
 static double none_chance(const struct vs_evidence *e, size_t i) {
     return i ? near_is_likely(e->ids[i], e->ids[i - 1], 64) : small_is_likely(e->ids[i], 64);
 }
 
-/* Whether the id differs from the previous one only by a larger sequence. */
+/* Returns whether the i-th id differs from the previous one only by a larger sequence. */
 static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout *layout, size_t i) {
     if (i == 0 || layout->seq < 0 || e->ids[i] <= e->ids[i - 1]) return false;
     for (int f = 0; f < layout->field_count; f++)
@@ -124,7 +126,7 @@ static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout 
     return true;
 }
 
-/* A worker id that an earlier id has is likely to appear again. */
+/* Returns the probability of a worker id, which is higher the more of the earlier ids have it. */
 static double again_is_likely(const struct vs_evidence *e, const struct vesta_field *f, size_t i, double otherwise) {
     size_t seen = 0;
     for (size_t k = 0; k < i; k++)
@@ -172,8 +174,8 @@ static bool guess_weigh(const struct vs_evidence *e, struct vs_suspect *suspect)
         double chance = 1;
         for (int f = 0; f < suspect->layout->field_count; f++)
             chance *= field_chance(e, suspect, f, i);
-        /* In a burst each id is a little larger than the last, like the numbers of a counter.  So ids of one tick are
-         * no evidence against a layout. */
+        /* In a burst each id is slightly larger than the previous one, which is also likely under "none of them".
+         * Therefore such an id must not count against the layout. */
         if (is_same_tick(e, suspect->layout, i) && chance < none_chance(e, i)) chance = none_chance(e, i);
         suspect->chance = guess_times(suspect->chance, chance);
     }
@@ -191,7 +193,8 @@ bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout 
     return a->unit_us == b->unit_us && a->field[a->time].shift == b->field[b->time].shift;
 }
 
-/* Sorts by probability.  Equal ones keep their order. */
+/* Moves the suspects that could have made all ids to the front, sorted by probability, and returns their count.
+ * Suspects with equal probabilities keep their order. */
 static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *suspects, size_t count) {
     size_t fit = 0;
     for (size_t i = 0; i < count; i++) {
@@ -205,8 +208,9 @@ static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *susp
     return fit;
 }
 
-/* The ids determine where the time is, so the likeliest family comes first, even if a layout of another family is
- * likelier than each of its members.  Suspects arrive sorted by probability, and keep that order within a family. */
+/* Sorts the families by probability.  The likeliest family comes first, even if one layout of another family is
+ * likelier than each of its members, because the ids show the position of the time better than the epoch. The suspects
+ * are sorted by probability, and keep that order within a family. */
 static void sort_by_family(struct vs_suspect *suspects, size_t count) {
     for (size_t first = 0, end; first < count; first = end) {
         size_t best = first;
@@ -223,7 +227,8 @@ static void sort_by_family(struct vs_suspect *suspects, size_t count) {
     }
 }
 
-/* Among layouts that read the same time only the likeliest counts, so that a duplicate entry adds no weight. */
+/* Returns whether no earlier suspect of the family has the same epoch.  Layouts with equal times count only once, so
+ * that a duplicate candidate adds no weight. */
 static bool is_first_of_its_epoch(const struct vs_suspect *suspects, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (suspects[k].layout->epoch_ms == suspects[i].layout->epoch_ms &&
@@ -232,8 +237,9 @@ static bool is_first_of_its_epoch(const struct vs_suspect *suspects, size_t i) {
     return true;
 }
 
-/* Every epoch of a family is equally likely in advance, so the family's weight is the sum over its epochs.  Its share
- * is divided among its members.  Suspects arrive sorted by probability.  Returns the weight of the heaviest family. */
+/* Sets family and share of each suspect, and returns the weight of the heaviest family.  A family's weight is the sum
+ * over its epochs, which are equally likely in advance.  Its members share that weight.  The suspects are sorted by
+ * probability. */
 static double weigh_families(struct vs_suspect *suspects, size_t count, struct vs_chance best) {
     double heaviest = 0;
     for (size_t i = 0; i < count; i++) {

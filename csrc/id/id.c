@@ -1,11 +1,12 @@
-/* id.c -- composes, explains and makes ids.  Compose and explain are exact inverses. */
+/* id.c -- composes and explains ids, and makes them from named values.  vesta_compose and vesta_explain are exact
+ * inverses. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/slice.h"
 #include "id/id.h"
 
-typedef unsigned long long ull; /* for messages */
+typedef unsigned long long ull; /* for printf */
 
 int vs_field_check(const struct vesta_layout *layout, int i, uint64_t value, struct vesta_error *err) {
     const struct vesta_field *f = &layout->field[i];
@@ -36,7 +37,7 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
         parts.values[i] = vs_field_get(f, id);
         if (f->fixed && parts.values[i] != f->value)
             return vs_fail(err, VESTA_EID,
-                           "%llu is not of this layout: its %s is %llu, not %llu; `vesta guess %llu` shows the layouts "
+                           "%llu is not of this layout: its %s is %llu, not %llu. `vesta guess %llu` shows the layouts "
                            "that could have made it",
                            (ull)id, f->name, (ull)parts.values[i], (ull)f->value, (ull)id);
     }
@@ -53,11 +54,12 @@ int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_p
 static int no_field(const struct vesta_layout *layout, struct vs_slice name, struct vesta_error *err) {
     const char *names = VS_NAMES(layout);
     char hint[VS_HINT_MAX];
-    return vs_fail(err, VESTA_EFIELD, "there is no field '%s'; there are %s%s", VS_QUOTE(name.at, name.length), names,
-                   vs_nearest_hint(name.at, name.length, names, hint));
+    return vs_fail(err, VESTA_EFIELD, "there is no field '%s'. The fields are %s%s", VS_QUOTE(name.at, name.length),
+                   names, vs_nearest_hint(name.at, name.length, names, hint));
 }
 
-/* The leased field may be given by both of its names if the values agree.  The same name twice is a mistake. */
+/* Checks a field that is given twice.  This is allowed only for the leased field, by two of its names and with equal
+ * values. */
 static int check_again(const struct vesta_value *first, const struct vesta_value *again, struct vesta_error *err) {
     if (strcmp(first->name, again->name) == 0) return vs_fail(err, VESTA_EFIELD, "%s is given twice", again->name);
     if (first->value != again->value)

@@ -8,16 +8,16 @@
 #include <stdio.h>
 
 #define SEQ_PARTS_MAX 2
-#define TICK_BITS_MAX 62 /* the other two bits are the flags of a generator's cursor */
-#define WIDTH_MAX 53     /* so that a value is exact as a number in Lua and JSON */
+#define TICK_BITS_MAX 62 /* a generator's cursor uses the other two bits as flags */
+#define WIDTH_MAX 53     /* values up to 53 bits are exact as numbers in Lua and JSON */
 
-/* A layout while it is read.  A preset is read first as if its text were written there.  Later words replace its
+/* A layout during parsing.  If the text names a preset, the preset's text is parsed first, and later words replace its
  * fields. */
 struct layout_draft {
-    struct vesta_layout layout; /* names, widths and constants of field[], with each part of a sequence as a field.
-                                   The other members are set at the end */
+    /* Each part of a sequence is a field of its own until join_parts.  Shifts and roles are set at the end. */
+    struct vesta_layout layout;
     bool has_unit, has_epoch, has_start, from_preset;
-    bool said[VESTA_FIELDS_MAX]; /* the field was written by the user, not by the preset */
+    bool said[VESTA_FIELDS_MAX]; /* whether the user's text has the field, not only the preset's */
     uint64_t spread;
     struct vesta_error *err;
 };
@@ -38,8 +38,8 @@ static bool layout_is_name(struct vs_slice name) {
     return true;
 }
 
-/* Names that are used next to fields in a layout text or in an explained id.  A field with such a name would hide them.
- */
+/* Returns whether a name has another meaning in a layout's text or in the output of explain.  A field cannot have such
+ * a name. */
 static bool is_reserved(struct vs_slice name) {
     static const char *const reserved[] = {"unit", "epoch", "seq_start", "id", "unix_ms", "iso"};
     for (size_t i = 0; i < VS_COUNT(reserved); i++)
@@ -57,8 +57,8 @@ static int find_name(const struct vesta_layout *layout, struct vs_slice name) {
     return -1;
 }
 
-/* The field of this name that the user has not written yet, or -1.  A sequence may have two parts, so a name may occur
- * twice.  *said: how often the user has written it. */
+/* Returns the index of a field with this name that the user's text does not have yet, or -1.  Sets *said to the number
+ * of such fields that it has.  A sequence may have two parts, so a name may occur twice. */
 static int find_unsaid(const struct layout_draft *d, struct vs_slice name, int *said) {
     *said = 0;
     for (int i = 0; i < d->layout.field_count; i++) {
@@ -69,7 +69,8 @@ static int find_unsaid(const struct layout_draft *d, struct vs_slice name, int *
     return -1;
 }
 
-/* The field's index: its place in the preset if there is one, else after the last field.  -1: rejected. */
+/* Returns the index of a new field: that of the preset's field with this name, or the next free one without a preset.
+ * Returns -1 after an error. */
 static int place_field(struct layout_draft *d, struct vs_slice slice, struct vs_slice name) {
     struct vesta_layout *l = &d->layout;
     int said, i = find_unsaid(d, name, &said);
@@ -123,7 +124,7 @@ static int layout_read_field(struct layout_draft *d, struct vs_slice slice, stru
 
 /* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
 
-/* from the longest to the shortest, because a unit is written in the longest that fits */
+/* From the longest to the shortest, because vs_unit_text uses the first one that divides the unit. */
 static const struct {
     const char *name;
     int32_t us;
@@ -180,7 +181,7 @@ static int layout_read_option(struct layout_draft *d, struct vs_slice slice, str
         *options[i].has = true;
         return options[i].read(d, slice, value);
     }
-    return layout_bad(d, slice, "write a field as name:width; the only options are unit=, epoch= and seq_start=");
+    return layout_bad(d, slice, "write a field as name:width. The only options are unit=, epoch= and seq_start=");
 }
 
 static int read_words(struct layout_draft *d, const char *text) {
@@ -201,7 +202,7 @@ static int no_preset(struct layout_draft *d, struct vs_slice name) {
     const char *meant = vs_preset_meant(name);
     if (!meant)
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: there is no preset '%s': `vesta layout` lists the presets; fields are written as "
+                       "bad layout: there is no preset '%s': `vesta layout` lists the presets. Write fields as "
                        "name:width",
                        VS_QUOTE(name.at, name.length));
     return vs_fail(d->err, VESTA_ELAYOUT,
@@ -209,13 +210,13 @@ static int no_preset(struct layout_draft *d, struct vs_slice name) {
                    VS_QUOTE(name.at, name.length), meant);
 }
 
-/* If the text begins with a preset's name, reads that preset and moves *text after the name. */
+/* If the text begins with a preset's name, parses that preset and moves *text past the name. */
 static int read_preset(struct layout_draft *d, const char **text) {
     const char *behind = *text;
     struct vs_slice slice;
     if (!vs_slice_next(&behind, &slice))
         return vs_fail(d->err, VESTA_ELAYOUT,
-                       "bad layout: it is empty; write a preset's name, such as vesta-second, or fields");
+                       "bad layout: it is empty. Write a preset's name, such as vesta-second, or fields");
     if (memchr(slice.at, ':', slice.length) || memchr(slice.at, '=', slice.length)) return VESTA_OK;
     const struct vesta_preset *preset = vs_preset_find(slice);
     if (!preset) return no_preset(d, slice);
@@ -223,7 +224,7 @@ static int read_preset(struct layout_draft *d, const char **text) {
     assert(rc == VESTA_OK);
     d->from_preset = true;
     if (!preset->may_issue) d->layout.read_only = preset->why;
-    d->has_unit = d->has_epoch = d->has_start = false; /* overrides may write them once more */
+    d->has_unit = d->has_epoch = d->has_start = false; /* the user's text may override these */
     memset(d->said, 0, sizeof d->said);
     *text = behind;
     return rc;
@@ -238,7 +239,7 @@ static int total_bits(const struct vesta_layout *l) {
     return bits;
 }
 
-/* Ids of 63 bits stay positive as signed numbers.  The bit above them becomes a field. */
+/* If the fields have 63 bits, adds the field sign:1=0 above them, so that ids are positive as signed numbers. */
 static int add_sign(struct layout_draft *d) {
     static const struct vesta_field sign = {.name = "sign", .width = 1, .fixed = 1, .max = 1};
     struct vesta_layout *l = &d->layout;
@@ -272,7 +273,7 @@ static void find_roles(struct vesta_layout *l) {
         if (is_leased_name(l->field[i].name)) l->worker = i;
 }
 
-/* Joins the second part of a sequence, its low bits, to the first. */
+/* Joins the two parts of a sequence into one field.  The second part has the low bits. */
 static int join_parts(struct layout_draft *d) {
     struct vesta_layout *l = &d->layout;
     int i = l->field_count - 1;
@@ -299,7 +300,8 @@ static int join_parts(struct layout_draft *d) {
     return VESTA_OK;
 }
 
-/* Proposes a text for `spread` if the whole sequence is below the time: its low bits move to the end. */
+/* Proposes a layout that supports `spread`: the low bits of the sequence become the lowest field.  Proposes only "seq"
+ * if that is not possible. */
 static const char *spread_text(const struct vesta_layout *l, uint64_t spread, char *buf, size_t size) {
     int low = 64 - __builtin_clzll(spread - 1), high = l->field[l->seq].width - low;
     size_t used = (size_t)snprintf(buf, size, "seq");
@@ -311,7 +313,8 @@ static const char *spread_text(const struct vesta_layout *l, uint64_t spread, ch
     return buf;
 }
 
-/* The bits below the sequence are equal in all ids of a handle, so its ids would be equal modulo 2, 4, 8 and so on. */
+/* Checks seq_start=spread.  The sequence must be lowest: the bits below it are equal in all ids of a handle, so without
+ * low sequence bits its ids would be equal modulo 2, 4, 8 and so on. */
 static int check_spread(struct layout_draft *d) {
     const struct vesta_layout *l = &d->layout;
     const struct vesta_field *seq = vs_seq(l), *lowest = &l->field[l->field_count - 1];
@@ -319,7 +322,7 @@ static int check_spread(struct layout_draft *d) {
     unsigned width = seq->low_width ? seq->low_width : seq->width, shift = seq->low_width ? seq->low_shift : seq->shift;
     char text[160];
     if (max > UINT32_MAX) max = UINT32_MAX;
-    while (!d->has_start && d->spread > max) /* a preset's spread, if its sequence was made narrower */
+    while (!d->has_start && d->spread > max) /* reduce a preset's spread if the user made its sequence narrower */
         d->spread /= 2;
     if ((d->has_start && d->spread == 0) || d->spread > max)
         return vs_fail(
@@ -328,7 +331,7 @@ static int check_spread(struct layout_draft *d) {
     if (d->spread > 1 && shift > 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: seq_start=spread:%llu spreads nothing: %s is below the sequence, so ids of one "
-                       "generator would be equal modulo 2, 4, 8 ...; to spread them, put at the end %s",
+                       "generator would be equal modulo 2, 4, 8 ... To spread them, put at the end %s",
                        (unsigned long long)d->spread, lowest->name, spread_text(l, d->spread, text, sizeof text));
     return VESTA_OK;
 }
@@ -406,15 +409,15 @@ size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
     return used;
 }
 
-/* Writes a field that has one part. */
+/* Writes a field, which must have one part. */
 static const char *write_field(const struct vesta_field *f, char *buf, size_t size) {
     int used = snprintf(buf, size, "%s:%u", f->name, f->width);
     if (f->fixed) snprintf(buf + used, size - (size_t)used, "=%llu", (unsigned long long)f->value);
     return buf;
 }
 
-/* The first constant field of `from` that `layout` does not fix to the same value, or -1.  Both have one fingerprint.
- */
+/* Returns the index of the first constant field of `from` that `layout` does not fix to the same value, or -1.  Both
+ * layouts must have the same fingerprint. */
 static int find_departure(const struct vesta_layout *layout, const struct vesta_layout *from) {
     for (int i = 0; i < from->field_count; i++) {
         const struct vesta_field *a = &from->field[i], *b = &layout->field[i];
@@ -438,7 +441,8 @@ const char *vs_layout_departs(const struct vesta_layout *layout, const char *the
     return buf;
 }
 
-/* FNV-1a of the canonical text without constants and seq_start, so that other programs can compute it. */
+/* Returns the FNV-1a hash of the canonical text without constants and seq_start.  Other programs can compute it, too.
+ */
 static uint64_t layout_fingerprint(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     size_t length = write_fields(layout, text, false);

@@ -1,4 +1,4 @@
-/* preset.c -- the presets: vesta's own layouts, and those of other generators. */
+/* preset.c -- the presets: vesta's own layouts and those of other generators. */
 #include "base/array.h"
 #include "base/nearest.h"
 #include "base/slice.h"
@@ -14,8 +14,9 @@
 #define NODES APART ": set one for each of them, because by default they draw it or derive it from a MAC address"
 #define OWN "only for a system without Discord's ids, because both can be equal"
 
-/* Each row has the address of its description, whether ids may be issued under it, and a caution or the reason why not.
- * `vesta layout` uses this order, and so does vesta_guess for equal candidates. */
+/* Each row has a name, a layout, a description, the address of a longer description, whether ids may be issued, and a
+ * caution or the reason why they may not.  `vesta layout` prints the presets in this order, and vesta_guess keeps it
+ * for candidates with equal probability. */
 static const struct vesta_preset presets[] = {
     {"vesta-second", "version:1 type:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
      "Vesta (Java)'s max-peak since April 2017: seconds, a million ids in each (the default)", VESTA, 1, APART},
@@ -36,8 +37,7 @@ static const struct vesta_preset presets[] = {
      "Leaf's snowflake mode: a new millisecond starts its sequence below 100",
      "https://github.com/Meituan-Dianping/Leaf", 1, APART},
     {"butterfly", "sign:1=0 time:41 seq:8 worker:13 seq:1 unit=1ms epoch=2020-02-21T16:00:00Z",
-     "Butterfly since 1.0.2: the sequence's last bit is below the worker. For pacing=history", BUTTERFLY, 1,
-     APART},
+     "Butterfly since 1.0.2: the sequence's last bit is below the worker. For pacing=history", BUTTERFLY, 1, APART},
     {"butterfly-v1.0.1", "sign:1=0 time:41 seq:9 worker:13 unit=1ms epoch=2020-02-21T16:00:00Z",
      "Butterfly up to 1.0.1: the worker is lowest", BUTTERFLY, 1, APART},
     {"uid", "sign:1=0 time:28 worker:22 seq:13 unit=1s epoch=2016-05-19T16:00:00Z",
@@ -106,7 +106,7 @@ const struct vesta_preset *vs_preset_find(struct vs_slice name) {
     return NULL;
 }
 
-/* The longest preset name within a word: "uid" in "uid-generator". */
+/* Returns the longest preset name that a word contains, such as "uid" in "uid-generator", or NULL. */
 static const char *preset_within(const char *word) {
     const char *longest = NULL;
     for (size_t i = 0; i < VS_COUNT(presets); i++)
@@ -129,7 +129,7 @@ const char *vs_preset_meant(struct vs_slice word) {
     return meant ? meant : preset_within(small);
 }
 
-/* The first preset with the same ids, and with the same start of sequences if `with_start`, or NULL. */
+/* Returns the name of the first preset with the same ids, and with the same seq_start if `with_start`, or NULL. */
 static const char *preset_same(const struct vesta_layout *layout, bool with_start) {
     struct vesta_layout preset;
     for (size_t i = 0; i < VS_COUNT(presets); i++)
@@ -143,7 +143,7 @@ const char *vs_layout_shown(const char *text) {
     struct vesta_layout layout;
     if (vesta_layout_parse(text, &layout, NULL) != VESTA_OK) return text;
     const char *name = preset_same(&layout, true);
-    if (!name) name = preset_same(&layout, false); /* a file from before the preset had a seq_start */
+    if (!name) name = preset_same(&layout, false); /* the file may be older than the preset's seq_start */
     return name ? name : text;
 }
 

@@ -1,15 +1,16 @@
-/* prove.c -- whether one id can belong to two layouts.  A constant bit or disjoint times exclude it. */
+/* prove.c -- decides whether an id can belong to both of two layouts.  Different constants in a bit, or disjoint times,
+ * exclude it. */
 #include "base/error.h"
 #include "id/id.h"
 
-/* The known bits of one layout's ids: its constants, and the bits of its time field, which is in [first, last]. */
+/* The known bits of one layout's ids: the constants, and the time field, whose value is in [first, last]. */
 struct side {
-    uint64_t constant, value; /* value: the constant bits */
-    unsigned low, high;       /* the time field's bits, [low, high) */
+    uint64_t constant, value; /* a mask of the constant bits, and their values */
+    unsigned low, high;       /* the time field has the bits [low, high) */
     uint64_t first, last;
 };
 
-/* The first time unit that begins at an instant or later, or max + 1 if none does. */
+/* Returns the first time unit that begins at or after an instant, or max + 1 if there is none. */
 static uint64_t first_at(const struct vesta_layout *l, int64_t unix_ms) {
     uint64_t low = 0, high = l->field[l->time].max + 1;
     while (low < high) {
@@ -22,7 +23,8 @@ static uint64_t first_at(const struct vesta_layout *l, int64_t unix_ms) {
     return low;
 }
 
-/* Returns false if no id has a time in the interval.  Then first and last are not set. */
+/* Sets the known bits of a layout's ids.  Returns false, without setting first and last, if no id has a time in the
+ * interval. */
 static bool read_side(const struct vesta_made *made, struct side *out) {
     const struct vesta_layout *l = made->layout;
     const struct vesta_field *time = &l->field[l->time];
@@ -33,7 +35,7 @@ static bool read_side(const struct vesta_made *made, struct side *out) {
         s.value |= vs_field_put(&l->field[i], l->field[i].value);
     }
     uint64_t first = first_at(l, made->from_ms), until = first_at(l, made->until_ms);
-    /* a unit that began before the instant overlaps it */
+    /* the time unit that began before the instant overlaps the interval */
     if (first > 0 && vs_time_ms(l, first) > made->from_ms) first--;
     bool has_any = made->from_ms < made->until_ms && first < until;
     if (has_any) s.first = first, s.last = until - 1;
@@ -41,11 +43,11 @@ static bool read_side(const struct vesta_made *made, struct side *out) {
     return has_any;
 }
 
-/* find_common chooses the bits of an id from the highest on.  These flags: the time's bits so far equal those of its
- * first or last value. */
+/* find_common chooses the bits of an id from the highest to the lowest.  The flags mean that the time bits chosen so
+ * far equal the leading bits of `first` or `last`. */
 enum { AT_FIRST = 1, AT_LAST = 2, TIGHT = AT_FIRST | AT_LAST, STATES = 4 };
 
-/* The state of a side after one more bit was chosen, or -1 if it has no such id. */
+/* Returns the state of a side after the next bit is chosen, or -1 if no id of this side has that bit. */
 static int prove_choose(const struct side *s, unsigned bit, unsigned chosen, int state) {
     if (s->constant >> bit & 1 && (s->value >> bit & 1) != chosen) return -1;
     if (bit < s->low || bit >= s->high) return state;
@@ -57,14 +59,14 @@ static int prove_choose(const struct side *s, unsigned bit, unsigned chosen, int
     return state;
 }
 
-/* The states of both sides as one number, or -1 if one of them has no such id. */
+/* Like prove_choose, for both sides, whose states are combined into one number. */
 static int choose_both(const struct side side[2], unsigned bit, unsigned chosen, int state) {
     int a = prove_choose(&side[0], bit, chosen, state / STATES),
         b = prove_choose(&side[1], bit, chosen, state % STATES);
     return a < 0 || b < 0 ? -1 : a * STATES + b;
 }
 
-/* Finds the smallest common id.  can[bit]: the states from which the bits below it can be chosen. */
+/* Finds the smallest common id.  can[bit] is the set of states from which all bits below `bit` can be chosen. */
 static bool find_common(const struct side side[2], uint64_t *id) {
     uint16_t can[65] = {UINT16_MAX};
     for (unsigned bit = 0; bit < 64; bit++)

@@ -4,14 +4,15 @@
 
 #include <stdio.h>
 
-/* An interval with the given field values.  Open fields below the time are 0 in min and all ones in max. */
+/* An interval of time, with the field values that the caller has given. */
 struct span {
     const struct vesta_layout *layout;
     struct vs_values taken;
     uint64_t first, last; /* time units */
 };
 
-/* Fields are in order from the highest bit, so an index below the time's is above it in the id. */
+/* Returns whether a field above the time has several possible values.  Fields are ordered from the highest bit, so
+ * fields above the time have lower indexes. */
 static bool is_free_above(const struct span *s, int i) {
     return i < s->layout->time && !s->taken.named[i] && !s->layout->field[i].fixed;
 }
@@ -30,18 +31,18 @@ static int too_many(const struct span *s, uint64_t need, size_t max, struct vest
         if (is_free_above(s, i))
             used += (size_t)snprintf(names + used, sizeof names - used, " %s", s->layout->field[i].name);
     return vs_fail(err, VESTA_EFULL,
-                   "the interval has %llu pairs of ids, not %zu: fields above the time split it; name the value of%s",
+                   "the interval has %llu pairs of ids, not %zu: fields above the time split it. Name the value of%s",
                    (unsigned long long)need, max, names);
 }
 
-/* The last time unit that begins before an instant. */
+/* Returns the last time unit that begins before an instant. */
 static uint64_t last_before(const struct vesta_layout *l, int64_t unix_ms) {
     bool begins_then = (unix_ms - l->epoch_ms) % l->unit_us * 1000 % l->unit_us == 0;
     uint64_t time = vs_time_in(l, unix_ms) - begins_then, max = l->field[l->time].max;
     return time < max ? time : max;
 }
 
-/* Sets the time units of [from_ms, until_ms), limited to the layout's time. */
+/* Sets the first and last time unit of [from_ms, until_ms), limited to the layout's time. */
 static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, struct vesta_error *err) {
     const struct vesta_layout *l = s->layout;
     char from[VESTA_ISO_MAX], until[VESTA_ISO_MAX];
@@ -63,7 +64,8 @@ static int take_interval(struct span *s, int64_t from_ms, int64_t until_ms, stru
     return VESTA_OK;
 }
 
-/* The k-th pair.  The bits of k go to the free fields above the time, the lowest field first, so that pairs ascend. */
+/* Returns the k-th pair.  The bits of k are the values of the free fields above the time, starting with the lowest
+ * field, so that pairs ascend.  A free field below the time is 0 in min and all ones in max. */
 static struct vesta_pair pair_at(const struct span *s, uint64_t k) {
     const struct vesta_layout *l = s->layout;
     struct vesta_pair pair = {0, 0};

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#define COUNT_END ((uint64_t)INT64_MAX) /* counters are signed 64-bit integers; this value is never issued */
+#define COUNT_END ((uint64_t)INT64_MAX) /* counters are signed 64-bit integers, and this value is never issued */
 #define COUNT_MASK ((UINT64_C(1) << VS_FORM_DAY_BITS) - 1)
 
 int64_t vs_form_day_of(const struct vs_form *form, uint64_t number) {
@@ -18,7 +18,8 @@ uint64_t vs_form_count_of(const struct vs_form *form, uint64_t number) {
     return form->period == VS_FORM_NEVER ? number : number & COUNT_MASK;
 }
 
-/* Whether the form can write this year without confusing it with another.  There are no numbers before 1970. */
+/* Returns whether the form can write this year unambiguously: %y has only the years 2000 to 2099.  No number is of a
+ * year before 1970. */
 static bool has_year(const struct vs_form *form, int64_t year) {
     for (int i = 0; i < form->part_count; i++)
         if (form->part[i].kind == VS_FORM_YEAR_OF_CENTURY) return year >= 2000 && year < 2100;
@@ -42,7 +43,7 @@ bool vs_form_fits(const struct vs_form *form, uint64_t number) {
     return form->period == VS_FORM_DAILY || (date.day == 1 && (form->period == VS_FORM_MONTHLY || date.month == 1));
 }
 
-/* ------------------------------------------------------------------ check digits, over the text before them */
+/* ------------------------------------------------------------------ check digits */
 
 static int form_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : -1;
@@ -69,7 +70,7 @@ static char form_mod11(const char *text, size_t length) {
     return check == 10 ? 'X' : (char)('0' + check);
 }
 
-/* Letters count as 10 to 35, whatever their case. */
+/* The letters A to Z count as 10 to 35, in either case. */
 static int form_mod97(const char *text, size_t length) {
     int rest = 0;
     for (size_t i = 0; i < length; i++) {
@@ -175,11 +176,11 @@ struct form_reading {
 
 static int form_bad(const struct form_reading *r, const char *what) {
     size_t length = strnlen(r->text, VS_FORM_TEXT_MAX + 1);
-    return vs_fail(r->err, VESTA_EID, "'%s' is no number of this form: column %d: %s", VS_QUOTE(r->text, length),
+    return vs_fail(r->err, VESTA_EID, "'%s' is not a number of this form: column %d: %s", VS_QUOTE(r->text, length),
                    (int)(r->at - r->text) + 1, what);
 }
 
-/* Takes `length` digits. */
+/* Reads exactly `length` digits. */
 static int take_digits(struct form_reading *r, int length, uint64_t *out) {
     uint64_t value = 0;
     for (int i = 0; i < length; i++) {
@@ -249,7 +250,7 @@ static int take_part(struct form_reading *r, const struct vs_form_part *part) {
     }
 }
 
-/* The day of the parts that were read.  False if there is no such day. */
+/* Sets *day to the day that the date parts name.  Returns false if that day does not exist. */
 static bool form_day_of(const struct form_reading *r, int64_t *day) {
     bool is_day = has_year(r->form, r->year) && vs_day_of(r->year, r->month, r->day, day);
     if (!is_day || r->day_of_year < 0) return is_day;

@@ -13,18 +13,19 @@
  *     {mod97}       two check digits over all digits and letters before them (ISO 7064 MOD 97-10, as in IBAN)
  *     {{ and }}     braces.  Other printable ASCII characters are copied
  *
- * A counter with days stores the day in its numbers: days since 1970-01-01 << 40 | n, with n from 1 on.  A day begins
- * when the counter is raised to it (vs_form_first).  So no number repeats, whatever clocks and zones do, and the
- * counter never goes back to an earlier day.  Pure: a text depends only on the number and the form. */
+ * A counter that restarts stores the first day of the period in its numbers: days since 1970-01-01 << 40 | n, where n
+ * starts at 1.  A period begins when the counter is raised to its first number (vs_form_first).  Because the counter
+ * only rises, no number repeats, even if clocks or zones are wrong, and no earlier day returns.  Pure: the text depends
+ * only on the number and the form. */
 #ifndef VS_FORM_H
 #define VS_FORM_H
 
 #include "number/zone.h"
 
-#define VS_FORM_MAX 129     /* a form, with its NUL */
-#define VS_FORM_TEXT_MAX 65 /* a number's text, with its NUL */
+#define VS_FORM_MAX 129     /* bytes of a form, with the NUL */
+#define VS_FORM_TEXT_MAX 65 /* bytes of a number's text, with the NUL */
 #define VS_FORM_PARTS_MAX 16
-#define VS_FORM_WIDTH_MAX 12 /* digits: 10^12 < 2^VS_FORM_DAY_BITS */
+#define VS_FORM_WIDTH_MAX 12 /* digits of {number}: 10^12 < 2^VS_FORM_DAY_BITS */
 #define VS_FORM_DAY_BITS 40
 
 enum vs_form_kind {
@@ -45,10 +46,11 @@ enum vs_form_period { VS_FORM_NEVER, VS_FORM_DAILY, VS_FORM_MONTHLY, VS_FORM_YEA
 
 struct vs_form_part {
     enum vs_form_kind kind;
-    int at, length; /* of a literal: its place in `literals`. Other parts have only a length, 0 if it varies */
+    int at;     /* for a literal: its offset in vs_form.literals */
+    int length; /* characters of the part, or 0 if their number varies */
 };
 
-/* Plain data, which may be copied. */
+/* A parsed form.  It may be copied. */
 struct vs_form {
     struct vs_form_part part[VS_FORM_PARTS_MAX];
     int part_count;
@@ -59,27 +61,30 @@ struct vs_form {
 /* Parses a form.  Threads: any.  Errors: VESTA_EOPTION with the column. */
 int vs_form_parse(const char *text, struct vs_form *out, struct vesta_error *err);
 
-/* The first number of the zone's day, month or year at an instant, or 1 if the counter never restarts.  A lower counter
- * must be raised to it before a number is taken.  0: the instant is outside the years of the form. */
+/* Returns the first number of the period that contains an instant in the zone, or 1 if the counter never restarts.  If
+ * the counter is lower, raise it to this number before you issue one.  Returns 0 if the form cannot write the year of
+ * the instant. */
 uint64_t vs_form_first(const struct vs_form *form, const struct vs_zone *zone, int64_t unix_ms);
 
-/* Whether the number's day is the first of one of the form's periods.  If not, it was issued with another form, and its
- * text in this form would be the text of another number. */
+/* Returns whether the number's day is the first day of a period of the form.  If it is not, the number was issued with
+ * another form, and its text in this form would equal the text of another number. */
 bool vs_form_fits(const struct vs_form *form, uint64_t number);
 
-/* The most numbers in a period, or in total if the counter never restarts. */
+/* Returns the maximum of numbers per period, or in total if the counter never restarts. */
 uint64_t vs_form_count_max(const struct vs_form *form);
 
-/* Writes a number.  Shape: buf of VS_FORM_TEXT_MAX bytes.  Threads: any.
- * Errors: VESTA_EFIELD if it has more digits than the form, is 0, or is outside the years that the form can write. */
+/* Writes a number as text.
+ * Shape: buf has VS_FORM_TEXT_MAX bytes.  Threads: any.
+ * Errors: VESTA_EFIELD if the number has more digits than the form, is 0, or is of a year that the form cannot write.
+ */
 int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct vesta_error *err);
 
-/* Reads a number: the inverse of vs_form_write.  Shape: *number is set with VESTA_OK only.  Threads: any.
- * Errors: VESTA_EID with the column, if the text has another form or a wrong check digit. */
+/* Reads a number from its text: the inverse of vs_form_write.  Sets *number only on success.  Threads: any.
+ * Errors: VESTA_EID with the column if the text does not have this form, or its check digit is wrong. */
 int vs_form_read(const struct vs_form *form, const char *text, uint64_t *number, struct vesta_error *err);
 
-/* The parts of a number: the first day of its period, in days since 1970-01-01 (0 if the counter never restarts), and
- * n. */
+/* Return the parts of a number: the first day of its period, in days since 1970-01-01 (0 if the counter never
+ * restarts), and its n within the period. */
 int64_t vs_form_day_of(const struct vs_form *form, uint64_t number);
 uint64_t vs_form_count_of(const struct vs_form *form, uint64_t number);
 

@@ -14,14 +14,14 @@
 
 #define FOLDER "/usr/share/zoneinfo"
 
-/* A relative path that cannot leave the folder. */
+/* Returns whether a name is a relative path that cannot leave the folder: dots are not allowed. */
 static bool zone_is_name(const char *name) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
     size_t length = strnlen(name, VS_ZONE_NAME_MAX);
     return length > 0 && length < VS_ZONE_NAME_MAX && *name != '/' && strspn(name, letters) == length;
 }
 
-/* read(2) fails with EISDIR for a folder, such as Europe. */
+/* Reads a file.  If the name is a folder, such as Europe, read(2) fails with EISDIR. */
 static ssize_t zone_read_all(int fd, unsigned char *buf, size_t room) {
     size_t used = 0;
     ssize_t got;
@@ -30,7 +30,7 @@ static ssize_t zone_read_all(int fd, unsigned char *buf, size_t room) {
     return got < 0 ? -1 : (ssize_t)used;
 }
 
-/* Wrong names that are often used, and the names to use. */
+/* Names that users often try although they do not exist, and the names to use. */
 static const struct {
     const char *name, *meant;
 } not_zones[] = {{"Asia/Beijing", "Asia/Shanghai"},
@@ -75,7 +75,7 @@ int vs_zone_load(const char *name, struct vs_zone_file *out, struct vesta_error 
     return zone_load(name, out, err);
 }
 
-/* Writes a zone of Java's as a POSIX rule for TZ, such as <+08>-8. */
+/* Sets TZ to the POSIX rule for a zone with a Java name, such as <+0800>-8:00. */
 static int zone_set_rule(const struct vs_zone *zone, struct vesta_error *err) {
     char rule[32];
     int minutes = (int)(zone->rule.winter_s / 60), far = abs(minutes);

@@ -7,12 +7,12 @@
 
 #include <assert.h>
 
-#define NUMBER_DIGITS_MAX 19 /* of {number} without a width */
+#define NUMBER_DIGITS_MAX 19 /* the most digits of {number} without a width */
 
 /* A form while it is parsed. */
 struct form_draft {
     struct vs_form form;
-    const char *text, *at; /* the whole text, and the position */
+    const char *text, *at; /* the form's text, and the current position in it */
     size_t literals;       /* characters in form.literals */
     bool seen[VS_FORM_MOD97 + 1];
     struct vesta_error *err;
@@ -59,8 +59,8 @@ static int add_directive(struct form_draft *d, char c) {
     }
 }
 
-/* The date must be as precise as the period, because numbers of two periods would look alike.  It cannot be more
- * precise. */
+/* Checks that the date is exactly as precise as the period.  With a less precise date, numbers of two periods would
+ * have the same text.  A more precise date is not known, because a number stores only the period. */
 static int check_date(const struct form_draft *d) {
     const bool *seen = d->seen;
     bool has_day = (seen[VS_FORM_MONTH] && seen[VS_FORM_DAY]) || seen[VS_FORM_DAY_OF_YEAR];
@@ -107,7 +107,7 @@ static int add_check(struct form_draft *d, enum vs_form_kind kind) {
     return parse_add(d, kind, kind == VS_FORM_MOD97 ? 2 : 1);
 }
 
-/* Adds the part between braces.  `value` is the text after the colon, and its `at` is NULL without a colon. */
+/* Adds the part between braces.  `value` is the text after the colon.  value.at is NULL if there is no colon. */
 static int add_field(struct form_draft *d, struct vs_slice name, struct vs_slice value) {
     static const struct {
         const char *name;
@@ -132,7 +132,7 @@ static int read_braces(struct form_draft *d) {
     const char *end = strchr(d->at, '}');
     if (!end) return parse_bad(d, "the brace that opens here does not close");
     struct vs_slice inside = {d->at + 1, (size_t)(end - d->at - 1)}, name = inside, value = {NULL, 0};
-    /* {day:} has a value, which is empty */
+    /* {day:} has an empty value, unlike {day} */
     if (vs_slice_split(inside, ':', &name, &value) && value.length == 0) value.at = name.at;
     int rc = add_field(d, name, value);
     if (rc == VESTA_OK) d->at = end + 1;
@@ -147,7 +147,7 @@ static int read_next(struct form_draft *d) {
         return rc;
     }
     if (c == '{') return read_braces(d);
-    if (c == '}') return parse_bad(d, "no brace is open here; }} is a brace in the number");
+    if (c == '}') return parse_bad(d, "no brace is open here. Write }} for a brace in the number");
     int rc = add_literal(d, c);
     d->at++;
     return rc;

@@ -1,4 +1,5 @@
-/* zone.c -- reads a file of the tz database: the list of changes, and the rule for later times.  See zone.h. */
+/* zone.c -- reads a file of the tz database: a list of changes of the offset, and a rule for later times.  See zone.h.
+ */
 #include "number/zone.h"
 
 #include "base/error.h"
@@ -9,7 +10,7 @@
 
 #define HEADER 44         /* bytes: "TZif", a version, 15 unused bytes, six counts of four bytes */
 #define AHEAD_S_MAX 93599 /* 25:59:59, the limit that TZif recommends */
-#define AT_HOURS_MAX 167  /* of a rule: a week */
+#define AT_HOURS_MAX 167  /* the most hours of a time in a rule: a week */
 #define TYPE 6            /* bytes: seconds ahead of UTC, a flag for summer time, the index of its name */
 #define DAY_S 86400
 #define JAVA_HOURS_MAX 23
@@ -38,7 +39,8 @@ static int64_t floor_div(int64_t a, int64_t b) {
 
 /* ------------------------------------------------------------------ the rule: CET-1CEST,M3.5.0,M10.5.0/3 */
 
-/* These functions take one part of a rule from the start of the text.  They return false if it is missing. */
+/* Each of these functions takes one part of a rule from the start of the text, or returns false if the text does not
+ * begin with it. */
 static bool zone_take(struct vs_slice *text, char c) {
     if (text->length == 0 || *text->at != c) return false;
     *text = (struct vs_slice){text->at + 1, text->length - 1};
@@ -71,7 +73,7 @@ static bool zone_take_name(struct vs_slice *text) {
     return length >= 3 && (!quoted || zone_take(text, '>'));
 }
 
-/* [+-]hh[:mm[:ss]] */
+/* Reads a time: [+-]hh[:mm[:ss]]. */
 static bool take_time(struct vs_slice *text, int64_t *out) {
     int hours, minutes = 0, seconds = 0;
     bool is_negative = zone_take(text, '-');
@@ -101,10 +103,10 @@ static bool take_when(struct vs_slice *text, struct vs_zone_when *out) {
 
 static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
     *out = (struct vs_zone_rule){0};
-    if (text.length == 0) return true; /* the last change applies for ever */
+    if (text.length == 0) return true; /* the offset of the last change applies to all later times */
     out->is_there = true;
     if (!zone_take_name(&text) || !take_time(&text, &out->winter_s)) return false;
-    out->winter_s = -out->winter_s; /* POSIX counts to the west */
+    out->winter_s = -out->winter_s; /* POSIX offsets are positive to the west */
     out->summer_s = out->winter_s + 3600;
     if (text.length == 0) return true;
     out->has_summer = true;
@@ -116,8 +118,8 @@ static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
     return take_when(&text, &out->begin) && take_when(&text, &out->end) && text.length == 0;
 }
 
-/* GMT+8, UTC+08:00, +0800: Java counts to the east.  As a POSIX rule GMT+8 would differ by 16 hours.  So a name that
- * begins like Java's is never read as a rule. */
+/* Skips the prefix of a name such as GMT+8, UTC+08:00 or +0800, and returns whether it has one.  Such a name is always
+ * read as Java does, positive to the east, and never as a POSIX rule, which would differ by 16 hours for GMT+8. */
 static bool zone_begins_as_java(struct vs_slice *text) {
     static const char *const prefixes[] = {"GMT", "UTC", "UT", ""};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
@@ -130,7 +132,7 @@ static bool zone_begins_as_java(struct vs_slice *text) {
     return false;
 }
 
-/* [+-]h, hh, hhmm, hh:mm */
+/* Reads a Java offset: [+-] and h, hh, hhmm or hh:mm. */
 static bool zone_take_java(struct vs_slice text, int64_t *ahead_s) {
     bool is_west = zone_take(&text, '-');
     int hours, minutes = 0;
@@ -157,7 +159,7 @@ bool vs_zone_read_name(const char *name, struct vs_zone *out, bool *is_java) {
     return is_known;
 }
 
-/* The days since 1970 of a rule's day in a year. */
+/* Returns the day on which a rule's change occurs in a year, in days since 1970-01-01. */
 static int64_t day_of_when(const struct vs_zone_when *when, int64_t year) {
     int64_t first = 0, next = 0;
     bool is_day = vs_day_of(year, when->kind == 'M' ? when->month : 1, 1, &first);
@@ -180,18 +182,17 @@ static int64_t day_of_when(const struct vs_zone_when *when, int64_t year) {
 static int64_t ahead_by_rule(const struct vs_zone_rule *rule, int64_t unix_s) {
     if (!rule->has_summer) return rule->winter_s;
     int64_t year = vs_date_of(floor_div(unix_s + rule->winter_s, DAY_S)).year;
-    if (year < 0 || year > 9999) return rule->winter_s; /* beyond the dates of vs_day_of */
+    if (year < 0 || year > 9999) return rule->winter_s; /* vs_day_of supports no other years */
     int64_t begin_s = day_of_when(&rule->begin, year) * DAY_S + rule->begin.at_s - rule->winter_s;
     int64_t end_s = day_of_when(&rule->end, year) * DAY_S + rule->end.at_s - rule->summer_s;
-    bool is_summer =
-        /* southern hemisphere */
+    bool is_summer = /* in the southern hemisphere summer time ends before it begins */
         begin_s < end_s ? unix_s >= begin_s && unix_s < end_s : unix_s >= begin_s || unix_s < end_s;
     return is_summer ? rule->summer_s : rule->winter_s;
 }
 
 /* ------------------------------------------------------------------ the file */
 
-/* The bytes after a header whose times have `width` bytes. */
+/* Returns the number of bytes after a header whose times have `width` bytes each. */
 static uint64_t body_length(const unsigned char *header, size_t width) {
     uint64_t utc = zone_read32(header + 20), std = zone_read32(header + 24), leaps = zone_read32(header + 28);
     uint64_t changes = zone_read32(header + 32), types = zone_read32(header + 36), letters = zone_read32(header + 40);
@@ -202,7 +203,7 @@ static bool is_header(const unsigned char *bytes, size_t length) {
     return length >= HEADER && memcmp(bytes, "TZif", 4) == 0 && bytes[4] >= '2' && bytes[4] <= '9';
 }
 
-/* Returns the fault of the changes and types, or NULL. */
+/* Returns a description of a fault in the changes or types, or NULL. */
 static const char *zone_reject(const struct vs_zone *zone) {
     for (size_t i = 0; i < zone->type_count; i++)
         if (ahead_of_type(zone, i) > AHEAD_S_MAX || ahead_of_type(zone, i) < -AHEAD_S_MAX)
@@ -215,7 +216,7 @@ static const char *zone_reject(const struct vs_zone *zone) {
     return NULL;
 }
 
-/* Reads the part with 64-bit times.  Returns its fault, or NULL and sets *out. */
+/* Reads the part with 64-bit times into *out.  Returns NULL, or a description of its fault. */
 static const char *read_body(struct vs_slice rest, struct vs_zone *out) {
     const unsigned char *header = (const unsigned char *)rest.at, *body = header + HEADER;
     if (!is_header(header, rest.length)) return "its second header is missing";
@@ -252,7 +253,7 @@ int vs_zone_read(const unsigned char *bytes, size_t length, struct vs_zone *out,
 }
 
 int64_t vs_zone_ahead_s(const struct vs_zone *zone, int64_t unix_s) {
-    size_t low = 0, high = zone->change_count; /* search for the first later change */
+    size_t low = 0, high = zone->change_count; /* a binary search for the first later change */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (zone_read64(zone->changes + 8 * middle) <= unix_s)

@@ -1,5 +1,4 @@
-/* address.c -- turns an address as text into a listening or a connected socket.  Plain sockets, without an event loop.
- */
+/* address.c -- parses addresses, and opens listening and connected sockets, without an event loop. */
 #include "os/address.h"
 #include "base/error.h"
 
@@ -41,7 +40,7 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
     if (n == 0 || n >= sizeof out->local.sun_path)
         return vs_fail(err, VESTA_EOPTION, "unix:%s: a socket's path has 1 to %zu bytes", path,
                        sizeof out->local.sun_path - 1);
-    const char *mark = strchr(path, '?'); /* options would become part of the file's name */
+    const char *mark = strchr(path, '?'); /* without this check, options would become part of the file name */
     if (mark)
         return vs_fail(err, VESTA_EOPTION,
                        "unix:%.*s is followed by '%s': a socket's address has no keys, and no '?' in its path",
@@ -53,10 +52,10 @@ static int parse_unix(const char *path, union any *out, socklen_t *length, struc
     return VESTA_OK;
 }
 
-/* People who know the health checks of other programs write a URL. */
+/* Users who expect a health check of a URL may write http:// here. */
 static const char *address_hint(const char *address) {
-    if (strncmp(address, "http://", 7) == 0) return "; leave out http:// and the path";
-    if (strncmp(address, "https://", 8) == 0) return "; write tls:HOST:PORT instead of https://";
+    if (strncmp(address, "http://", 7) == 0) return ". Leave out http:// and the path";
+    if (strncmp(address, "https://", 8) == 0) return ". Write tls:HOST:PORT instead of https://";
     return "";
 }
 
@@ -64,7 +63,7 @@ static const char *address_hint(const char *address) {
 static int address_split(const char *address, char *host, size_t size, const char **port, struct vesta_error *err) {
     const char *from = vs_address_plain(address), *until = strrchr(from, ':');
     if (from != address && unix_path(from))
-        return vs_fail(err, VESTA_EOPTION, "'%s': a unix: address stays on this machine; remove the tls:", address);
+        return vs_fail(err, VESTA_EOPTION, "'%s': TLS is not used for a unix: address. Remove the tls:", address);
     if (until && *from == '[' && until > from + 1 && until[-1] == ']') {
         from++;
         *port = until-- + 1;
@@ -85,7 +84,7 @@ static int address_split(const char *address, char *host, size_t size, const cha
     return VESTA_OK;
 }
 
-/* The host's addresses, for sockets that listen.  Own: freeaddrinfo. */
+/* Looks up the host's addresses for a listening socket.  Own: free *found with freeaddrinfo. */
 static int address_look_up(const char *address, struct addrinfo **found, struct vesta_error *err) {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     const char *port = "";
@@ -132,7 +131,7 @@ int vs_address_is_local(const char *address, struct vesta_error *err) {
     return is_local;
 }
 
-/* Whether this machine has the address.  The port is ignored, because another process may have bound it. */
+/* Returns whether this machine has the address.  Tests it with port 0, because the real port may be in use. */
 static bool address_is_own(const struct addrinfo *at) {
     union any any;
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -172,7 +171,7 @@ int vs_addresses_of(const char *address, struct vs_addresses *out, struct vesta_
     return VESTA_OK;
 }
 
-/* Whether no process listens on a socket file, because a killed process left it. */
+/* Returns whether a socket file is left over from a killed process: no process listens on it. */
 static bool is_left_over(const union any *any, socklen_t length) {
     struct stat st;
     if (stat(any->local.sun_path, &st) != 0 || !S_ISSOCK(st.st_mode)) return false;
@@ -182,7 +181,7 @@ static bool is_left_over(const union any *any, socklen_t length) {
     return dead;
 }
 
-/* The kind of file at a socket's path if it is not a socket.  NULL: it is a socket, or the path is free. */
+/* Describes the file that blocks a socket's path.  Returns NULL if the file is a socket or does not exist. */
 static const char *file_at_path(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0) return NULL;
@@ -190,7 +189,7 @@ static const char *file_at_path(const char *path) {
     case S_IFSOCK: return NULL;
     case S_IFLNK: return "a symbolic link";
     case S_IFDIR: return "a folder";
-    default: return "a file that is no socket";
+    default: return "a file that is not a socket";
     }
 }
 
@@ -200,19 +199,19 @@ static int bind_failed_at_path(const char *address, struct vesta_error *err) {
     switch (why) {
     case EADDRINUSE:
         if (!found) break;
-        return vs_fail(err, VESTA_EIO, "%s: this path is %s; remove it, or choose another path", address, found);
+        return vs_fail(err, VESTA_EIO, "%s: this path is %s. Remove it, or choose another path", address, found);
     case ENOENT:
-        return vs_fail(err, VESTA_EIO, "%s: the socket's folder does not exist; create it, or choose another path",
+        return vs_fail(err, VESTA_EIO, "%s: the socket's folder does not exist. Create it, or choose another path",
                        address);
     case EACCES:
         return vs_fail(err, VESTA_EIO,
-                       "%s: no permission to create the socket; change the rights of its folder, or "
+                       "%s: no permission to create the socket. Change the permissions of its folder, or "
                        "choose another path",
                        address);
     default: return vs_fail(err, VESTA_EIO, "%s: cannot listen there: %s", address, strerror(why));
     }
     return vs_fail(err, VESTA_EIO,
-                   "%s is in use: another program, perhaps another vesta serve, listens there; stop it, or "
+                   "%s is in use: another program, perhaps another vesta serve, listens there. Stop it, or "
                    "choose another path",
                    address);
 }
@@ -223,22 +222,23 @@ static int bind_failed(const char *address, struct vesta_error *err) {
     case EADDRINUSE:
         return vs_fail(
             err, VESTA_EIO,
-            "%s is in use: another program, perhaps another vesta serve, listens there; stop it, or choose another "
+            "%s is in use: another program, perhaps another vesta serve, listens there. Stop it, or choose another "
             "address with --http or --resp",
             address);
     case EADDRNOTAVAIL:
-        return vs_fail(err, VESTA_EIO, "%s is not an address of this machine; choose another with --http or --resp",
+        return vs_fail(err, VESTA_EIO, "%s is not an address of this machine. Choose another with --http or --resp",
                        address);
     case EACCES:
         return vs_fail(err, VESTA_EIO,
-                       "%s: no permission to listen there (ports below 1024 are root's); choose another with "
+                       "%s: no permission to listen there (ports below 1024 need root). Choose another with "
                        "--http or --resp",
                        address);
     default: return vs_fail(err, VESTA_EIO, "%s: cannot listen there: %s", address, strerror(errno));
     }
 }
 
-/* Called between bind and listen, so that no client connects with the rights of an accidental umask. */
+/* Sets the permissions of a socket file.  Call it between bind and listen, so that no client can connect earlier, under
+ * the permissions that the umask left. */
 static bool set_mode(const union any *any, unsigned mode) {
     return any->base.sa_family != AF_UNIX || chmod(any->local.sun_path, mode) == 0;
 }
@@ -251,7 +251,8 @@ int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *e
     if (any.base.sa_family == AF_UNIX && is_left_over(&any, length)) unlink(any.local.sun_path);
     int sock = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (sock < 0) return bind_failed(address, err);
-    /* REUSEADDR lets a restart bind while old connections still close.  REUSEPORT would allow a second server. */
+    /* REUSEADDR lets a restarted server bind while connections of the old one still close.  REUSEPORT is not set,
+     * because it would let two servers share the port. */
     if (any.base.sa_family != AF_UNIX) setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (any.base.sa_family == AF_INET6) setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (bind(sock, &any.base, length) != 0 || !set_mode(&any, mode) || listen(sock, VS_BACKLOG) != 0) {
@@ -286,7 +287,7 @@ static int connect_one(const struct sockaddr *to, socklen_t length, int patience
     return -1;
 }
 
-/* A name may have several addresses, and the first is often IPv6. */
+/* Tries all addresses of the host, because the first is often an IPv6 address on which no server listens. */
 static int connect_any(const char *address, int patience_ms, struct vesta_error *err) {
     char host[256];
     const char *port;
@@ -328,7 +329,7 @@ static bool has_bit(const unsigned char *at, int bit) {
     return at[bit / 8] >> (7 - bit % 8) & 1;
 }
 
-/* Reads the number after the slash.  Without a slash it is `all`.  -1: not a valid number of bits. */
+/* Reads the prefix length after the slash, or returns `all` if there is no slash.  Returns -1 if it is invalid. */
 static int read_bits(const char *slash, int all) {
     if (!slash) return all;
     size_t length = strlen(slash + 1);
@@ -337,7 +338,8 @@ static int read_bits(const char *slash, int all) {
     return bits <= all ? bits : -1;
 }
 
-/* A peer never has an IPv4 address in IPv6 form: vs_peer_at converts it. */
+/* Returns whether a network contains only IPv4 addresses in IPv6 form.  It would match no peer, because vs_peer_at
+ * converts such addresses to IPv4. */
 static bool is_mapped(const struct vs_network *network) {
     static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
     return network->family == 6 && network->bits >= 96 && memcmp(network->at, mapped, sizeof mapped) == 0;

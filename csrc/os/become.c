@@ -1,4 +1,5 @@
-/* become.c -- drops root's rights.  The order matters: groups, then group, then user, then the proof that it worked. */
+/* become.c -- drops root privileges.  The order is required: supplementary groups, group, user, and then a check that
+ * it worked. */
 #include "os/become.h"
 
 #include "base/error.h"
@@ -23,7 +24,7 @@ static bool become_is_number(const char *text, uint32_t *number) {
     if (*text < '0' || *text > '9') return false;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*end || errno || value >= UINT32_MAX) return false; /* the largest value means "unchanged" to the kernel */
+    if (*end || errno || value >= UINT32_MAX) return false; /* the kernel reads UINT32_MAX as "do not change" */
     *number = (uint32_t)value;
     return true;
 }
@@ -53,7 +54,7 @@ int vs_identity_find(const char *user, const char *group, struct vs_identity *ou
 
 /* ------------------------------------------------------------------ the user's files */
 
-/* Runs in a forked child, so it must not call anything that takes a lock. */
+/* Runs in a forked child.  It must not take locks, because another thread may have held them at the fork. */
 static int become_try(const struct vs_identity *who, const gid_t *groups, int count, const char *path, int mode) {
     if (setgroups((size_t)count, groups) != 0 || setresgid(who->gid, who->gid, who->gid) != 0 ||
         setresuid(who->uid, who->uid, who->uid) != 0)
@@ -79,12 +80,12 @@ static int become_own(const struct vs_identity *who, const char *path, struct ve
 
 int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     struct stat st;
-    if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* its creator chose the owner */
-    mode_t mask = umask(022); /* the user must be able to enter the folders above it */
+    if (geteuid() != 0 || stat(path, &st) == 0) return VESTA_OK; /* keep the owner of an existing folder */
+    mode_t mask = umask(022);                                    /* lets the user enter the parent folders */
     int rc = vs_make_dirs(path, -1), failed = errno;
     umask(mask);
     if (rc == 0) return become_own(who, path, err);
-    if (failed == EROFS) return VESTA_OK; /* vesta_open finds another folder or reports the fault */
+    if (failed == EROFS) return VESTA_OK; /* not an error here: vesta_open uses another folder or reports it */
     return vs_fail(err, VESTA_EIO, "cannot create %s: %s", path, strerror(failed));
 }
 
@@ -106,13 +107,13 @@ static bool is_them(const struct vs_identity *who) {
 int vs_identity_become(const struct vs_identity *who, struct vesta_error *err) {
     if (geteuid() != 0 && is_them(who)) return VESTA_OK;
     if (geteuid() != 0)
-        return vs_fail(err, VESTA_EOPTION, "only root can become user '%s'; this process is run by user %ld", who->user,
-                       (long)geteuid());
+        return vs_fail(err, VESTA_EOPTION, "only root can become user '%s', and this process is run by user %ld",
+                       who->user, (long)geteuid());
     if (initgroups(who->user, who->gid) != 0 || setresgid(who->gid, who->gid, who->gid) != 0 ||
         setresuid(who->uid, who->uid, who->uid) != 0)
         return vs_fail(err, VESTA_EIO, "cannot become user '%s': %s", who->user, strerror(errno));
     if (!is_them(who) || (who->uid != 0 && (setuid(0) == 0 || seteuid(0) == 0)))
-        return vs_fail(err, VESTA_EIO, "became user '%s', but could become root again; report this bug", who->user);
+        return vs_fail(err, VESTA_EIO, "became user '%s', but could become root again. Report this bug", who->user);
     return VESTA_OK;
 }
 

@@ -1,5 +1,5 @@
-/* become.h -- changes the process's user for good, and protects its rights and its memory.  For programs only: the
- * library never changes these. */
+/* become.h -- switches the process to another user permanently, and restricts its privileges and access to its memory.
+ * Only programs call this, never the library. */
 #ifndef VS_BECOME_H
 #define VS_BECOME_H
 
@@ -13,12 +13,12 @@ struct vs_identity {
     char user[64];
 };
 
-/* Finds a user by name or number, and the group by name or number ("": the user's own).
- * Errors: VESTA_EOPTION: no such user or group. */
+/* Finds a user and a group by name or number.  If group is "", uses the user's primary group.
+ * Errors: VESTA_EOPTION if there is no such user or group. */
 int vs_identity_find(const char *user, const char *group, struct vs_identity *out, struct vesta_error *err);
 
-/* Whether the user may access a path, with a `mode` of access(2): 0, the errno, or -1 if only root or that user can
- * find out. */
+/* Checks whether the user may access a path, with a `mode` as in access(2).  Returns 0 if so, else the errno, or -1 if
+ * this process is neither root nor that user and cannot check. */
 int vs_identity_try(const struct vs_identity *who, const char *path, int mode);
 
 /* Creates a missing folder and its parents, owned by the user.  Errors: VESTA_EIO. */
@@ -26,14 +26,15 @@ int vs_identity_own_dir(const struct vs_identity *who, const char *path, struct 
 /* Makes the user the owner of a socket file. */
 int vs_identity_own_file(const struct vs_identity *who, const char *path, struct vesta_error *err);
 
-/* Becomes the user with all groups, for good: it checks that there is no way back.  Does nothing if the process already
- * runs as this user.  Call it while there is only one thread.  Errors: VESTA_EIO, VESTA_EOPTION if this is not root. */
+/* Switches the process to the user and all of the user's groups, and checks that it cannot become root again. Does
+ * nothing if the process already runs as this user.  Call it while the process has only one thread.
+ * Errors: VESTA_EIO, VESTA_EOPTION if the process is not root. */
 int vs_identity_become(const struct vs_identity *who, struct vesta_error *err);
 
-/* No program started by this process can gain rights.  Old kernels ignore it. */
+/* Prevents programs that this process starts from gaining privileges (PR_SET_NO_NEW_PRIVS). */
 void vs_no_new_rights(void);
-/* Keeps the process's memory, which may contain secrets, out of core files, and unreadable for the user's other
- * processes. */
+/* Protects the process's memory, which may contain secrets: disables core files, and access by other processes of the
+ * same user. */
 void vs_no_core_file(void);
 
 #endif

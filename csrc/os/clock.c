@@ -1,5 +1,5 @@
-/* clock.c -- the machine's clocks.  CLOCK_REALTIME dates ids.  CLOCK_BOOTTIME cannot be set and counts suspend, so it
- * shows whether CLOCK_REALTIME jumped or time has passed. */
+/* clock.c -- the machine's clocks.  CLOCK_REALTIME provides the time in ids.  CLOCK_BOOTTIME cannot be set and counts
+ * suspend, so comparing both shows whether CLOCK_REALTIME was set. */
 #include "os/clock.h"
 #include "os/thread.h"
 
@@ -10,7 +10,7 @@
 static int64_t read_us(clockid_t id) {
     struct timespec ts;
     clock_gettime(id, &ts);
-    return (int64_t)ts.tv_sec * 1000000 + (uint32_t)ts.tv_nsec / 1000; /* 32 bits divide faster */
+    return (int64_t)ts.tv_sec * 1000000 + (uint32_t)ts.tv_nsec / 1000; /* a 32-bit division is faster */
 }
 
 static int64_t unix_us(void *self) {
@@ -18,7 +18,7 @@ static int64_t unix_us(void *self) {
     return read_us(CLOCK_REALTIME);
 }
 
-/* time() reads a word that the kernel's tick wrote, or CLOCK_REALTIME if there is no such word. */
+/* time() returns the seconds that the kernel stored at its last timer tick. */
 int64_t vs_clock_late_s(void *self) {
     (void)self;
     return (int64_t)time(NULL);
@@ -74,7 +74,7 @@ bool vs_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until_us
 }
 
 int vs_clock_in_step(int64_t *error_us) {
-    struct timex kernel = {.modes = 0}; /* reads only */
+    struct timex kernel = {.modes = 0}; /* modes 0 changes nothing */
     int state = adjtimex(&kernel);
     if (state < 0) return -1;
     *error_us = kernel.maxerror;

@@ -4,14 +4,15 @@
 
 #include "vesta.h"
 
-/* The machine's clocks, read through the vdso.  Valid for ever. */
+/* Returns the machine's clocks, read through the vdso.  The result is valid for the life of the process. */
 const struct vesta_clock *vs_clock_system(void);
-/* CLOCK_REALTIME in seconds at the kernel's last tick, 1 to 10 ms ago.  If the clock is set, this changes at once. */
+/* Returns CLOCK_REALTIME in seconds as of the kernel's last timer tick, up to 10 ms ago.  Setting the clock takes
+ * effect at once. */
 int64_t vs_clock_late_s(void *self);
-/* The same in microseconds. */
+/* Like vs_clock_late_s, in microseconds. */
 int64_t vs_clock_late_us(void *self);
-/* Whether CLOCK_REALTIME is synchronized with a source of time.  If so, *error_us is its maximum error.  Returns 1, 0,
- * or -1 if the kernel does not report it. */
+/* Returns 1 if CLOCK_REALTIME is synchronized (for example by NTP), 0 if not, and -1 if the kernel does not report it.
+ * Sets *error_us to the clock's maximum error unless it returns -1. */
 int vs_clock_in_step(int64_t *error_us);
 
 #endif

@@ -29,8 +29,8 @@ const char *vs_environment(const char *name) {
     return text && *text ? text : NULL;
 }
 
-/* A process that has unshared its time namespace for its children is not described by timens_offsets, which has their
- * offset.  Its clock is then identified by inode. */
+/* Returns whether timens_offsets describes the clock of this process.  After unshare(CLONE_NEWTIME) it has the offset
+ * of the children, and the process itself stays in its namespace.  Then the namespace's inode identifies the clock. */
 static bool clock_is_childrens(struct stat *own) {
     struct stat next;
     if (stat("/proc/self/ns/time", own) != 0 || stat("/proc/self/ns/time_for_children", &next) != 0) return true;
@@ -43,7 +43,7 @@ int vs_boot_offset(char buf[VS_BOOT_OFFSET_MAX]) {
     long long s = 0, ns = 0;
     buf[0] = '\0';
     int fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT ? 0 : -1; /* a kernel without time namespaces */
+    if (fd < 0) return errno == ENOENT ? 0 : -1; /* the kernel has no time namespaces */
     ssize_t got = read(fd, text, sizeof text - 1);
     close(fd);
     text[got > 0 ? got : 0] = '\0';
@@ -60,7 +60,7 @@ uint64_t vs_mount_namespace(void) {
     return stat("/proc/self/ns/mnt", &st) == 0 ? st.st_ino : 0;
 }
 
-/* Whether the folder is writable, or can be created because its parent is writable. */
+/* Returns whether the folder is writable, or does not exist and its parent is writable. */
 static bool env_usable(const char *dir, const char *parent) {
     return access(dir, W_OK | X_OK) == 0 || (errno == ENOENT && access(parent, W_OK | X_OK) == 0);
 }
@@ -81,16 +81,16 @@ int vs_state_dir(char *buf, size_t size) {
     return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
-/* A folder's name is durable once the folder above it is synced. */
+/* Syncs the parent of a new folder, which makes the new name durable. */
 static int settle_dir(const char *above) {
     int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd < 0 && errno == EACCES ? 0 : fsync(fd);
-    if (rc != 0 && errno == EINVAL) rc = 0; /* this file system needs no fsync */
+    if (rc != 0 && errno == EINVAL) rc = 0; /* this file system does not support fsync on folders */
     if (fd >= 0) close(fd);
     return rc;
 }
 
-/* If root creates a folder in a service's folder, it belongs to the service. */
+/* Creates one folder.  If root creates it in the folder of another user, assigns it to that user. */
 static int make_dir(const char *path, mode_t mode, int group) {
     char above[PATH_MAX] = ".";
     const char *slash = strrchr(path, '/');
@@ -99,7 +99,7 @@ static int make_dir(const char *path, mode_t mode, int group) {
     if (mkdir(path, mode) != 0) return errno == EEXIST ? 0 : -1;
     if (stat(above, &st) != 0) return -1;
     if (vs_is_for_owner(&st) && chown(path, st.st_uid, st.st_gid) != 0) return -1;
-    /* the umask may have removed the group's rights */
+    /* chmod, because the umask may have removed the group's permissions */
     if (group >= 0 && (chown(path, (uid_t)-1, (gid_t)group) != 0 || chmod(path, mode) != 0)) return -1;
     return settle_dir(above);
 }
@@ -121,7 +121,7 @@ int vs_make_dirs(const char *path, int group) {
         errno = length ? ENAMETOOLONG : ENOENT;
         return -1;
     }
-    if (make_dir(path, mode, group) == 0) return 0; /* usually the parents exist */
+    if (make_dir(path, mode, group) == 0) return 0; /* the usual case: the parents exist */
     if (errno != ENOENT) return -1;
     memcpy(part, path, length + 1);
     return make_dirs_above(part, group) == 0 ? make_dir(part, mode, group) : -1;

@@ -1,6 +1,5 @@
-/* file_system.c -- the file systems on which leases and cursors may be stored.  They must be local to this machine,
- * with reliable locks, renames and fsync.  An unknown file system is rejected, because these may be unreliable there.
- */
+/* file_system.c -- decides on which file systems leases and cursors may be stored.  They must be local to this machine,
+ * with reliable locks, renames and fsync.  Unknown file systems are rejected, because they may lack one of these. */
 #include "base/error.h"
 #include "os/files.h"
 #include "os/host.h"
@@ -19,14 +18,13 @@ static const struct fs_kind good[] = {
     {0xef53, "ext4"}, /* and ext2, ext3 */
     {0x58465342, "XFS"},      {0x9123683e, "Btrfs"},     {0x2fc12fc1, "ZFS"},      {0xf2f52010, "F2FS"},
     {0xca451a4e, "bcachefs"}, {0x3153464a, "JFS"},       {0x52654973, "ReiserFS"}, {0x3434, "NILFS"},
-    {0x24051905, "UBIFS"},    {0x794c7630, "overlayfs"}, /* the root of a container: as reliable as the file system
-                                                            below it, and deleted with the container */
-    {0x01021994, "tmpfs"}, /* lost at a reboot; the store then starts anew at a tick above its clock */
+    {0x24051905, "UBIFS"},    {0x794c7630, "overlayfs"}, /* containers: as reliable as the file system below it */
+    {0x01021994, "tmpfs"}, /* lost at a reboot. A new store then starts its leases above the clock */
     {0x858458f6, "ramfs"}, /* as tmpfs */
 };
 
-/* Several machines may write to these, or their locks and maps may work on one machine only.  They are rejected even if
- * VESTA_FILE_SYSTEMS lists them. */
+/* File systems that are never accepted, even if VESTA_FILE_SYSTEMS lists them.  Several machines may write to them, or
+ * their locks and maps may not work between machines. */
 static const struct fs_kind bad[] = {
     {0x6969, "NFS"},       {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},    {0x517b, "SMB"},        {0x01021997, "9p"},
     {0x65735546, "FUSE"},  {0x786f4256, "vboxsf"}, {0xbacbacbc, "vmhgfs"}, {0x0bd00bd0, "Lustre"}, {0x00c36400, "Ceph"},
@@ -40,7 +38,8 @@ static const struct fs_kind *fs_find(const struct fs_kind *kinds, size_t count, 
     return NULL;
 }
 
-/* VESTA_FILE_SYSTEMS=0x15013346,0x42465331 lists the types that the operator accepts. */
+/* Returns whether the operator accepts this type.  For example, VESTA_FILE_SYSTEMS=0x15013346,0x42465331 accepts two
+ * types. */
 static bool is_accepted(unsigned long type) {
     const char *at = vs_environment("VESTA_FILE_SYSTEMS");
     while (at && *at) {

@@ -1,4 +1,4 @@
-/* files.h -- creates files and folders, and checks their writers and their file systems. */
+/* files.h -- creates files and folders, and checks which users can write to them and on which file system they are. */
 #ifndef VS_OS_FILES_H
 #define VS_OS_FILES_H
 
@@ -8,36 +8,40 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* The folder for state: $VESTA_STATE, else /var/lib/vesta if writable, else the user's state folder.  It need not
- * exist.  Returns 0, or -1 if there is no candidate or the path is longer than size. */
+/* Writes the path of the folder for state: $VESTA_STATE, else /var/lib/vesta if writable, else the user's state
+ * folder.  The folder need not exist.  Returns 0, or -1 if there is no candidate or its path does not fit into `size`
+ * bytes. */
 int vs_state_dir(char *buf, size_t size);
 
-/* Creates a folder with mode 0700, or with 0770 and `group` (a gid, or -1 for none).  Missing parents get mode 0755,
- * less the umask if there is no group.  Returns 0, or -1 with errno. */
+/* Creates a folder and its missing parents.  `group` is a gid, or -1 for none.  The folder gets mode 0700, or 0770 with
+ * a group.  Parents get mode 0755, and the umask applies to them if there is no group.  Returns 0, or -1 with errno. */
 int vs_make_dirs(const char *path, int group);
 
-/* Makes an open file belong to `group` with mode 0660.  Does nothing for -1.  Returns 0, or -1 with errno. */
+/* Assigns an open file to `group` with mode 0660, or does nothing if group is -1.  Returns 0, or -1 with errno. */
 int vs_share_file(int fd, int group);
 
-/* VESTA_OK if no other user can have replaced this file or folder.  No folder above it may be writable by everyone,
- * except a sticky folder whose entry belongs to this process's user, to root or to `group`.
- * Errors: VESTA_EIO with the remedy. */
+/* Checks that no untrusted user could have replaced this file or folder.  No folder above it may be writable by
+ * everyone, except a sticky folder in which the entry belongs to this process's user, root or `group`.
+ * Errors: VESTA_EIO with the next step. */
 int vs_path_check(const char *path, int group, struct vesta_error *err);
-/* Also, no other user can have created files in this folder: it may not be writable by everyone, even if it is sticky.
- */
+/* Like vs_path_check, and also rejects a folder that everyone can write to, even a sticky one, because other users
+ * could have created files in it. */
 int vs_folder_check(const char *path, int group, struct vesta_error *err);
 
-/* Whether this process is root and the folder belongs to another user, who must then own new files in it. */
+/* Returns whether new files in the folder must be assigned to its owner: this process is root, and the folder belongs
+ * to another user. */
 bool vs_is_for_owner(const struct stat *folder);
-/* Sets owner and group of a new file in a folder: if root made it, the folder's owner, and `group` as in vs_share_file.
- * Returns 0, or -1 with errno. */
+/* Sets the owner and group of a new file in a folder.  A file that root creates gets the folder's owner.  `group` is as
+ * in vs_share_file.  Returns 0, or -1 with errno. */
 int vs_own_file(int fd, const struct stat *folder, int group);
 
-/* The access of users other than a file's owner and group: "read", "write", "read and write", or NULL. */
+/* Returns the access that a file grants to users other than its owner and group: "read", "write", "read and write", or
+ * NULL. */
 const char *vs_open_to_others(const struct stat *file);
 
-/* VESTA_OK if an open file or folder is on a local file system.  `path` and `what`, the thing that must be on one, are
- * for the message. */
+/* Checks that an open file or folder is on a local file system.  `path` and `what` (for example "a generator file") are
+ * for the message.
+ * Errors: VESTA_EIO. */
 int vs_file_system_check(int fd, const char *path, const char *what, struct vesta_error *err);
 
 #endif

@@ -18,7 +18,7 @@ void vs_host_name(char *buf, size_t size) {
     buf[size - 1] = '\0';
 }
 
-/* The bytes of an address that other machines can use, or NULL. */
+/* Returns the bytes of an interface's address if other machines can use it, else NULL. */
 static const void *host_usable(const struct ifaddrs *at, int family) {
     bool is_up = at->ifa_addr && (at->ifa_flags & IFF_UP) && !(at->ifa_flags & IFF_LOOPBACK);
     if (!is_up || at->ifa_addr->sa_family != family) return NULL;

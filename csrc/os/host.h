@@ -5,29 +5,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The kernel's boot id as 36 characters and a NUL.  0, or -1 with errno. */
+/* Writes the kernel's boot id as 36 characters and a NUL.  Returns 0, or -1 with errno. */
 #define VS_BOOT_ID_MAX 40
 int vs_boot_id(char *buf);
 
-/* A text that distinguishes this process's uptime (CLOCK_BOOTTIME) from the uptime in other time namespaces.  ""
- * outside a time namespace.  Returns 0, or -1 if the kernel does not report it. */
+/* Writes a string that identifies this process's time namespace, because CLOCK_BOOTTIME differs between time
+ * namespaces.  The string is "" in the initial namespace.  Returns 0, or -1 if the kernel does not report it. */
 #define VS_BOOT_OFFSET_MAX 48
 int vs_boot_offset(char buf[VS_BOOT_OFFSET_MAX]);
 
-/* An environment variable.  NULL if it is unset or empty, which always mean the same. */
+/* Returns an environment variable, or NULL if it is unset or empty.  vesta treats both cases alike. */
 const char *vs_environment(const char *name);
 
-/* The number of this process's mount namespace, or 0 if the kernel does not report it. */
+/* Returns the inode number of this process's mount namespace, or 0 if the kernel does not report it. */
 uint64_t vs_mount_namespace(void);
 
-/* This machine's name, or "unknown". */
+/* Writes this machine's host name, or "unknown". */
 void vs_host_name(char *buf, size_t size);
 
-/* An address at which other machines may reach this one, preferably IPv4.  Returns 0, or -1 if there is none. */
+/* Writes an address at which other machines may reach this one, preferably IPv4.  Returns 0, or -1 if there is none. */
 #define VS_ADDRESS_MAX 64
 int vs_host_address(char buf[VS_ADDRESS_MAX]);
 
-/* The number after the last '-' of a machine's name without its domain, as in a StatefulSet, or -1. */
+/* Returns the ordinal in a host name such as "web-3.example.org", as Kubernetes assigns it in a StatefulSet: the number
+ * after the last '-' before the domain.  Returns -1 if there is none. */
 int64_t vs_host_ordinal(const char *host);
 
 #endif

@@ -1,5 +1,5 @@
-/* lock.c -- locks between threads and between processes.  These are fcntl's record locks.  flock and OFD locks would
- * survive in forked children, and keep a worker id locked after its holder has died. */
+/* lock.c -- locks between threads and between processes.  Bytes are locked with fcntl's record locks, because a forked
+ * child would inherit flock and OFD locks, and keep a worker id locked after its holder has died. */
 #include "os/clock.h"
 #include "os/lock.h"
 
@@ -15,16 +15,16 @@
 #define LOCK_PATIENCE_US 3000000
 
 static pthread_mutex_t process_mutex = PTHREAD_MUTEX_INITIALIZER;
-/* The thread that holds the mutex, or 0.  It is not thread-local, because the linker allocates a module's thread-local
- * storage in a way that makes LeakSanitizer abort. */
+/* The thread that holds the mutex, or 0.  This is not a thread-local flag, because LeakSanitizer aborts on the
+ * thread-local storage of a shared library. */
 static _Atomic pthread_t owner;
 
 static bool lock_is_ours(void) {
-    return owner == pthread_self(); /* no other thread stores this value */
+    return owner == pthread_self(); /* no data race: only this thread stores its own id */
 }
 
 static void lock_mutex(void) {
-    assert(!lock_is_ours()); /* otherwise this thread would wait for itself */
+    assert(!lock_is_ours()); /* a second lock by the same thread would deadlock */
     pthread_mutex_lock(&process_mutex);
     owner = pthread_self();
 }
@@ -35,7 +35,7 @@ static void unlock_mutex(void) {
     pthread_mutex_unlock(&process_mutex);
 }
 
-/* Registered when this code is loaded, because a fork in progress would miss a handler that is added later. */
+/* Registers the handlers when this code is loaded.  A later registration could miss a fork in progress. */
 __attribute__((constructor)) static void hold_over_fork(void) {
     pthread_atfork(lock_mutex, unlock_mutex, unlock_mutex);
 }
@@ -90,7 +90,7 @@ void vs_futex_wait(_Atomic uint32_t *word, uint32_t while_equal, int64_t us) {
     syscall(SYS_futex, word, FUTEX_WAIT, while_equal, &ts, NULL, 0);
 }
 
-/* Kernels have it since 5.16, but the headers of C libraries may be older. */
+/* futex_waitv of Linux 5.16, defined here because the headers may be older. */
 #define FUTEX_WAITV_CALL 449
 #define FUTEX_WORD_32 2
 struct futex_word {

@@ -36,7 +36,7 @@ struct vs_peer vs_peer_key(const struct vs_peer *peer) {
     return key;
 }
 
-/* Written by hand for speed, because each line of the access log has an address. */
+/* Faster than inet_ntop, because each line of the access log has an address. */
 static size_t put_v4(const struct vs_peer *peer, char *buf) {
     size_t n = vesta_format(VESTA_DECIMAL, peer->at[0], buf);
     for (int i = 1; i < 4; i++) {

@@ -1,4 +1,4 @@
-/* process.c -- the kernel's figures about this process, for /metrics. */
+/* process.c -- reads the kernel's statistics about this process, for /metrics. */
 #include "os/process.h"
 
 #include <dirent.h>
@@ -18,7 +18,8 @@ static bool process_read_file(const char *path, char *buf, size_t size) {
     return got > 0;
 }
 
-/* Since Linux 6.2 the folder's size is the number of descriptors.  Older kernels report 0, so they are counted. */
+/* Returns the number of open descriptors.  Since Linux 6.2 it is the folder's size.  Older kernels report the size 0,
+ * so count the entries. */
 static uint64_t open_fds(void) {
     struct stat st;
     uint64_t count = 0;
@@ -41,7 +42,7 @@ static int64_t boot_unix_s(void) {
     return boot_s;
 }
 
-/* ru_maxrss would include the memory of the program that started this one. */
+/* Returns VmHWM.  ru_maxrss would include the memory of the program that executed this one. */
 static uint64_t peak_bytes(void) {
     static const char label[] = "\nVmHWM:";
     char text[4096];

@@ -1,6 +1,6 @@
-/* queue.c -- see queue.h.  The locks are OFD locks.  They exclude two openings of a file, even in one process or in two
- * copies of this library, and closing another descriptor does not drop them.  A forked child shares the parent's
- * opening, so closing is not enough to leave a queue: unlock it. */
+/* queue.c -- see queue.h.  OFD locks exclude each other even between two descriptions in one process, for example of
+ * two copies of this library, and closing another descriptor does not drop them.  A forked child shares the parent's
+ * description, so closing the descriptor does not end a turn: unlock explicitly. */
 #include "os/clock.h"
 #include "os/queue.h"
 

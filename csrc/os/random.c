@@ -1,5 +1,5 @@
-/* random.c -- random bytes from the kernel, for tokens and for drawing worker ids, never for ids.  Nothing is added or
- * cached, so copies of a machine draw different bytes as soon as their kernels do. */
+/* random.c -- random bytes from the kernel, for tokens and for drawing worker ids, never for ids.  No bytes are cached
+ * here, so two clones of a machine draw different bytes as soon as their kernels do. */
 #include "os/random.h"
 
 #include <errno.h>

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECRET_FILE_BYTES_MAX 4096 /* the rest of a file is not read */
+#define SECRET_FILE_BYTES_MAX 4096 /* further bytes of the file are not read */
 
-/* Reads until the end, because a pipe may return less than it has. */
+/* Reads until the end of the file, because a read from a pipe may return only a part. */
 static ssize_t secret_read_all(int fd, char *buf, size_t size) {
     size_t length = 0;
     ssize_t got = 0;
@@ -23,7 +23,7 @@ static ssize_t secret_read_all(int fd, char *buf, size_t size) {
     return got < 0 ? -1 : (ssize_t)length;
 }
 
-/* Returns the first line of a text.  *more is set if another line follows. */
+/* Returns the first line of a text.  Sets *more to whether another line follows. */
 static struct vs_slice secret_line(struct vs_slice text, bool *more) {
     struct vs_slice line = text, rest = {"", 0};
     vs_slice_split(text, '\n', &line, &rest);

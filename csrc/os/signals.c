@@ -1,4 +1,4 @@
-/* signals.c -- keeps the program's signals away from the library's threads. */
+/* signals.c -- blocks signals in the library's threads, so that the program's own threads receive them. */
 #include "os/thread.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@ void vs_signals_to_block(sigset_t *set) {
     sigdelset(set, SIGBUS);
 }
 
-/* The new thread inherits the signal mask. */
+/* A new thread inherits the signal mask of its creator, so the mask is set for the moment of creation. */
 int vs_thread_start(pthread_t *thread, void *(*run)(void *), void *argument) {
     sigset_t all, were;
     vs_signals_to_block(&all);

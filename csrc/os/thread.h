@@ -1,4 +1,4 @@
-/* thread.h -- threads of this library: processor time, condition variables and signals. */
+/* thread.h -- processor time, condition variables and signals of the library's threads. */
 #ifndef VS_OS_THREAD_H
 #define VS_OS_THREAD_H
 
@@ -8,26 +8,27 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* The machine's clocks, except that boot_us is the processor time of the calling thread.  Limits on work use it,
- * because they must not depend on the load of the machine. */
+/* Returns the machine's clocks, except that boot_us is the processor time of the calling thread.  Limits on computing
+ * time use it, so that they do not depend on the load of the machine. */
 const struct vesta_clock *vs_clock_thread(void);
 
-/* The processor time of a thread of this process that has not ended. */
+/* Returns the processor time of a running thread of this process. */
 int64_t vs_thread_us(pthread_t thread);
 
-/* CLOCK_MONOTONIC, to compare with times from the kernel or another program, such as a service manager. */
+/* Returns CLOCK_MONOTONIC, for comparison with times of the kernel or of a program such as a service manager. */
 int64_t vs_monotonic_us(void);
 
 /* Makes a condition variable that waits on CLOCK_MONOTONIC. */
 void vs_cond_init(pthread_cond_t *cond);
-/* Waits on such a condition until vs_monotonic_us() is `until_us`.  False if that time has come. */
+/* Waits on such a condition variable until vs_monotonic_us() reaches `until_us`.  Returns false if that time has
+ * passed. */
 bool vs_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t until_us);
 
-/* The signals that a thread of the library blocks: all but SIGBUS.  A thread may cause SIGBUS itself by reading a map
- * that was truncated (guard.c), and a blocked SIGBUS would kill the program. */
+/* Sets the signals that threads of the library block: all but SIGBUS.  A thread that reads a truncated map causes
+ * SIGBUS (see guard.c), and a blocked SIGBUS would kill the program. */
 void vs_signals_to_block(sigset_t *set);
 
-/* Starts a thread with these signals blocked.  Returns 0, or an errno. */
+/* Starts a thread that blocks the signals of vs_signals_to_block.  Returns 0, or an errno. */
 int vs_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
 #endif

@@ -1,4 +1,5 @@
-/* token.c -- identifies this process by a random token.  Pids are reused, even between a parent and its child. */
+/* token.c -- identifies this process by a random token.  A pid is not enough, because the kernel reuses pids, even for
+ * a parent and its descendant. */
 #include "os/clock.h"
 #include "os/process.h"
 #include "os/random.h"
@@ -8,17 +9,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static _Atomic uint64_t own_token, *token = &own_token; /* 0: not drawn yet */
+static _Atomic uint64_t own_token, *token = &own_token; /* the token is 0 until it is drawn */
 
 static void forget_token(void) {
     atomic_store(token, 0);
 }
 
-/* The kernel clears this page in every child.  That also covers raw clone(2), which runs no fork handlers. */
+/* Places the token in a page that the kernel clears in every child, including children of raw clone(2), which runs no
+ * fork handlers. */
 static void place_token(void) {
     void *page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page != MAP_FAILED && madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK) == 0) token = page;
-    pthread_atfork(NULL, NULL, forget_token); /* if the kernel cannot clear the page */
+    pthread_atfork(NULL, NULL, forget_token); /* for kernels that cannot clear the page */
 }
 
 const _Atomic uint64_t *vs_process_word(void) {

@@ -1,4 +1,4 @@
-/* trust.c -- decides which folders and files to trust, and who owns new files. */
+/* trust.c -- decides which folders and files to trust, and sets the owner of new files. */
 #include "base/error.h"
 #include "os/files.h"
 
@@ -12,7 +12,8 @@ static bool anyone_writes(const struct stat *st) {
     return (st->st_mode & S_IWOTH) != 0;
 }
 
-/* In a folder that everyone can write, the owner shows who made the entry. */
+/* Returns whether a trusted user created the entry of a folder to which everyone can write: the entry's owner or group
+ * shows its creator. */
 static bool trust_is_ours(const struct stat *st, int group) {
     return st->st_uid == geteuid() || st->st_uid == 0 || (group >= 0 && st->st_gid == (gid_t)group);
 }

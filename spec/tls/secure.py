@@ -330,7 +330,7 @@ def what_cannot_work_is_said_at_the_start(world):
     assert "tls.key is missing" in refused("--tls-certificate", pem)
     assert "the authority that signs them is missing: set tls.client_ca" in refused("--tls-certificate", pem, "--tls-key", key,
                                                                      "--tls-client-certificates", "required")
-    assert "remove the tls:" in refused("--admin", "tls:unix:/x", "--tls-certificate", pem, "--tls-key", key)
+    assert "Remove the tls:" in refused("--admin", "tls:unix:/x", "--tls-certificate", pem, "--tls-key", key)
     pair = "--http", "tls:127.0.0.1:%d" % server.http, "--tls-certificate", pem, "--tls-key"
     assert "other.key: this private key is not that of" in refused(*pair, server.file("other.key"))
     said = refused(*pair, key, program=vesta_for_others())

@@ -138,7 +138,7 @@ static void make_names_the_wrong_field(void) {
         {{{"", 0}}, 0, "time is missing"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"tiem", 0}},
          4,
-         "no field 'tiem'; there are version type method time seq machine"},
+         "no field 'tiem'. The fields are version type method time seq machine"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"", 0}}, 4, "no field ''"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"\n\xff", 0}}, 4, "no field '\\x0a\\xff'"},
         {{{"time", 0}, {"seq", 0}, {"machine", 0}, {"seq", 0}}, 4, "seq is given twice"},

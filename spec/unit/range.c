@@ -153,11 +153,11 @@ static void refusals(void) {
     int64_t now = legacy.epoch_ms;
     CHECK_EQ_I64(range_of(&legacy, &(struct vesta_interval){now, now, NULL, 0}, PAIRS_MAX, &count, &err), VESTA_EFULL);
     CHECK_STR(err.text,
-              "the interval has 8192 pairs of ids, not 4096: fields above the time split it; name the value of "
+              "the interval has 8192 pairs of ids, not 4096: fields above the time split it. Name the value of "
               "version method machine");
     CHECK_EQ_I64(range_of(&legacy, &(struct vesta_interval){now, now, GIVEN({"method", 0})}, 16, &count, &err),
                  VESTA_EFULL);
-    CHECK_HAS(err.text, "2048 pairs of ids, not 16: fields above the time split it; name the value of version machine");
+    CHECK_HAS(err.text, "2048 pairs of ids, not 16: fields above the time split it. Name the value of version machine");
     CHECK_EQ_I64(range_of(&l, &(struct vesta_interval){1000, 1000, NULL, 0}, 0, &count, &err), VESTA_EFULL);
     CHECK_EQ_U64(count, 77);
 }

@@ -121,7 +121,7 @@ def _(world):
 def _(world):
     for words, part in ((["nowhere"], "nowhere"), (["127.0.0.1:99999"], "99999"), ([""], ""), (["a:1", "b:2"], "b:2"), (["unix:" + "x" * 5000], "unix:"),
                         (["--wait-ms", "0", "a:1"], "0"), (["--wait-ms", "60001"], "60001"), (["--redy"], "--redy"), (["--hlep"], "did you mean --help?"),
-                        (["http://127.0.0.1:8088/healthz"], "leave out http://"), (["https://a:1"], "write tls:HOST:PORT"),
+                        (["http://127.0.0.1:8088/healthz"], "Leave out http://"), (["https://a:1"], "Write tls:HOST:PORT"),
                         (["--cacert", "x", "a:1"], "add --tls"), (["--tls", "unix:/s"], "leave out --tls"), (["--tls", "--key", "x", "a:1"], "--cert"),
                         (["-c", "x", "a:1"], "leave out one"), (["--tls", "--insecure", "--cacert", "x", "a:1"], "leave out one")):
         fails(world.run("health", *words), 2, part)

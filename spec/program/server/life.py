@@ -68,7 +68,7 @@ def _(world):
 @claim("if a socket's path is not a socket, the message names what it is")
 def _(world):
     path = world.path("s")
-    for make, said in ((lambda: open(path, "w").close(), "this path is a file that is no socket"),
+    for make, said in ((lambda: open(path, "w").close(), "this path is a file that is not a socket"),
                        (lambda: os.mkdir(path), "this path is a folder"),
                        (lambda: os.symlink("nowhere", path), "this path is a symbolic link")):
         make()
