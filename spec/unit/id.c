@@ -96,7 +96,7 @@ static void explain_refuses_another_layouts_id(void) {
     struct vesta_parts parts = {.time = 77};
     struct vesta_error err;
     CHECK_EQ_I64(vesta_explain(&l, UINT64_C(4611686018427387904), &parts, &err), VESTA_EID);
-    CHECK_STR(err.text, "4611686018427387904 is not of this layout: its type is 1, not 0; "
+    CHECK_STR(err.text, "4611686018427387904 is not of this layout: its type is 1, not 0. "
                         "`vesta guess 4611686018427387904` shows the layouts that could have made it");
     CHECK_EQ_U64(parts.time, 77);
     struct vesta_layout flake = parsed("snowflake");

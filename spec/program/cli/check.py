@@ -170,7 +170,7 @@ def _(w):
     with open(w.path("sub", "c.lua"), "w") as file:
         file.write("return { namespaces = { a = { policy = '../rules.lua' } } }")
     same(w.run("check", w.path("sub", "c.lua")).err, "")
-    space("'borow'", "cannot be used: there is no policy 'borow': use one of any, borrow, butterfly, butterfly_db, ip_bits, ip_list, leaf, ordinal, refuse, switch, twitter, uid, vesta, wait, or a file (./NAME.lua); did you mean borrow?")
+    space("'borow'", "cannot be used: there is no policy 'borow': use one of any, borrow, butterfly, butterfly_db, ip_bits, ip_list, leaf, ordinal, refuse, switch, twitter, uid, vesta, wait, or a file (./NAME.lua). Did you mean borrow?")
     space("'./none.lua'", "cannot be used: cannot open the policy ./none.lua: No such file or directory")
     space("{}", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ borrow_ms_max = 5 }", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
