@@ -1,5 +1,5 @@
-/* point.h -- points where the simulator may switch threads.  Without VS_SIM, which only the simulator sets, they are
- * empty. */
+/* point.h -- marks points at which the simulator may switch threads.  Only the simulator defines VS_SIM.  Otherwise
+ * VS_POINT does nothing. */
 #ifndef VS_POINT_H
 #define VS_POINT_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 void vs_sim_point(const char *name);
-uint64_t vs_sim_thread(void); /* the running thread */
+uint64_t vs_sim_thread(void); /* the number of the running thread */
 #define VS_POINT(name) vs_sim_point(#name)
 #else
 #define VS_POINT(name) ((void)0)

@@ -1,6 +1,5 @@
-/* anchor.c -- generator files.  A file is complete before it gets a name.  It is used only if no user but its owner,
- * root or a named group can have put it there.  All its meaning is in its contents: a copy is as good as the original.
- */
+/* anchor.c -- generator files.  A file is complete before it gets its name.  It is used only if no untrusted user could
+ * have created or replaced it.  Inode and path have no meaning, so a copy of a file is equivalent to the original. */
 #include "mapping/anchor.h"
 #include "base/error.h"
 #include "mapping/mapping.h"
@@ -47,8 +46,9 @@ int vs_anchor_folder_check(const char *folder, struct vesta_error *err) {
     return check_folder(folder, &st, err);
 }
 
-/* The writers of a folder determine its files: its owner, and the group that shares it.  If everyone can write to it,
- * only the file's owner shows who made the file. */
+/* Returns whether a trusted user created the file.  In a folder to which everyone can write, only files of this user
+ * and root are trusted.  In other folders, files of the folder's owner, of the group that can write to the folder, and
+ * of the named group are trusted too. */
 static bool anchor_is_trusted(const struct stat *file, const struct stat *folder, int group) {
     if (file->st_uid == geteuid() || file->st_uid == 0) return true;
     if (folder->st_mode & S_IWOTH) return false;
@@ -65,7 +65,7 @@ static int check_owner(const char *path, const struct stat *file, int group, str
     if (rc != VESTA_OK) return rc;
     if (!anchor_is_trusted(file, &folder, group))
         return vs_fail(err, VESTA_EIO,
-                       "%.150s belongs to user %ld, who could change it: run as that user, name the group "
+                       "%.150s belongs to user %ld, so that user could change it: run as that user, name the group "
                        "that shares it, or remove the file and a new one will be created",
                        path, (long)file->st_uid);
     if (file->st_mode & S_IWOTH)
@@ -87,7 +87,7 @@ static int read_fd(int fd, const char *path, int group, struct vs_anchor *out, s
     if (pread(fd, &out->header, sizeof out->header, 0) < 0) return anchor_io_error(err, "read", path);
     const char *why = vs_anchor_reject(&out->header, (uint64_t)st.st_size);
     if (why)
-        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s; move it away, and a new one will be created", path,
+        return vs_fail(err, VESTA_EIO, "%.150s cannot be used: %s. Move it away, and a new one will be created", path,
                        why);
     out->owner = st.st_uid;
     out->owner_group = st.st_gid;
@@ -108,11 +108,11 @@ int vs_anchor_read(const char *path, int group, bool *found, struct vs_anchor *o
 
 /* ------------------------------------------------------------------ making */
 
-/* A random name, unique even among processes with the same pid in several containers. */
+/* Makes a temporary name.  It is random, because processes in different containers may have the same pid. */
 static int temp_name(const char *path, char *temp, struct vesta_error *err) {
     uint64_t random;
     if (vs_random(&random, sizeof random) != 0)
-        return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes: %s", strerror(errno));
+        return vs_fail(err, VESTA_EIO, "the kernel returned no random bytes: %s", strerror(errno));
     if (snprintf(temp, PATH_MAX, "%s.new.%016" PRIx64, path, random) >= PATH_MAX)
         return vs_fail(err, VESTA_EIO, "the path is too long: %.150s", path);
     return VESTA_OK;
@@ -132,7 +132,7 @@ static int anchor_fill_file(int fd, const char *path, const struct vs_header *he
     return fsync(fd) == 0 ? VESTA_OK : anchor_io_error(err, "write", path);
 }
 
-/* Makes the complete file next to the path and syncs it, so that a crash leaves no partial header under the path. */
+/* Creates the complete file under a temporary name and syncs it, so that a crash leaves no partial file at the path. */
 static int make_temp(const char *path, const struct vs_header *header, char *temp, struct vesta_error *err) {
     int rc = temp_name(path, temp, err);
     if (rc != VESTA_OK) return rc;
@@ -160,9 +160,9 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     if (rc != VESTA_OK) return rc;
     fill_words(&whole);
     if (vs_random(whole.key, sizeof whole.key) != 0)
-        return vs_fail(err, VESTA_EIO, "the kernel gives no random bytes for a key: %s", strerror(errno));
+        return vs_fail(err, VESTA_EIO, "the kernel returned no random bytes for a key: %s", strerror(errno));
     if ((rc = make_temp(path, &whole, temp, err)) != VESTA_OK) return rc;
-    /* link(2) never replaces a file: the first process has made it for all */
+    /* link(2) does not replace a file, so all processes use the file of the first one */
     if (link(temp, path) != 0 && errno != EEXIST) rc = anchor_io_error(err, "make", path);
     unlink(temp);
     if (rc == VESTA_OK) rc = vs_anchor_read(path, header->group, &found, out, err);
@@ -170,7 +170,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     return rc;
 }
 
-/* ------------------------------------------------------------------ if no file can be made */
+/* ------------------------------------------------------------------ without a file */
 
 int vs_anchor_blocked(const char *folder) {
     char at[PATH_MAX];
@@ -180,11 +180,13 @@ int vs_anchor_blocked(const char *folder) {
         char *slash = strrchr(at, '/');
         if (errno == EROFS || errno == EACCES || errno == EPERM) return errno;
         if (errno != ENOENT || !slash || !slash[1]) return 0;
-        slash[slash == at ? 1 : 0] = '\0'; /* the folder itself would be made in its parent */
+        slash[slash == at ? 1 : 0] =
+            '\0'; /* the folder does not exist: check its parent, in which it would be created */
     }
 }
 
-/* Two FNV-1a in parallel.  They need not be secret: a guessed name does not pass the test of the map's owner. */
+/* Two FNV-1a hashes in parallel.  A map's name may be predictable, because a file of another user at that name is not
+ * used. */
 struct key_hash {
     uint64_t a, b;
 };
@@ -200,9 +202,9 @@ static void hash_text(struct key_hash *hash, const char *text) {
     hash_bytes(hash, text, strlen(text) + 1);
 }
 
-/* Includes every value in which a map must agree with its anchor.  Otherwise two settings would replace each other's
- * map in turn.  The store is represented by its address, because a namespace has no incarnation before its first lease.
- */
+/* The key includes every value in which a map must agree with its anchor.  Otherwise processes with different options
+ * would keep replacing each other's map.  It includes the store's address, because a namespace has no incarnation
+ * before its first lease. */
 void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out) {
     struct key_hash hash = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
     const uint64_t words[] = {header->fingerprint,     header->pacing,   header->ahead_ticks_max,
@@ -226,14 +228,14 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
 
 /* ------------------------------------------------------------------ notes for the next start */
 
-/* Reads the present file, if it is still this anchor and may be replaced. */
+/* Reads the file again.  Returns false if it does not have this anchor's key any more, or must not be replaced. */
 static bool read_again(const char *path, const struct vs_anchor *anchor, struct vs_anchor *now) {
     struct vesta_error err;
     bool found;
     if (vs_anchor_read(path, anchor->header.group, &found, now, &err) != VESTA_OK || !found) return false;
     if (memcmp(now->header.key, anchor->header.key, sizeof now->header.key) != 0) return false;
-    return now->owner == geteuid() || geteuid() == 0; /* otherwise our file would replace it, with our owner and
-                                                         rights */
+    return now->owner == geteuid() ||
+           geteuid() == 0; /* only its owner and root can preserve its owner and permissions */
 }
 
 static bool write_again(const char *path, const struct vs_anchor *now) {

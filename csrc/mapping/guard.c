@@ -1,6 +1,6 @@
-/* guard.c -- a map that is truncated while it is mapped: each access then raises SIGBUS.  Our programs handle that
- * signal and put a stopped map in place of the lost one.  A library must not, because a process has only one handler,
- * which belongs to the program. */
+/* guard.c -- handles a map that is truncated while it is mapped.  Each access to it then raises SIGBUS.  vesta's
+ * programs handle that signal by mapping a stopped map, the tomb, at the same address.  The library alone does not,
+ * because a process has only one SIGBUS handler, and it belongs to the program. */
 #include "mapping/mapping.h"
 
 #include <signal.h>
@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 
 static struct {
-    char *_Atomic map;  /* NULL: free. TAKEN: being filled */
-    void *_Atomic tomb; /* NULL: already in the map's place, or about to be */
+    char *_Atomic map;  /* the address. NULL: a free entry. TAKEN: an entry that is being filled */
+    void *_Atomic tomb; /* the replacement. NULL: it is in use, or about to be */
     const struct vs_map_kind *_Atomic kind;
 } guarded[VS_GUARDED_MAX];
 static char said[VS_GUARDED_MAX][VS_SAID_MAX]; /* the messages of the tombs */
@@ -19,7 +19,7 @@ static char said[VS_GUARDED_MAX][VS_SAID_MAX]; /* the messages of the tombs */
 #define TAKEN ((char *)guarded)
 static atomic_bool is_on;
 
-/* Makes the replacement of a map: private memory with only the header filled in, so an unused tomb needs few pages. */
+/* Makes the tomb of a map.  Only its header is written in advance, so that an unused tomb occupies few pages. */
 static void *make_tomb(const struct vs_mapping *mapping, char text[VS_SAID_MAX]) {
     void *tomb = mmap(NULL, mapping->kind->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (tomb == MAP_FAILED) return NULL;
@@ -37,7 +37,7 @@ static int guard_find(const void *address) {
     return -1;
 }
 
-/* Safe in a signal handler: it writes only to memory of this process. */
+/* Maps the tomb at the address of its map.  Safe in a signal handler: bury writes only to the tomb. */
 static bool guard_lay(int i, void *tomb) {
     const struct vs_map_kind *kind = atomic_load(&guarded[i].kind);
     kind->bury(tomb, said[i]);
@@ -45,15 +45,15 @@ static bool guard_lay(int i, void *tomb) {
            MAP_FAILED;
 }
 
-/* One mremap puts the tomb in the map's place, so no thread ever sees a gap.  A thread that faults while another is
- * doing this returns and faults again until it is done. */
+/* Replaces the truncated map with its tomb by a single mremap, so the address range is always mapped.  If another
+ * thread is already replacing the map, this thread returns and faults again until that thread has finished. */
 static void on_sigbus(int signal_number, siginfo_t *info, void *context) {
     (void)context;
     int i = guard_find(info->si_addr);
     void *tomb = i >= 0 ? atomic_exchange(&guarded[i].tomb, NULL) : NULL;
     if (i >= 0 && !tomb) return;
     if (tomb && guard_lay(i, tomb)) return;
-    signal(signal_number, SIG_DFL); /* not a map: the next access ends the program */
+    signal(signal_number, SIG_DFL); /* the address is not in a map: the next access kills the program */
 }
 
 int vs_guard_on(void) {

@@ -1,5 +1,5 @@
-/* mapping.c -- see mapping.h.  A map is found by the key of its anchor, and trusted only if nothing can have restored
- * an older state of it. */
+/* mapping.c -- see mapping.h.  A map is found by the key of its anchor.  It is trusted only if it cannot be a restored
+ * older state. */
 #include "mapping/mapping.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #define TMPFS 0x01021994
-#define NO_REPLACE 1   /* RENAME_NOREPLACE, without including linux/fs.h */
-#define BYTE_REPLACE 7 /* the lock of the process that replaces a stale map */
+#define NO_REPLACE 1   /* RENAME_NOREPLACE of linux/fs.h */
+#define BYTE_REPLACE 7 /* the byte that a process locks to replace a stale map */
 
 static int map_io_error(struct vesta_error *err, const char *what, const char *path) {
     return vs_fail(err, VESTA_EIO, "cannot %s %.150s: %s", what, path, strerror(errno));
@@ -65,11 +65,11 @@ static void begin_generator(void *map, const struct vesta_clock *clock) {
 
 static bool map_is_used_up(const void *at) {
     const struct vs_map *map = at;
-    /* Acquire: pairs with vs_map_retire.  The process that closed it has released its worker id before. */
+    /* Acquire: pairs with vs_map_retire.  The process that closed the map released its worker id before that. */
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
 }
 
-/* Closes every slot and leaves none free. */
+/* Closes every slot and leaves none to take. */
 static void bury_generator(void *at, const char *said) {
     struct vs_map *map = at;
     atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
@@ -95,7 +95,7 @@ _Static_assert(sizeof VS_MAP_MAGIC == sizeof((struct vs_header){0}).magic, "the 
 
 /* ------------------------------------------------------------------ trust */
 
-/* When a file was created, or 0 if the file system does not record it. */
+/* Returns the creation time of a file, or 0 if the file system does not record it. */
 static int64_t born_ns(int fd) {
     struct statx st;
     if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) != 0 || !(st.stx_mask & STATX_BTIME)) return 0;
@@ -110,14 +110,14 @@ static int map_identify(int fd, const struct stat *st, struct vs_file_identity *
     return vs_boot_id(out->boot_id) == 0 ? VESTA_OK : map_io_error(err, "read", "the kernel's boot id");
 }
 
-/* Whether the map was made by the anchor's owner, this user, root, or a member of the group that shares it. */
+/* Returns whether the map belongs to the anchor's owner, this user, root, or the group that shares the files. */
 static bool map_is_ours(const struct stat *st, const struct vs_anchor *anchor) {
     int group = anchor->header.group;
     return st->st_uid == geteuid() || st->st_uid == anchor->owner || st->st_uid == 0 ||
            (group >= 0 && st->st_gid == (gid_t)group);
 }
 
-/* Whether the file has one name, is writable only by its users, and is complete. */
+/* Returns whether the file has one name, only trusted users can write to it, and its size is right. */
 static bool is_sound(const struct stat *st, const struct vs_anchor *anchor) {
     int group = anchor->header.group;
     bool is_closed = group < 0 ? (st->st_mode & 0177) == 0 : (st->st_mode & 0117) == 0 && st->st_gid == (gid_t)group;
@@ -141,7 +141,7 @@ static bool is_of_kind(const struct vs_header *header, const struct vs_map_kind 
            header->size == kind->size;
 }
 
-/* The map to find or make.  `clock` is needed to make it. */
+/* The map to find or create.  `clock` is only needed to create it. */
 struct wanted {
     const char *name;
     const struct vs_anchor *anchor;
@@ -152,13 +152,13 @@ static bool map_is_foreign(const struct stat *st, const struct vs_anchor *anchor
     return !S_ISREG(st->st_mode) || !map_is_ours(st, anchor);
 }
 
-/* Another user may leave any file at a map's name.  It is skipped, and `err` describes it. */
+/* Skips a file that another user has left at a map's name, and describes the file in `err`. */
 static void pass_over(const struct wanted *wanted, const char *what, enum vs_found *found, struct vesta_error *err) {
     *found = VS_FOUND_FOREIGN;
     vs_fail(err, VESTA_EIO, "%.150s is %s, not our map: remove it", wanted->name, what);
 }
 
-/* Whether a file is a complete map of the anchor that was made in this boot, and not a copy. */
+/* Returns whether a file is a complete map of the anchor that was created since the last boot and is not a copy. */
 static bool map_is_trusted(int fd, const struct stat *st, const struct vs_file_identity *now,
                            const struct vs_anchor *anchor) {
     struct vs_header header;
@@ -198,8 +198,7 @@ static int attach_fd(int fd, const struct wanted *wanted, enum vs_found *found, 
     return VESTA_OK;
 }
 
-/* The kind of file that another user must have put there, from the errno of open(2).  NULL: the error has another
- * cause. */
+/* Describes, from the errno of open(2), a foreign file at the name.  Returns NULL if the error has another cause. */
 static const char *foreign_of(int error) {
     switch (error) {
     case EACCES:
@@ -211,7 +210,8 @@ static const char *foreign_of(int error) {
     }
 }
 
-/* Examines one name.  The descriptor of a stale map stays open for the caller, which may replace the map. */
+/* Examines one name.  If the map is stale, leaves its descriptor open in *stale_fd for the caller, which may replace
+ * the map. */
 static int map_look(const struct wanted *wanted, enum vs_found *found, int *stale_fd, struct vs_mapping *out,
                     struct vesta_error *err) {
     *found = VS_FOUND_NONE;
@@ -228,7 +228,7 @@ static int map_look(const struct wanted *wanted, enum vs_found *found, int *stal
     return rc;
 }
 
-/* One of the names that a map may have. */
+/* One of the names that a map may have, and the result of examining it. */
 struct map_place {
     char name[VS_MAP_NAME_MAX];
     enum vs_found found;
@@ -243,9 +243,9 @@ static void name_place(struct map_place *place, const char *name, int n) {
     place->stale_fd = -1;
 }
 
-/* Examines all names until it finds a trusted map.  If there is none, `free` is the first name that is not foreign.
- * All names are examined first, because a foreign file may disappear, and a later process must still find the existing
- * map.  `err` is about the last foreign file, or about the failure. */
+/* Examines the names until it finds a trusted map, and sets `free` to it.  If there is none, sets `free` to the first
+ * name without a foreign file.  It examines all names before it uses a free one: when a foreign file is removed, the
+ * map under a later name must still be found.  `err` describes the last foreign file, or the failure. */
 static int map_find_place(const struct wanted *wanted, struct map_place *free, struct vs_mapping *out,
                           struct vesta_error *err) {
     int rc = VESTA_OK;
@@ -291,7 +291,7 @@ static int map_fill(int fd, const struct vs_anchor *anchor, const struct vesta_c
     struct vs_file_identity now;
     const struct vs_map_kind *kind = anchor->kind;
     void *at = NULL;
-    /* reserves the space, so that a full file system is an error here and not a SIGBUS later */
+    /* reserve the space, so that a full file system causes an error here and not a SIGBUS later */
     if ((errno = posix_fallocate(fd, 0, (off_t)kind->size)) != 0)
         return map_io_error(err, "make room for a map in", anchor->header.maps);
     if (fstat(fd, &st) != 0) return map_io_error(err, "stat", "a map");
@@ -312,20 +312,20 @@ static int map_fill(int fd, const struct vs_anchor *anchor, const struct vesta_c
     return VESTA_OK;
 }
 
-/* If root makes a map for a service, it belongs to the service. */
+/* Sets owner and group of a new map.  A map that root creates belongs to the anchor's owner. */
 static int map_own(int fd, const struct vs_anchor *anchor) {
     bool is_anothers = geteuid() == 0 && anchor->owner != 0;
     if (is_anothers && fchown(fd, anchor->owner, anchor->owner_group) != 0) return -1;
     return vs_share_file(fd, anchor->header.group);
 }
 
-/* The first map of a name fails if another process was faster.  A map that replaces a stale one is renamed over it, so
- * that the name always exists. */
+/* Gives a complete map its name.  Without a stale map this fails if another process was faster.  A stale map is
+ * replaced by renaming over it, so that the name always exists. */
 static int give_name(const char *temp, const char *name, bool replaces) {
     return replaces ? rename(temp, name) : (int)syscall(SYS_renameat2, AT_FDCWD, temp, AT_FDCWD, name, NO_REPLACE);
 }
 
-/* A map that is used up passes on the words that must outlive it.  Other stale maps contain nothing reliable. */
+/* Copies the state that must be preserved from a used-up map.  The contents of other stale maps are not trusted. */
 static void map_inherit(int stale_fd, const struct vs_anchor *anchor, void *at) {
     const struct vs_map_kind *kind = anchor->kind;
     struct vesta_error none;
@@ -339,7 +339,8 @@ static void map_inherit(int stale_fd, const struct vs_anchor *anchor, void *at) 
     munmap(old, kind->size);
 }
 
-/* `stale_fd`: the map to replace, or -1.  VESTA_EPAUSE: another process was faster. */
+/* Creates a map with its name.  `stale_fd` is the map to replace, or -1.  Returns VESTA_EPAUSE if another process was
+ * faster. */
 static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     const char *name = wanted->name;
     const struct vs_anchor *anchor = wanted->anchor;
@@ -363,11 +364,12 @@ static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mappi
     return rc;
 }
 
-/* Replaces a stale map if it still has the name.  Its lock keeps two processes from replacing it one after the other.
+/* Replaces a stale map if it still has the name.  A lock prevents a second process from replacing the new map in turn.
  */
 static int map_replace(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
-    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* the lock is an optimization, so do not wait for ever */
+    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* the lock only avoids extra maps, so continue without it if
+                                                           * it cannot be had */
     if (fstat(stale_fd, &st) != 0) return map_io_error(err, "stat", wanted->name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
     snprintf(stale.name, sizeof stale.name, "%s", wanted->name);
@@ -377,13 +379,13 @@ static int map_replace(const struct wanted *wanted, int stale_fd, struct vs_mapp
 bool vs_maps_are_shared(const char *folder) {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool yes = fd >= 0 && is_on_tmpfs(fd);
-    /* it may exist: the next failure reports the reason */
+    /* the folder may exist, and creating a map will report the reason */
     if (fd < 0 && errno != ENOENT && errno != ENOTDIR) yes = true;
     if (fd >= 0) close(fd);
     return yes;
 }
 
-/* Memory of this process and its forked children.  No other process can find it, and nothing of it remains. */
+/* Makes a map in memory of this process and its forked children, which no other process can find. */
 static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
                      struct vesta_error *err) {
     int fd = (int)syscall(SYS_memfd_create, "vesta", 1u /* MFD_CLOEXEC */);
@@ -393,9 +395,10 @@ static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *c
     return rc;
 }
 
-#define TRIES 100 /* more often than other processes can be faster */
+#define TRIES 100 /* other processes cannot be faster this often */
 
-/* `is_ours_to_make`: the failure was in making a map, so memory of this process can replace it. */
+/* Finds or creates the map under one of its names.  If it fails while creating a map, sets *is_ours_to_make: the caller
+ * can then use memory of this process instead. */
 static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool *is_ours_to_make,
                       struct vesta_error *err) {
     int rc = VESTA_EPAUSE;
@@ -438,13 +441,15 @@ int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *cl
 }
 
 #define LOOK_US 100000
-#define TICK_US 1000000 /* longer than the resolution of the file system's clock: two changes may have one time */
+#define TICK_US                                                                                                        \
+    1000000 /* longer than the resolution of the file system's clock, within which two changes have the same           \
+             * time */
 
 static uint64_t map_mix(uint64_t mark, uint64_t with) {
     return (mark ^ with) * 0x9e3779b97f4a7c15u;
 }
 
-/* A hash of the folder's state, or 0 if it cannot be read. */
+/* Returns a hash of the folder's identity and modification time, or 0 if it cannot be read. */
 static uint64_t map_look_at_folder(const char *folder, int64_t *age_us) {
     struct stat st;
     const struct vesta_clock *clock = vs_clock_system();
@@ -454,7 +459,8 @@ static uint64_t map_look_at_folder(const char *folder, int64_t *age_us) {
                    st.st_ino);
 }
 
-/* Remembers one folder.  If several are used, each replaces the other, and their maps are then checked one by one. */
+/* This remembers one folder only.  If a process uses several, the number changes with each call, and the callers check
+ * every map. */
 uint64_t vs_maps_changes(const char *folder, int64_t boot_us) {
     static _Atomic int64_t looked_boot_us = -LOOK_US;
     static _Atomic uint64_t looked_at, mark, changes = 1;
