@@ -131,7 +131,7 @@ def _(w):
                        ("stores = { main = { uri = 'sqlite:/x' } }, segments = { { store = 'mian', tags = 'a' } }", "main")):
         with open(w.path("wrong.lua"), "w") as file:
             file.write("return { %s }" % text)
-        fails(w.run("check", "wrong.lua"), 1, "did you mean %s?" % near)
+        fails(w.run("check", "wrong.lua"), 1, "id you mean %s?" % near)
 
 
 @claim("help accepts a subcommand: import has its own options")
