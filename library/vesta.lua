@@ -372,7 +372,7 @@ function gen:close() end
 
 ---@class vesta.need
 ---@field rate number the ids per second that one node must be able to issue
----@field nodes integer the most workers that run at the same time
+---@field nodes integer maximum number of workers that run at the same time
 ---@field years number how many years the time field must last
 ---@field epoch? vesta.time the instant of time 0 (default: "2026-01-01T00:00:00Z")
 ---@field unit? string the time unit, from "1us" to "1s" (default: a millisecond if it is sufficient)

@@ -1,26 +1,26 @@
-/* vesta_options.h -- the options of a generator: the part of vesta.h that lists them, one row each.
+/* vesta_options.h -- lists the options of a generator, one row each.  Included by vesta.h.
  *
- * Each row defines a member of struct vesta_opts, a name of vesta_open_text and an option of Lua's vesta.open, with
- * range and help.  Zero is the default of each.
+ * Each row defines a member of struct vesta_opts, a name for vesta_open_text, and an option of Lua's vesta.open.  A
+ * member that is 0 selects the default.
  *
  *     OPTION(type, member, kind, max, "flag of the program", "values", "help", "default")
  *
- *     kind     member                            as text
- *     TEXT     const char *                      of max bytes
- *     LAYOUT   const char *                      the same: a layout or a preset
- *     PATH     const char *                      the same: a file
- *     URI      const char *                      the same: a store
- *     NAME     const char *                      the same: of A-Z a-z 0-9 _ -
- *     SECRET   const char *                      the same, never printed
- *     FIELDS   const char *                      the same: "method=1 version=0"
+ *     kind     type of the member                value as text
+ *     TEXT     const char *                      at most max bytes, as in the six kinds that follow
+ *     LAYOUT   const char *                      a layout or a preset
+ *     PATH     const char *                      a file
+ *     URI      const char *                      a store
+ *     NAME     const char *                      characters from A-Z a-z 0-9 _ -
+ *     SECRET   const char *                      never printed
+ *     FIELDS   const char *                      "method=1 version=0"
  *     WORD     const char *                      one of its values
  *     CHOICE   an enum: 1 for the first value    one of its values
- *     WORKER   uint64_t, if has_worker is set    a number to max
- *     AHEAD    int64_t, -1 for none at all       milliseconds to max, 0 for none at all
+ *     WORKER   uint64_t, read if has_worker is 1 an integer from 0 to max
+ *     AHEAD    int64_t in ms; -1 for 0 ms        milliseconds from 0 to max
  *     SWITCH   int                               true or false
  *
- * VESTA_NAMESPACE_OPTIONS are also keys of a config's namespaces.  A new option is added at the end and padded to 8
- * bytes, so that programs that were compiled without it get its default.  No other list of the options exists. */
+ * VESTA_NAMESPACE_OPTIONS are also keys of a config's namespaces.  Add a new option at the end and pad it to 8 bytes,
+ * so that programs that were compiled without it get its default.  No other list of the options exists. */
 #ifndef VESTA_OPTIONS_H
 #define VESTA_OPTIONS_H
 
@@ -28,62 +28,64 @@
 #include <stdint.h>
 
 enum vesta_pacing {
-    VESTA_PACING_DEFAULT = 0, /* that of the file, or clock for a new file */
+    VESTA_PACING_DEFAULT = 0, /* the generator file's pacing, or clock for a new file */
     VESTA_PACING_CLOCK = 1,   /* jump forward to the clock: the time field is the time of the call (Snowflake) */
-    VESTA_PACING_HISTORY = 2  /* never jump: time is counted up from the start, so idle time remains usable
+    VESTA_PACING_HISTORY = 2  /* count up from the start, so that time units of idle periods are used later
                                  (Butterfly) */
 };
 
 enum vesta_flags {
-    VESTA_UNSAFE_PRIVATE = 1, /* an anonymous mapping without a lease, so its ids may be duplicates */
-    VESTA_NO_KEEPER = 2,      /* this handle never starts a keeper thread: another process keeps the file */
-    VESTA_CHOOSES = 4,        /* this process answers VESTA_CHOOSE: its keeper claims only after an answer */
+    VESTA_UNSAFE_PRIVATE = 1, /* use an anonymous mapping without a lease, so ids may be duplicates */
+    VESTA_NO_KEEPER = 2,      /* never start a keeper thread, because another process runs the file's keeper */
+    VESTA_CHOOSES = 4,        /* this process handles VESTA_CHOOSE, and its keeper waits for the chosen worker id */
     VESTA_FILE_KEEPER = 8     /* VESTA_NO_KEEPER unless the store is file: (a keeper in nginx can use no other store) */
 };
 
 #define VESTA_NAMESPACE_OPTIONS(OPTION)                                                                                \
     OPTION(const char *, layout, LAYOUT, VESTA_LAYOUT_TEXT_MAX - 1, "layout", "TEXT|PRESET",                           \
-           "the fields of the 64 bits: a text or a preset", "the generator file's, else vesta-second")                 \
+           "the layout of an id's 64 bits: a list of fields, or a preset", "the generator file's, else vesta-second")  \
     OPTION(uint64_t, worker, WORKER, VESTA_VALUE_MAX, "worker", "N", "claim exactly this worker id",                   \
-           "a worker id drawn at random and kept")                                                                     \
+           "a random free worker id, claimed again after a restart")                                                   \
     OPTION(const char *, store, URI, 1000, "store", "URI",                                                             \
-           "the store that leases worker ids: a URI, or in a config a name under stores", "file:<state>")              \
-    OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "how leases are timed",          \
+           "the store that leases worker ids: a URI, or in a config the name of a store", "file:<state>")              \
+    OPTION(const char *, lease, WORD, 0, "lease", "local|strict|balanced|autonomous", "the timing preset of leases",   \
            "local if the store is on this machine, else balanced")                                                     \
     OPTION(const char *, identity, TEXT, 250, "identity", "TEXT",                                                      \
-           "the name by which the store knows this generator: the same identity gets its worker id back sooner",       \
-           "the generator file's path, after the host's name if the store is shared")                                  \
+           "this generator's name in the store, so that a restart gets its worker id back sooner",                     \
+           "the generator file's path, prefixed with the host name if the store is shared")                            \
     OPTION(enum vesta_pacing, pacing, CHOICE, 0, "pacing", "clock|history",                                            \
-           "follow the clock, or count up from the start", "the generator file's, else clock")                         \
+           "whether the time field follows the clock or counts up from the start",                                     \
+           "the generator file's, else clock")                                                                         \
     OPTION(int64_t, ahead_ms_max, AHEAD, 86400000, "ahead-ms", "MS", "how far ids may run ahead of the clock",         \
-           "0, or one unit if the layout counts seconds")                                                                 \
+           "0, or one time unit if the layout counts seconds")                                                         \
     OPTION(const char *, path, PATH, 250, "path", "FILE", "the generator file", "<state>/NAME.gen")                    \
     OPTION(const char *, group, NAME, 63, "group", "NAME", "the group that may share the generator file",              \
-           "the owner alone")                                                                                          \
+           "the owner only")                                                                                           \
     OPTION(const char *, fields, FIELDS, 240, "fields", "\"NAME=N ...\"", "values of the layout's other fields", "0")  \
     OPTION(const char *, method, WORD, 0, "method", "0|1|2|3|by_protocol",                                             \
-           "the value of the layout's field method, if it has one (by_protocol: 0 in a program, 1 over the Redis "     \
-           "protocol, 2 over HTTP)",                                                                                    \
+           "the value of the `method` field, if the layout has one (by_protocol: 0 for a program, 1 for the Redis "    \
+           "protocol, 2 for HTTP)",                                                                                    \
            "2")
 
-/* Options of a handle only.  In a config the namespace is a key, and its store has the secret. */
+/* Options of a handle that are not keys of a namespace: in a config, the key itself is the namespace, and the secret
+ * belongs to the store. */
 #define VESTA_HANDLE_OPTIONS(OPTION)                                                                                   \
     OPTION(const char *, namespace_, TEXT, VESTA_NAMESPACE_MAX - 1, "namespace", "NAME",                               \
            "ids are unique within a namespace", "the generator file's, else default")                                  \
     OPTION(const char *, secret, SECRET, 511, NULL, "TEXT",                                                            \
            "the credentials for the store, kept in memory only: a password, or ZooKeeper's user:password",             \
            "the credentials in the store's URI")                                                                       \
-    OPTION(int, any_worker, SWITCH, 0, NULL, NULL, "draw a free worker id and keep it in the store, like `vesta gen`", \
-           "false")
+    OPTION(int, any_worker, SWITCH, 0, NULL, NULL,                                                                     \
+           "claim a random free worker id and record it in the store, like `vesta gen`", "false")
 
 struct vesta_clock;
 
-/* Options of vesta_open, all but size may be 0. */
+/* Options of vesta_open.  Every member except size may be 0. */
 struct vesta_opts {
     size_t size;                     /* sizeof the caller's struct, set by VESTA_OPTS_INIT */
-    const struct vesta_clock *clock; /* must outlive the handle. NULL: the machine's clock */
+    const struct vesta_clock *clock; /* must outlive the handle; NULL for the machine's clock */
     unsigned flags;                  /* enum vesta_flags */
-    int has_worker;                  /* 1: claim exactly `worker`, even if it is 0 */
+    int has_worker;                  /* 1 to claim exactly `worker`, even if it is 0 */
 #define VESTA_OPTION_MEMBER(type, member, ...) type member;
     VESTA_HANDLE_OPTIONS(VESTA_OPTION_MEMBER)
     VESTA_NAMESPACE_OPTIONS(VESTA_OPTION_MEMBER)

@@ -44,7 +44,7 @@ enum vesta_order {
 /* Options of vesta_segment_open, all but size, stores[0] and tag may be 0. */
 struct vesta_segment_opts {
     size_t size;                     /* sizeof the caller's struct, set by VESTA_SEGMENT_OPTS_INIT */
-    const struct vesta_clock *clock; /* must outlive the handle. NULL: the machine's clock */
+    const struct vesta_clock *clock; /* must outlive the handle; NULL for the machine's clock */
     /* URIs.  With n databases, each has its own counter.  Of the database at index i only the numbers congruent to i
      * modulo n are used.  All users of the counter must list all databases in the same order. */
     const char *stores[VESTA_DATABASES_MAX];

@@ -25,7 +25,7 @@ ROUTE(vs_on_expid, VS_NEEDS_READ, "/expid", VS_ANY_METHOD, "id,ns", false, "/exp
 ROUTE(vs_on_transtime, VS_NEEDS_READ, "/transtime", VS_ANY_METHOD, "time,ns", false,
       "/transtime?time=TIME&ns=NAME -- the date of a time field")
 ROUTE(vs_on_makeid, VS_NEEDS_MAKE, "/makeid", VS_ANY_METHOD, "*", false,
-      "/makeid?time=&seq=&machine=&genMethod=&type=&version=&ns=NAME -- an id made by hand")
+      "/makeid?time=&seq=&machine=&genMethod=&type=&version=&ns=NAME -- an id built from these fields")
 ROUTE(vs_on_leaf_get, VS_NEEDS_GIVE, "/api/snowflake/get/", VS_ANY_METHOD, NULL, false,
       "/api/snowflake/get/{key} -- the next id of the namespace")
 ROUTE(vs_on_leaf_segment, VS_NEEDS_GIVE, "/api/segment/get/", VS_ANY_METHOD, NULL, false,
@@ -41,12 +41,12 @@ ROUTE(vs_on_tinyid_segment, VS_CALL_TINYID | VS_NEEDS_BLOCK, "/tinyid/id/nextSeg
       "bizType,token", false, "/tinyid/id/nextSegmentIdSimple?bizType=TAG&token=TOKEN -- the same range as text")
 CALL("VESTA.RESERVE", vs_on_reserve, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations", VS_POST,
      "tag,hold_ms", true,
-     "VESTA.RESERVE tag [hold_ms] -- reserves the next number of a tag without gaps",
-     "/v1/reservations?tag=TAG&hold_ms=60000 -- reserves the next number of a tag without gaps")
+     "VESTA.RESERVE tag [hold_ms] -- reserves the next number of a gapless tag",
+     "/v1/reservations?tag=TAG&hold_ms=60000 -- reserves the next number of a gapless tag")
 CALL("VESTA.COMMIT", vs_on_commit, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/commit",
      VS_POST, "tag,number,token", true,
-     "VESTA.COMMIT tag number token -- keeps a reserved number",
-     "/v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- keeps a reserved number")
+     "VESTA.COMMIT tag number token -- commits a reserved number",
+     "/v1/reservations/commit?tag=TAG&number=N&token=TOKEN -- commits a reserved number")
 CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_GIVE, "/v1/reservations/cancel",
      VS_POST, "tag,number,token", true,
      "VESTA.CANCEL tag number token -- returns a reserved number",
@@ -66,7 +66,7 @@ ROUTE(vs_on_version, VS_CALL_OPS | VS_CALL_STATE, "/version", VS_READ_METHODS, N
 ROUTE(vs_on_admin_status, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/status", VS_READ_METHODS, "ns", true,
       "/admin/status?ns=NAME -- the state of the server, and of this namespace or the first 64")
 ROUTE(vs_on_admin_events, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/events", VS_READ_METHODS, "all", true,
-      "/admin/events?all=1 -- the state once a second, as server-sent events; all=1 adds the rest of the page's data")
+      "/admin/events?all=1 -- the state as server-sent events, once a second (all=1: with the page's other data)")
 ROUTE(vs_on_admin_history, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/history", VS_READ_METHODS, "ns", true,
       "/admin/history?ns=NAME -- ids issued and requests rejected in the last hour, in steps of ten seconds")
 ROUTE(vs_on_admin_workers, VS_CALL_DEAR | VS_CALL_ADMIN, "/admin/workers", VS_READ_METHODS, "ns", true,
@@ -88,7 +88,7 @@ CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BL
      "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range",
      "/v1/blocks?ns=NAME&n=1..100000 -- up to n ids as a range")
 RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- the parts of an id")
-RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id made by hand")
+RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id built from these fields")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces and their state")
 RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the presets of layouts")
 RESP("INCR", vs_on_count, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,

@@ -128,9 +128,10 @@ return {
   line = "validate a config file, and report the first error",
   usage = "check [OPTION...] [-c] FILE",
   about = [[
-Reads a config file as `vesta serve -c` does.  It prints a summary, or the first error: file, line, key, and
-what was expected.  A config is a Lua file that returns a table.  It opens no store and claims no worker id,
-but it reads the TLS files.  The exit code is 1 if a server would reject the config.  More: docs/config.md.
+Reads a config file as `vesta serve -c` does.  A config is a Lua file that returns a table.  The command
+prints a summary, or the first error with its file, line and key, and the value that was expected.  It opens
+no store and claims no worker id, but it reads the TLS files.  The exit code is 1 if a server would reject
+the config.  More: docs/config.md.
 
   $ vesta check /etc/vesta/vesta.lua
   /etc/vesta/vesta.lua: ok
@@ -143,7 +144,7 @@ but it reads the TLS files.  The exit code is 1 if a server would reject the con
 ]],
   options = {
     { name = "config", letter = "c", value = "FILE",
-      help = "the same as the operand FILE (default: VESTA_CONFIG)" },
+      help = "the config file, like the operand FILE (default: $VESTA_CONFIG)" },
     { name = "effective", kind = "switch", help = "only show the effective values and their sources" },
     { name = "keys", kind = "switch", help = "list every key with its type, default and variable" },
     { name = "json", kind = "switch", help = "print JSON objects" },

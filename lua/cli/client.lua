@@ -248,14 +248,14 @@ local FILE_OPTIONS = {
 
 local RIGHTS_OPTIONS = {
   { name = "names", value = "NAME,...",
-    help = "its namespaces and tags; * matches any characters (default for add: *)" },
+    help = "namespaces and tags that it may use, where * matches any characters (default for add: *)" },
   { name = "calls", value = "CLASS,...",
-    help = "what it may do: give, block, read, make, operate (default for add: give,read)" },
-  { name = "n", value = "N", help = "the most ids per request, or off (default: off)" },
-  { name = "rate", value = "N", help = "the most ids per second, or off (default: off)" },
-  { name = "requests", value = "N", help = "the most requests per second, or off (default: off)" },
+    help = "classes of calls that it may make: give, block, read, make, operate (default for add: give,read)" },
+  { name = "n", value = "N", help = "maximum ids per request, or off (default: off)" },
+  { name = "rate", value = "N", help = "maximum ids per second, or off (default: off)" },
+  { name = "requests", value = "N", help = "maximum requests per second, or off (default: off)" },
   { name = "weight", value = "N",
-    help = "its share if ids run short, relative to other clients (1 to 1000; default: 1)" },
+    help = "its share if ids run short, relative to other clients, 1 to 1000 (default: 1)" },
 }
 
 return {
@@ -268,8 +268,8 @@ client [list] [--json] [--file FILE | -c FILE]
        vesta client rotate NAME [--drop-old] [OPTION...]
        vesta client remove NAME [OPTION...]]=],
   about = [[
-Manages the clients file of `vesta serve --clients FILE`.  A client has a random token, the namespaces and
-tags that it may use, limits, and classes of calls:
+Manages the clients file of `vesta serve --clients FILE`.  Each client has a random token, a list of
+namespaces and tags that it may use, limits, and classes of calls that it may make:
 
   give     get ids, singly and in batches
   block    get ranges of ids
@@ -281,8 +281,8 @@ tags that it may use, limits, and classes of calls:
 same time.  To replace a token, run rotate, deploy the new token to all hosts of the client, then run rotate
 --drop-old.
 
-The client `default` stands for clients without credentials.  If the file does not list it, such clients may do
-everything but operate from the server's own machine, and nothing from other machines.
+A client without credentials is `default`.  If the file does not list `default`, such clients may make all
+calls except operate from the server's own machine, and no calls from other machines.
 
 Send HUP to a running server to apply your changes.  More: docs/security.md.
 
@@ -297,7 +297,7 @@ Send HUP to a running server to apply your changes.  More: docs/security.md.
   words = {
     { name = "add", run = of_file(add), options = cli.rows { FILE_OPTIONS, RIGHTS_OPTIONS,
       { name = "certificate", kind = "switch",
-        help = "create no token: this client authenticates by its certificate only" } } },
+        help = "create no token, because this client authenticates only with its certificate" } } },
     { name = "set", run = of_file(set), options = cli.rows { FILE_OPTIONS, RIGHTS_OPTIONS } },
     { name = "rotate", run = of_file(rotate), options = cli.rows { FILE_OPTIONS, { name = "drop-old", kind = "switch",
       help = "create no token, but invalidate the older of two valid tokens" } } },

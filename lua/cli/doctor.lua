@@ -324,12 +324,12 @@ return {
   line = "check this machine's setup for a server, and print what to fix",
   usage = "doctor [OPTION...]",
   about = [[
-Checks the clock, limits, addresses, the state folder, generator files, layouts and stores of leases.  With
--c it also checks the config, its policies, its certificate and the tables of its segments.  It also checks
-that the user of the config or of vesta.service can read the files.
+Checks the clock, limits, addresses, the state folder, generator files, layouts and lease stores.  With -c it
+also checks the config, its policies, its certificate and its counter tables.  It also checks that the user
+in the config or in vesta.service can read the files.
 
-Prints one line for each check: ok, warn or fail, with the remedy.  It changes nothing and claims nothing.
-The exit code is 1 if a check fails.  More: docs/deploy.md.
+Prints one line for each check: ok, warn or fail, and how to fix the problem.  It changes nothing and claims
+no worker id.  The exit code is 1 if a check fails.  More: docs/deploy.md.
 
   $ vesta doctor -c /etc/vesta/vesta.lua
   ok    clock           2026-11-21T19:32:16Z, synchronized to a time source, ...
@@ -343,12 +343,12 @@ The exit code is 1 if a check fails.  More: docs/deploy.md.
   options = {
     { name = "config", letter = "c", value = "FILE", help = "the server's config file" },
     { name = "namespace", value = "NAME", help = "the namespace, if there is no config (default: default)" },
-    { name = "path", value = "FILE", help = "its generator file (default: <state>/NAME.gen)" },
+    { name = "path", value = "FILE", help = "the namespace's generator file (default: <state>/NAME.gen)" },
     { name = "layout", value = "TEXT|PRESET", help = "the layout that the generator file must have" },
-    { name = "store", value = "URI", help = "the store that leases its worker ids" },
-    { name = "http", value = "ADDR", help = "the address of HTTP, or off" },
-    { name = "resp", value = "ADDR", help = "the address of the Redis protocol, or off" },
-    { name = "admin", value = "ADDR", help = "the address of the admin routes, or off" },
+    { name = "store", value = "URI", help = "the store that leases the namespace's worker ids" },
+    { name = "http", value = "ADDR", help = "the HTTP address, or off" },
+    { name = "resp", value = "ADDR", help = "the address for the Redis protocol, or off" },
+    { name = "admin", value = "ADDR", help = "the address of the admin listener, or off" },
     where.EFFECTIVE,
     { name = "json", kind = "switch", help = "print JSON objects" },
   },

@@ -242,25 +242,26 @@ local function run(options, operands)
 end
 
 local options = cli.rows {
-  { name = "redis", value = "ADDR", help = "HOST:PORT, unix:PATH, rediss://HOST:PORT (default: " .. ADDRESS .. ")" },
+  { name = "redis", value = "ADDR",
+    help = "Redis's address: HOST:PORT, unix:PATH or rediss://HOST:PORT (default: " .. ADDRESS .. ")" },
   { name = "list", value = "KEY", help = "the list to fill" },
   { name = "low", kind = "count", value = "N", min = 1, max = MARK_MAX,
-    help = "start filling if the list has fewer ids (default: 1000)" },
+    help = "start filling when the list has fewer ids than this (default: 1000)" },
   { name = "high", kind = "count", value = "N", min = 2, max = MARK_MAX,
     help = "fill the list up to this many ids (default: 10000)" },
-  { name = "db", kind = "count", value = "N", max = 1000000, help = "the number of the database (default: 0)" },
+  { name = "db", kind = "count", value = "N", max = 1000000, help = "the Redis database number (default: 0)" },
   { name = "user", value = "NAME", help = "the ACL user to log in as (default: Redis's default user)" },
-  { name = "password-file", value = "FILE", help = "the password, alone on a line (default: none)" },
+  { name = "password-file", value = "FILE", help = "a file with the password on its only line (default: none)" },
   { name = "timeout-ms", kind = "count", value = "MS", min = 10, max = 60000,
-    help = "how long to wait for a reply of Redis, in milliseconds (default: 2000)" },
+    help = "how long to wait for a reply from Redis, in milliseconds (default: 2000)" },
   { name = "every", kind = "count", value = "S", max = 86400,
-    help = "print counts every S seconds; 0: never (default: 60)" },
-  { name = "once", kind = "switch", help = "fill the list once and exit; the exit code is 1 if that fails" },
+    help = "print counts every S seconds, or never if S is 0 (default: 60)" },
+  { name = "once", kind = "switch", help = "fill the list once and exit, with exit code 1 if that fails" },
   { name = "json", kind = "switch", help = "print the counts as JSON objects on stdout" },
   cli.format_option "how ids are written",
   secure.OPTIONS,
   { name = "config", letter = "c", value = "FILE", help = "a server's config with the namespace or the tag" },
-  { name = "tag", value = "TAG", help = "take numbers of this counter instead of a namespace's ids" },
+  { name = "tag", value = "TAG", help = "take numbers from this counter instead of ids from a namespace" },
   { name = "table", value = "NAME", help = "the counter's table (default: leaf_alloc)" },
   source.OPTIONS,
   where.EFFECTIVE,
@@ -271,13 +272,14 @@ return {
   line = "keep a list in Redis filled with new ids",
   usage = "fill --list KEY [OPTION...]",
   about = [[
-Keeps a Redis list filled with new ids, for programs that can only use Redis: they take an id with LPOP.
-If the list has fewer than --low ids, fill appends ids in order until it has --high.  Ends on TERM.
+Keeps a Redis list filled with new ids, for programs that can only use Redis.  They take an id with LPOP.
+When the list has fewer than --low ids, fill appends ids in ascending order until it has --high.  TERM stops
+fill.
 
-No id is pushed twice.  If Redis does not reply to a push, its ids are burnt.  If Redis is unreachable, fill
-retries.  If Redis was restarted, fill first empties the list, because the restored ids may have been popped
-before.  Several fills can share a list: it then has up to one push per fill more than --high.
-More: docs/cli.md.
+No id is pushed twice.  If Redis does not reply to a push, the ids of that push are discarded.  If Redis is
+unreachable, fill retries.  If Redis was restarted, fill first empties the list, because the restored ids may
+already have been popped.  Several fills can share a list.  The list can then exceed --high by up to one push
+per fill.  More: docs/cli.md.
 
   $ vesta fill --redis 127.0.0.1:6379 --list ids --low 1000 --high 10000
   vesta fill: the list ids has 10000 ids

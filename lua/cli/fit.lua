@@ -65,14 +65,14 @@ end
 
 return {
   order = 60,
-  line = "propose a layout for a rate, a number of nodes, and years",
+  line = "propose a layout for a given rate, node count and lifetime",
   usage = "fit --rate N/s --nodes N --years N [OPTION...]",
   about = [[
 Splits 63 bits, or --bits, so that each node can issue --rate ids per second, --nodes nodes can run at the
-same time, and the time field lasts --years years.  Spare bits are shared between the three.
+same time, and the time field lasts --years years.  Spare bits are divided among the three fields.
 
 The time unit is a millisecond if that is sufficient.  Otherwise it is 10 ms, 100 ms or 1 s, or else 100, 10
-or 1 us.  The output contains the reason.  JavaScript numbers hold ids of 53 bits exactly.
+or 1 us.  The output states the reason.  JavaScript numbers represent ids of up to 53 bits exactly.
 More: docs/layouts.md.
 
   $ vesta fit --rate 50k/s --nodes 4000 --years 30 --epoch 2026-01-01T00:00:00Z
@@ -84,13 +84,14 @@ More: docs/layouts.md.
 ]],
   options = {
     { name = "rate", value = "N/s",
-      help = "the ids per second that one node must be able to issue: 50000/s, 50k/s, 200/ms" },
-    { name = "nodes", kind = "count", value = "N", min = 1, help = "the most workers that run at the same time" },
+      help = "ids per second that each node must be able to issue: 50000/s, 50k/s, 200/ms" },
+    { name = "nodes", kind = "count", value = "N", min = 1,
+      help = "maximum number of workers that run at the same time" },
     { name = "years", value = "N", help = "how many years the time field must last" },
     { name = "epoch", value = "TIME", help = "the instant of time 0 (default: January 1 of this year)" },
     { name = "unit", value = "UNIT", help = "the time unit, from 1us to 1s (default: 1ms if it is sufficient)" },
     { name = "bits", kind = "count", value = "N", min = 32, max = 63,
-      help = "how many bits an id may have; 53 for JavaScript numbers (default: 63)" },
+      help = "maximum bits of an id, for example 53 for JavaScript numbers (default: 63)" },
     { name = "json", kind = "switch", help = "print a JSON object" },
   },
   run = run,

@@ -400,18 +400,18 @@ end
 
 return {
   order = 50,
-  line = "guess which layouts could have made some ids",
+  line = "guess the layout of ids",
   usage = "guess [OPTION...] [ID...]",
   about = [[
-Lists the layouts that could have made all of the ids, likeliest first, each with its probability.  It tries
-every preset, the settings in UidGenerator's README, and layouts of your own.
+Lists the layouts that all of the ids could have, likeliest first, each with its probability.  It tries
+every preset, the settings in UidGenerator's README, and the layouts that you add.
 
-It is a guess, because an id does not contain its layout.  It looks for habits: recent times that are near
-each other, low sequences, few workers.  Values without these habits are marked with ?.  More ids of one
-kind improve the guess.  The time when they were made (--made) improves it most, because the bits do not
-show the epoch: layouts with the time in the same bits and unit are one group.  If no known layout was in
-use at the time of --made, guess proposes the epoch that follows from it.  The exit code is 1 if no layout
-fits.  More: docs/cli.md.
+The result is a guess, because an id does not contain its layout.  A layout is likely if the decoded times
+are recent and close together, the sequences low, and the workers few.  Unlikely values are marked with ?.
+More ids with the same layout improve the guess.  The time at which they were generated (--made) improves it
+most, because an id does not show its epoch.  Layouts that differ only in their epoch form one group.  If no
+known layout matches --made, guess calculates the epoch from it.  The exit code is 1 if no layout fits.
+More: docs/cli.md.
 
   $ vesta guess 1138729511026688
   1138729511026688  could be, likeliest first:
@@ -428,15 +428,15 @@ fits.  More: docs/cli.md.
 ]],
   options = {
     { name = "layout", kind = "texts", value = "TEXT",
-      help = "a layout to try in addition to the presets; may be repeated" },
+      help = "a layout to try in addition to the presets (may be repeated)" },
     { name = "config", letter = "c", value = "FILE",
-      help = "also try the layouts of this server config's namespaces" },
-    { name = "made", value = "TIME", help = "the ids were made within a day of this time: -1h, 2026-01-31" },
-    { name = "each", kind = "switch", help = "judge each id by itself, because the ids may have different layouts" },
+      help = "also try the layouts of the namespaces in this server config" },
+    { name = "made", value = "TIME", help = "the ids were generated within a day of this time: -1h, 2026-01-31" },
+    { name = "each", kind = "switch", help = "judge each id separately, because the ids may have different layouts" },
     { name = "format", kind = "choice", value = "any|dec|hex|base32|base62",
       help = "how the ids are written (default: any)" },
     where.EFFECTIVE,
-    { name = "json", kind = "switch", help = "print a JSON object; with --each one per line" },
+    { name = "json", kind = "switch", help = "print a JSON object (with --each, one per id)" },
   },
   run = run,
 }

@@ -69,8 +69,8 @@ return {
   line = "check that a running server is healthy, or ready",
   usage = "health [ADDRESS | -c FILE] [OPTION...]",
   about = ([[
-Asks a server over HTTP whether it is healthy, and prints the answer.  The exit code is 0 if the server is
-healthy and 1 otherwise, so you can use it as the health check of a container without curl.
+Sends a health check to a server over HTTP, and prints the response.  The exit code is 0 if the server is
+healthy and 1 otherwise, so you can use this command as the health check of a container without curl.
 
 ADDRESS is HOST:PORT, tls:HOST:PORT or unix:PATH (default: %s).  With -c or VESTA_CONFIG, the
 address comes from the config, and a server with TLS must present the certificate in the config.
@@ -86,9 +86,9 @@ More: docs/containers.md.
   options = cli.rows {
     { name = "config", letter = "c", value = "FILE", help = "the server's config file, instead of an address" },
     { name = "ready", kind = "switch",
-      help = "ask whether every namespace can issue ids (/readyz), not only whether the server answers (/healthz)" },
+      help = "check that every namespace can issue ids (/readyz), not only that the server responds (/healthz)" },
     { name = "wait-ms", kind = "count", value = "N", min = 1, max = 60000,
-      help = "how long to wait for the answer, in milliseconds (default: 1000)" },
+      help = "how long to wait for the response, in milliseconds (default: 1000)" },
     secure.OPTIONS,
     where.EFFECTIVE,
   },

@@ -201,14 +201,14 @@ return {
   about = [[
 Without operands, lists the presets with the number of ids that a worker can issue per second.
 
-With a layout, prints its canonical text, a picture of its bits, its capacity, the end of its time, and the
-fingerprint that generator files are checked against.  You can append overrides to a preset, for example
-`uid epoch=2026-01-01T00:00:00Z`.
+With a layout, prints its canonical text, a picture of its bits, its capacity, the time at which its time
+field ends, and the fingerprint that generator files are checked against.  You can append overrides to a
+preset, for example `uid epoch=2026-01-01T00:00:00Z`.
 
 prove A B checks whether an id of layout A can ever equal an id of layout B.  It prints the bit or the times
-by which they differ, or an id that both can make.  Ids of A may be of any time.  Ids of B are made after
---from.  Both are made before --until.  The exit code is 0 if the layouts never collide, and 1 if they can.
-More: docs/layouts.md.
+in which the ids differ, or an id that both layouts can generate.  It assumes that ids of A can have any
+time before --until, and ids of B any time from --from to --until.  The exit code is 0 if the layouts never
+collide, and 1 if they can.  More: docs/layouts.md.
 
   $ vesta layout
   PRESET                     IDS/S  ENDS               ABOUT
@@ -223,9 +223,9 @@ More: docs/layouts.md.
   never equal: bit 62 is 0 in ids of the first (type=0), 1 in the ...
 ]],
   options = {
-    { name = "layout", value = "TEXT|PRESET", help = "the same as the operand" },
-    { name = "from", value = "TIME", help = "prove: no id of layout B is made before this time (default: now)" },
-    { name = "until", value = "TIME", help = "prove: only ids made before this time count (default: no end)" },
+    { name = "layout", value = "TEXT|PRESET", help = "the layout, like the operand" },
+    { name = "from", value = "TIME", help = "prove: no id of layout B is generated before this time (default: now)" },
+    { name = "until", value = "TIME", help = "prove: ignore ids generated from this time on (default: no limit)" },
     { name = "json", kind = "switch", help = "print JSON objects" },
   },
   run = run,

@@ -32,18 +32,18 @@ local options = cli.rows {
   cli.format_option "how the id is written",
   { name = "json", kind = "switch", help = "print a JSON object" },
   { name = "form", value = "TEXT",
-    help = "build a business number of this form instead, from number=N and time=TIME" },
+    help = "build a business number with this form instead of an id, from number=N and time=TIME" },
   { name = "zone", value = "NAME", help = "the time zone of the business number's days (default: UTC)" },
 }
 
 return {
   order = 30,
-  line = "build one id by hand from its fields",
+  line = "build one id from its fields",
   usage = "make [OPTION...] FIELD=VALUE...",
   about = [[
-Joins fields into an id: the inverse of `vesta explain`.  The time, the sequence and the worker are
-required.  Other fields default to 0 or their constant.  time= is a number of time units, a day, or an
-RFC 3339 time.
+Builds an id from its fields, the inverse of `vesta explain`.  The time, the sequence and the worker are
+required.  Every other field defaults to its constant, or to 0.  time= takes a number of time units, a day,
+or an RFC 3339 time.
 
 The id is not reserved, so another process can issue the same id.  For new ids, use `vesta gen`.
 More: docs/cli.md, and docs/numbers.md for --form.

@@ -270,14 +270,14 @@ end
 
 return {
   order = 70,
-  line = "calculate which layouts, worker ids and store load you need",
+  line = "calculate layouts, worker ids and store load for your setup",
   usage = "plan --rate N/s --issuers N --years N [OPTION...]",
   about = [[
-Calculates what you need for a rate of ids, a number of issuers, and years:
+Calculates your needs from the rate of ids, the number of issuers, and the lifetime in years:
 
-  - which layouts fit, and which field of the others is too small
-  - how many worker ids, including worker ids that are fenced after restarts
-  - how often each kind of lease reads and writes the store
+  - which layouts fit, and which field of each other layout is too small
+  - the number of worker ids, including those that are fenced after restarts
+  - how often each lease preset reads and writes the store
   - memory and connections
 
 The formulas are printed below the figures.  The exit code is 1 if no layout fits.  More: docs/layouts.md.
@@ -292,7 +292,7 @@ The formulas are printed below the figures.  The exit code is 1 if no layout fit
 ]],
   options = {
     { name = "rate", value = "N/s",
-      help = "ids per second of all issuers together, on a day's average: 20k/s, 5M/day" },
+      help = "ids per second of all issuers together, averaged over a day: 20k/s, 5M/day" },
     { name = "peak", value = "N/s",
       help = "ids per second of all issuers in the busiest second (default: ten times --rate)" },
     { name = "busiest", value = "N/s",
@@ -301,18 +301,18 @@ The formulas are printed below the figures.  The exit code is 1 if no layout fit
       help = "hosts, pods or generator files that hold a worker id at the same time" },
     { name = "years", value = "N", help = "how many years from now the layout must last" },
     { name = "restarts", kind = "count", value = "N", max = 86400,
-      help = "how often per day an issuer ends without releasing its worker id and starts with another (default: 1)" },
+      help = "how often per day an issuer exits without releasing its worker id and then gets another (default: 1)" },
     { name = "surge", kind = "count", value = "PERCENT", max = 100,
-      help = "the percentage of issuers that run twice while they are replaced (default: 25)" },
+      help = "the percentage of issuers whose replacements start before they exit (default: 25)" },
     { name = "clock-ms", kind = "count", value = "MS", max = 86400000,
       help = "how far a clock may be set back, in milliseconds (default: 0)" },
     { name = "given", kind = "switch",
-      help = "you assign worker ids by hand, so an issuer starts again with its own" },
+      help = "you assign worker ids by hand, so an issuer restarts with the same worker id" },
     { name = "lease", kind = "choice", value = "strict|balanced|autonomous",
       help = "the lease preset (default: balanced)" },
     { name = "layout", kind = "texts", value = "TEXT|PRESET",
-      help = "a layout to examine; may be repeated (default: one made for the need, and all presets)" },
-    { name = "epoch", value = "TIME", help = "the epoch of the layout that is made (default: now)" },
+      help = "a layout to examine, may be repeated (default: a layout that plan designs, and all presets)" },
+    { name = "epoch", value = "TIME", help = "the epoch of the layout that plan designs (default: now)" },
     { name = "json", kind = "switch", help = "print a JSON object" },
   },
   run = run,

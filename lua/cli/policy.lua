@@ -317,14 +317,14 @@ policy check NAME|FILE... [OPTION...]
        vesta policy run FUNCTION NAME|FILE [NAME=VALUE...] [OPTION...]
        vesta policy test FILE|FOLDER...]],
   about = [[
-A policy is a Lua file with functions that decide what to do if, for example, the clock goes back or the
-ids of a time unit are exhausted.  Each subcommand runs the policy as a server does, within the same limits.
+A policy is a Lua file with functions that decide what to do when, for example, the clock goes back or the
+ids of a time unit are exhausted.  Each subcommand runs the policy with the limits of a server.
 More: docs/policies.md.
 
   check NAME|FILE...     checks that policies load, and lists their functions
   run FUNCTION NAME|FILE [NAME=VALUE...]
                          calls a function with these inputs, and prints the
-                         result; nil as a value: the input is absent
+                         result.  The value nil removes an input.
   test FILE|FOLDER...    runs specs (describe, it, assert), which require
                          "vesta.testing"
 
@@ -346,7 +346,7 @@ More: docs/policies.md.
     { name = "options", value = "'{...}'", help = "the policy's options in Lua: '{ borrow_ms_max = 500 }'" },
     { name = "env", value = "NAME,...", help = "check, run: environment variables that the policy may read" },
     { name = "json", kind = "switch", help = "check, run: print one JSON object per line" },
-    { name = "strict", kind = "switch", help = "check: exit with 1 also after a warning, for example in CI" },
+    { name = "strict", kind = "switch", help = "check: exit with 1 after a warning too, for example in CI" },
   },
   run = run_policy,
 }

@@ -70,7 +70,7 @@ end
 local options = cli.rows {
   { name = "layout", value = "TEXT|PRESET", help = "the ids' layout (default: the namespace's, else vesta-second)" },
   { name = "all", kind = "switch",
-    help = "print a pair for every combination of the fields above the time, as with --layout" },
+    help = "print one pair for each combination of the fields above the time, as with --layout" },
   where.OPTIONS,
   cli.format_option "how the ids are written",
   { name = "json", kind = "switch", help = "print one JSON object per line" },
@@ -78,19 +78,19 @@ local options = cli.rows {
 
 return {
   order = 40,
-  line = "print the smallest and largest ids of a time, for a query",
+  line = "print the smallest and largest id of an interval, for a query",
   usage = "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
   about = [[
-Prints the smallest and the largest id that can be made from T0 to just before T1, for a query with WHERE
-id BETWEEN.  Without T1, the interval is the day T0, or the time unit that contains the instant T0.
+Prints the smallest and the largest id that can be generated from T0 to just before T1, for a query with
+WHERE id BETWEEN.  Without T1, the interval is the day T0, or the time unit that contains the instant T0.
 
 A time is a UTC day (2026-01-31, today), now, an offset from now such as -1h (units: ms, s, m, h, d, w),
 an RFC 3339 time, or Unix milliseconds.
 
-Fields above the time split the ids of an interval.  With --layout or --all, you get one pair for each
-combination of their values that you do not set.  Otherwise you get only ids that the namespace issues with
-its current fields and method (default: 2).  If it used another method before, or if ids were made
-elsewhere, use --all.  More: docs/layouts.md.
+If a layout has fields above the time, the ids of an interval form several ranges.  With --layout or --all,
+you get one pair for each combination of the fields that you do not set.  Otherwise you get only ids that the
+namespace issues with its current fields and method (default: 2).  If it used a different method before, or
+if other programs generated ids, use --all.  More: docs/layouts.md.
 
   $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z
   2006515713438646272 2006878101304246271

@@ -92,9 +92,9 @@ return {
   line = "make a running server reload its config, and print the result",
   usage = "reload [--admin ADDR | -c FILE] [OPTION...]",
   about = [[
-Asks the admin listener of a server to read its config, policies, clients, certificates and tables of tags
-again, as HUP does.  It waits for the result, and prints in one line what changed, or why the server
-rejected the reload.  After a rejected reload the old policies stay in use.
+Tells a server, through its admin listener, to reload its config, policies, clients, certificates and tag
+tables, as HUP does.  It waits for the result, and prints in one line what changed, or why the server
+rejected the reload.  After a rejected reload, the server keeps the old policies.
 
 The exit code is 0 if the server applied the reload, 1 if the server rejected it or sent no result, and 2
 for wrong options.  More: docs/policies.md.

@@ -258,10 +258,10 @@ nothing.  More: docs/counters.md.
   step     sets how many numbers a range has.
   take     prints numbers.  With --form they are business numbers.  Each call
            takes one range from the database.
-  resume   resumes a counter that stopped because its database went back.
-           Repair the database first.
-  import   takes over the counters of a table of tinyid, Leaf or a ticket
-           server.  Each one continues above every number that was issued.
+  resume   resumes a counter that stopped because its database went back to an
+           older state.  Repair the database first.
+  import   imports the counters from a table of tinyid, Leaf or a ticket
+           server.  Each counter continues above every number that was issued.
            Without --yes it only shows the changes.  `vesta help segments
            import` lists its options.
 
@@ -276,7 +276,7 @@ nothing.  More: docs/counters.md.
   options = cli.rows {
     places.OPTIONS,
     { name = "watch", kind = "switch", help = "refresh every second until interrupted" },
-    { name = "json", kind = "switch", help = "print a JSON object for each table; with --watch again and again" },
+    { name = "json", kind = "switch", help = "print a JSON object for each table (with --watch, every second)" },
   },
   run = list,
   words = {
@@ -284,7 +284,7 @@ nothing.  More: docs/counters.md.
       name = "add",
       options = cli.rows {
         { name = "from", kind = "count", value = "N", min = 0, max = store.NUMBER_MAX - 1,
-          help = "its first number (default: 1)" },
+          help = "the counter's first number (default: 1)" },
         { name = "step", kind = "count", value = "N", min = 1, max = store.RANGE_MAX,
           help = "how many numbers a range has (default: 1000)" },
         places.OPTIONS,
@@ -296,8 +296,8 @@ nothing.  More: docs/counters.md.
       name = "take",
       options = cli.rows {
         { name = "count", letter = "n", kind = "count", value = "N", min = 1, max = TAKE_MAX,
-          help = "how many numbers (default: 1)" },
-        { name = "form", value = "TEXT", help = "how they are written: 'INV-{day:%Y%m%d}-{number:6}-{luhn}'" },
+          help = "how many numbers to take (default: 1)" },
+        { name = "form", value = "TEXT", help = "the format of the numbers: 'INV-{day:%Y%m%d}-{number:6}-{luhn}'" },
         { name = "zone", value = "NAME", help = "the time zone of the form's days (default: UTC)" },
         { name = "json", kind = "switch", help = "print a JSON object for each number" },
         places.OPTIONS,
@@ -308,7 +308,7 @@ nothing.  More: docs/counters.md.
       name = "resume",
       options = cli.rows {
         { name = "even-lower", kind = "switch",
-          help = "resume even if the numbers are lower, so that some may be issued twice" },
+          help = "resume even if the next numbers are lower, so that some may be issued twice" },
         places.OPTIONS,
       },
       run = resume,

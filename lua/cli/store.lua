@@ -128,23 +128,24 @@ Prepares, shows and repairs the stores that lease worker ids.  An operator prepa
 server never does that.  More: docs/stores.md.
 
   init     creates the tables or the root node that the store needs.  With
-           --namespace it also creates the namespace, with --segments the table
-           of counters (a database that Leaf uses has it already).  What exists
-           stays as it is.  With -c and without --namespace, it prepares every
-           store that the config names.  Use --again for a namespace that this
-           store had and lost: then no lease starts before the store's clock
-           plus a margin, so that no id repeats that a process may still issue.
+           --namespace it also creates the namespace, and with --segments the
+           counter table (a database that Leaf uses already has it).  Existing
+           tables and namespaces do not change.  With -c and without
+           --namespace, it prepares every store in the config.  If the store
+           lost the namespace, add --again.  Then no lease starts before the
+           store's clock plus a margin, so that no id repeats an id that a
+           process may still issue.
   show     prints the namespace's record, and how many worker ids are held,
-           expired and free.  Without --namespace, it prints all namespaces of
-           the store, or of all stores of the config.
+           expired and free.  Without --namespace, it prints all namespaces in
+           the store, or in all stores of the config.
   advance  continues with a store that lost acknowledged writes.  Every holder
            must claim again, and no lease starts before the store's clock plus
-           a margin.  It asks first, unless you add --yes.
-  lower    lowers a floor that was set by a clock that was ahead.  It asks
-           first, unless you add --yes.
-  relayout creates the next --layout of a namespace in use, as NAME.2, once it
-           is proved that its ids differ from all that the namespace can have
-           issued.  Move the hosts to it one by one, by leased_as in their
+           a margin.  It asks for confirmation, unless you add --yes.
+  lower    lowers a floor that was set by a clock that was ahead.  It asks for
+           confirmation, unless you add --yes.
+  relayout creates the namespace NAME.2 with a new --layout, if it can prove
+           that its ids differ from every id that NAME could have issued.
+           Then move the hosts to NAME.2 one at a time, by leased_as in their
            configs.
 
   $ vesta store init --store sqlite:/var/lib/vesta/vesta.db \
@@ -160,14 +161,15 @@ server never does that.  More: docs/stores.md.
   options = cli.rows {
     stores.OPTIONS,
     { name = "layout", value = "TEXT|PRESET",
-      help = "init, relayout: the layout of a new namespace (default of init: vesta-second)" },
-    { name = "static", value = "FIRST-LAST", help = "init: worker ids of a new namespace that you assign by hand" },
+      help = "init, relayout: the new namespace's layout (default for init: vesta-second)" },
+    { name = "static", value = "FIRST-LAST", help = "init: the new namespace's worker ids that you assign by hand" },
     { name = "lease", kind = "choice", value = "local|strict|balanced|autonomous",
-      help = "advance, lower, init --again: the widest lease preset that hosts use (default: balanced)" },
+      help = "advance, lower, init --again: the lease preset with the longest leases among the hosts (default: "
+        .. "balanced)" },
     { name = "again", kind = "switch",
       help = "init: the store lost this namespace, so no lease starts before the store's clock plus a margin" },
-    { name = "segments", kind = "switch", help = "init: also create the tables of counters for segments" },
-    { name = "yes", kind = "switch", help = "advance, lower: do it without asking" },
+    { name = "segments", kind = "switch", help = "init: also create the counter tables for segments" },
+    { name = "yes", kind = "switch", help = "advance, lower: do not ask for confirmation" },
     { name = "trust-store-clock", kind = "switch",
       help = "advance, lower, init --again: the store's clock is right, and this machine's is wrong" },
     { name = "json", kind = "switch", help = "print one JSON object" },

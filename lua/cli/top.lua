@@ -316,15 +316,16 @@ to 6 select a view:
   1 overview    ids per second and capacity (MAX/S) of each namespace, worker
                 ids, how long ids continue without the store (LEASE), how long
                 the layout lasts (LIFE), latency, replies, recent events
-  2 namespaces  all about each namespace
+  2 namespaces  all values of each namespace
   3 workers     the holders of worker ids, read from the store
   4 segments    tags and their ranges
-  5 policies    calls of policies, and replies by code
+  5 policies    calls to policies, and replies by code
   6 hour        ids and rejected requests in the last hour
 
-Namespaces without ids come first.  All times are UTC.  ? lists the keys, q
-ends.  r reloads and d drains the server, after a question.  If the server is
-gone, top retries, and shows how old the state is.
+Namespaces that cannot issue ids come first.  All times are UTC.  Press ? for
+a list of the keys, and q to quit.  r reloads the server and d drains it, after
+you confirm.  If the server is unreachable, top retries, and shows the age of
+the state.
 
   $ vesta top --admin unix:/run/vesta/admin.sock
   vesta top  ids1  unix:/run/vesta/admin.sock  0.2.0 pid 812, up 3 days
@@ -340,7 +341,7 @@ gone, top retries, and shows how old the state is.
 ]],
   options = cli.rows {
     admin.OPTIONS,
-    { name = "once", kind = "switch", help = "print one view and end, as without a terminal" },
+    { name = "once", kind = "switch", help = "print one view and exit (default if stdout is not a terminal)" },
     admin.EFFECTIVE,
     { name = "json", kind = "switch", help = "print the data of one view as the server sent it" },
     { name = "view", kind = "choice", value = "overview|namespaces|workers|segments|policies|hour",

@@ -99,15 +99,15 @@ return {
   line = "list the worker ids of a namespace and their holders",
   usage = "workers [OPTION...]\n       vesta workers import --from KIND --source URI [OPTION...]",
   about = [[
-Lists the worker ids of a namespace that were ever used.  For each one you see whether it is held,
-expired or free, how long its lease lasts, how far the holder's clock was from the store's at its last
-write, and the time before which all its ids lie.  It changes nothing.  If you name no store and no
-config, it lists the store that processes of this user share on this machine.
+Lists every worker id that has ever been used in a namespace.  For each, it shows whether it is held,
+expired or free, the lease's remaining time, the holder's clock offset from the store at its last write,
+and an upper bound on the timestamps of its ids.  It changes nothing.  Without a store or a config, it
+lists the store that this user's processes share on this machine.
 
-import reads the worker ids that another generator has issued (Butterfly's table or nodes, Leaf's
-nodes, UidGenerator's or Vesta (Java)'s table).  It marks them as held, or as used up to now, so that no
-process leases them.  Without --yes it only shows the changes.  `vesta help workers import` lists its
-options.  More: docs/stores.md, and docs/migrate/README.md for import.
+import reads the worker ids that another generator has used (from Butterfly's table or nodes, Leaf's
+nodes, or the table of UidGenerator or Vesta (Java)).  It marks them as held, or as used up to now, so that
+no lease repeats their ids.  Without --yes it only shows the changes.  `vesta help workers import`
+lists its options.  More: docs/stores.md, and docs/migrate/README.md for import.
 
   $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
   WORKER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...
@@ -126,7 +126,7 @@ options.  More: docs/stores.md, and docs/migrate/README.md for import.
   options = cli.rows {
     stores.OPTIONS,
     { name = "watch", kind = "switch", help = "refresh every second until interrupted" },
-    { name = "json", kind = "switch", help = "print a JSON object; with --watch one per line" },
+    { name = "json", kind = "switch", help = "print a JSON object (with --watch, one per second)" },
   },
   run = run,
   words = { require "cli.lib.workers_import" },

@@ -8,10 +8,10 @@ local admin = {}
 
 admin.OPTIONS = {
   { name = "config", letter = "c", value = "FILE",
-    help = "the server's config, which has the address and the token" },
+    help = "the server's config, which contains the address and the token" },
   { name = "admin", value = "ADDR", help = "the server's admin listener: HOST:PORT, tls:HOST:PORT or unix:PATH" },
   { name = "token-file", value = "FILE",
-    help = "a file with the token, alone on a line (default: VESTA_ADMIN_TOKEN, or none)" },
+    help = "a file with the token on its only line (default: $VESTA_ADMIN_TOKEN, or none)" },
 }
 
 admin.EFFECTIVE = { name = "effective", kind = "switch", help = "only show the effective values and their sources" }

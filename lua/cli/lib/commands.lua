@@ -16,7 +16,7 @@ local term = require "term"
 local commands = {}
 
 -- Every command has this option.
-local HELP = { name = "help", letter = "h", kind = "switch", help = "this text" }
+local HELP = { name = "help", letter = "h", kind = "switch", help = "print this text" }
 
 local function load(name)
   local command = require("cli." .. name)

@@ -6,10 +6,10 @@ local secure = {}
 
 -- redis-cli uses the same names.
 secure.OPTIONS = {
-  { name = "tls", kind = "switch", help = "connect by TLS, like an address that begins with tls:" },
+  { name = "tls", kind = "switch", help = "connect with TLS, like an address that begins with tls:" },
   { name = "cacert", value = "FILE", help = "the CA certificates to trust (default: the system's)" },
-  { name = "cert", value = "FILE", help = "the client certificate, if the server asks for one" },
-  { name = "key", value = "FILE", help = "the key of --cert (default: in the file of --cert)" },
+  { name = "cert", value = "FILE", help = "the client certificate, if the server requests one" },
+  { name = "key", value = "FILE", help = "the private key of --cert (default: in the file of --cert)" },
   { name = "insecure", kind = "switch", help = "do not verify the server's certificate" },
 }
 

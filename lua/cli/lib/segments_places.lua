@@ -15,8 +15,8 @@ local places = {}
 --- The options of every subcommand.
 places.OPTIONS = {
   { name = "store", value = "URI", help = store.FORMS },
-  { name = "table", value = "NAME", help = "the table of counters (default: leaf_alloc; with -c: all of the config)" },
-  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the tables" },
+  { name = "table", value = "NAME", help = "the counter table (default: leaf_alloc, or with -c all of the config)" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the counter tables" },
   where.EFFECTIVE,
 }
 

@@ -19,9 +19,9 @@ local stores = {}
 stores.LAYOUT_DEFAULT = "vesta-second"
 
 stores.OPTIONS = {
-  { name = "config", letter = "c", value = "FILE", help = "a server's config, which names the store" },
+  { name = "config", letter = "c", value = "FILE", help = "a server's config, which contains the store's URI" },
   { name = "store", value = "URI", help = store.FORMS },
-  { name = "namespace", value = "NAME", help = "the namespace (default: default; with a config: its first)" },
+  { name = "namespace", value = "NAME", help = "the namespace (default: the config's first, or default)" },
   where.EFFECTIVE,
 }
 

@@ -242,7 +242,7 @@ def _(w):
     same(check(w, "return { stores = { s = { uri = 'sqlite:/x' } }, segments = { { store = 's', tags = '*', order = 'dense' } } }").code, 0)
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
             "order = 'dense' } } }", ": segments[1].stores has several stores, but order dense needs one store, because several would leave gaps")
-    refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: the tags that the "
+    refused(w, "return { %s segments = { { store = 'a', table = 't' } } }" % stores, ": segments[1].tags is missing: tags that the "
             "server serves, or \"*\" for all tags of the table")
     done = check(w, "return { %s namespaces = { t = {} }, segments = { { store = 'a', table = 't', tags = { 't' } } } }" % stores)
     same((done.code, "segments[1].tags has 't', which is also a namespace: GET t uses the namespace, and INCR t uses the tag" in done.out + done.err),
