@@ -4,17 +4,17 @@
 
 #include <assert.h>
 
-#define TICK_BITS_MAX 62 /* width of a layout's time and sequence together */
+#define TICK_BITS_MAX 62 /* bits of a layout's time and sequence fields together */
 
 static uint64_t block_ones(unsigned width) {
-    return ~(~(uint64_t)0 << width); /* width < 64 */
+    return ~(~(uint64_t)0 << width); /* width is below 64, so the shift is defined */
 }
 
 static unsigned width_of(uint64_t value) {
     return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 }
 
-/* Sets *mask to a field's bits.  False: the field ends above bit 63. */
+/* Sets *mask to the bits of a field.  Returns false if the field ends above bit 63. */
 static bool block_place(unsigned width, unsigned shift, uint64_t *mask) {
     *mask = width ? block_ones(width) << shift : 0;
     return width + shift <= 64;
@@ -37,7 +37,7 @@ static const char *reject_ticks(const struct vs_block *b) {
 }
 
 static const char *reject_numbers(const struct vs_block *b) {
-    uint64_t max = (uint64_t)INT64_MAX; /* a counter is a signed number in a database */
+    uint64_t max = (uint64_t)INT64_MAX; /* a database stores the counter in a signed 64-bit column */
     if (b->stride == 0) return "its stride is 0";
     if (b->first > max || b->stride > max || b->count - 1 > (max - b->first) / b->stride)
         return "its numbers go past 2^63";
@@ -55,7 +55,8 @@ bool vs_block_overlaps(const struct vs_block *a, const struct vs_block *b) {
     uint64_t a_last = a->first + (a->count - 1) * a->stride, b_last = b->first + (b->count - 1) * b->stride;
     if (a_last < b->first || b_last < a->first) return false;
     uint64_t apart = a->first > b->first ? a->first - b->first : b->first - a->first;
-    return a->stride != b->stride || apart % a->stride == 0; /* each database of a counter has another remainder */
+    /* each database of a counter issues numbers with a different remainder */
+    return a->stride != b->stride || apart % a->stride == 0;
 }
 
 void vs_block_of(const struct vesta_layout *layout, const struct vesta_block *given, struct vs_block *out) {
@@ -78,7 +79,7 @@ static uint64_t id_of(const struct vs_block *b, uint64_t tick) {
            (seq & block_ones(b->low_bits)) << b->low_shift;
 }
 
-/* While only the lowest field of a tick changes, the distance between its ids is constant. */
+/* Takes ids only up to the next carry into a higher field, because the distance between ids is constant until then. */
 static void take_ticks(const struct vs_block *b, uint64_t n, struct vs_run *run) {
     unsigned bits = b->low_bits ? b->low_bits : b->seq_bits;
     uint64_t room = block_ones(bits) - (b->first & block_ones(bits)) + 1;

@@ -1,5 +1,5 @@
-/* client.c -- a client's public calls.  A thread takes a run of ids from a block, and returns them one by one from its
- * own memory.  Most calls need no lock, no atomic add and no clock. */
+/* client.c -- a client's public calls.  A thread takes a run of ids from a block into its own memory, and returns them
+ * one by one.  Most calls therefore need no lock, no atomic add and no clock. */
 #include "client/client.h"
 #include "base/error.h"
 #include "client/fetch.h"
@@ -13,9 +13,9 @@
 #define COLD __attribute__((cold, noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-#define RUN_MAX 64    /* ids that a thread takes in advance at most; those that it does not use stay unused */
-#define SLOTS 4       /* a thread can alternate between this many clients without dropping ids */
-#define RETRY_US 1000 /* wait time in a pause: about as long as a server takes to reply */
+#define RUN_MAX 64    /* maximum number of ids that a thread takes in advance; unused ids are discarded */
+#define SLOTS 4       /* number of clients between which a thread can alternate without discarding ids */
+#define RETRY_US 1000 /* sleep during a pause: about as long as a server's reply takes */
 
 /* Ids that the calling thread has taken in advance. */
 struct ahead {
@@ -27,7 +27,8 @@ static _Thread_local struct ahead slots[SLOTS];
 
 /* ------------------------------------------------------------------ opening and closing */
 
-/* False with err: a server needs TLS, but this build or this machine has no TLS module. */
+/* Loads the TLS module if a server needs it.  Returns false and sets err if this build or this machine has no TLS
+ * module. */
 static bool find_tls(struct vesta_client *client, struct vesta_error *err) {
     bool is_wanted = false;
     for (int i = 0; i < client->setup.server_count; i++)
@@ -59,12 +60,12 @@ free_client:
 
 void vesta_client_close(struct vesta_client *client) {
     if (!client) return;
-    vs_client_lock(client); /* clears the parent's `fetcher` in a forked child, if the kernel does not */
+    vs_client_lock(client); /* in a forked child, this clears the parent's `fetcher` if the kernel has not cleared it */
     struct vs_fetcher *fetcher = client->shared->fetcher;
     vs_client_unlock(client);
     if (fetcher) vs_fetch_stop(fetcher);
     vs_shared_unmap(client);
-    explicit_bzero(&client->setup, sizeof client->setup); /* it contains secrets */
+    explicit_bzero(&client->setup, sizeof client->setup); /* erase the secrets in it */
     free(client);
 }
 
@@ -76,7 +77,8 @@ static COLD int fill_pause(struct vesta_client *client, struct vesta_pause *paus
     return VESTA_EPAUSE;
 }
 
-/* Takes a run.  It doubles as long as the thread's ids stay valid, so a thread that takes only one id keeps none. */
+/* Takes a run of ids.  The length doubles while the thread's ids stay valid, so a thread that takes a single id holds
+ * none back. */
 static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
     struct ahead *ahead = &slots[client->slot];
     struct vs_run run;
@@ -84,7 +86,7 @@ static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct ves
     if (stamp && ahead->stamp == stamp) n = ahead->taken < RUN_MAX / 2 ? ahead->taken * 2 : RUN_MAX;
     if (!vs_shared_take(client, n, &run, &stamp)) return fill_pause(client, pause);
     *id = run.next;
-    if (!stamp) { /* ids must not be taken in advance */
+    if (!stamp) { /* 0: ids must not be taken in advance */
         assert(n == 1);
         return VESTA_OK;
     }
@@ -95,8 +97,8 @@ static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct ves
 
 int vesta_client_next(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
     struct ahead *ahead = &slots[client->slot];
-    /* relaxed: only this thread uses these ids.  If the stamp is renewed meanwhile, they are a little too old, but
-     * never duplicates. */
+    /* relaxed: only this thread uses these ids.  If another thread renews the stamp at this moment, the ids are
+     * slightly stale, but never duplicates. */
     if (LIKELY(ahead->left > 0 && ahead->stamp == atomic_load_explicit(&client->shared->stamp, memory_order_relaxed))) {
         ahead->left--;
         *id = ahead->next;
@@ -120,7 +122,7 @@ int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, size_t n, si
     return VESTA_OK;
 }
 
-/* Waits for the next block, for at most VS_LOOK_US.  False: the time is over. */
+/* Waits for the next block, for at most VS_LOOK_US.  Returns false after until_us. */
 static bool wait_for_block(struct vesta_client *client, uint32_t seen, int64_t until_us) {
     int64_t left_us = until_us - vs_client_now_us();
     if (left_us <= 0) return false;
@@ -137,7 +139,8 @@ int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wa
     if (LIKELY(vesta_client_next(client, id, pause) == VESTA_OK)) return VESTA_OK;
     int64_t until_us = deadline_us(wait_us_max);
     for (;;) {
-        uint32_t seen = atomic_load(&client->shared->arrived); /* before the try, so that no later block is missed */
+        /* read before the attempt, so that no later block is missed */
+        uint32_t seen = atomic_load(&client->shared->arrived);
         if (vesta_client_next(client, id, pause) == VESTA_OK) return VESTA_OK;
         if (pause->wait_us < 0 || !wait_for_block(client, seen, until_us)) return VESTA_EPAUSE;
     }

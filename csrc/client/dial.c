@@ -15,7 +15,7 @@ struct vs_dial {
     struct vs_errand *errand;
     const struct vs_wire *wire;
     const struct vs_tls *tls;
-    struct vs_place place; /* copies, also of wake_fd, because the errand may outlive the client */
+    struct vs_place place; /* copied, like wake_fd, because the errand may outlive the client */
     struct vs_client_access access;
     int64_t timeout_ms;
     int wake_fd;
@@ -28,7 +28,7 @@ static void dial_drop(void *work) {
     struct vs_dial *dial = work;
     vs_link_close(&dial->link);
     close(dial->wake_fd);
-    explicit_bzero(dial, sizeof *dial); /* it contains secrets */
+    explicit_bzero(dial, sizeof *dial); /* erase the secrets in it */
     free(dial);
 }
 
@@ -60,7 +60,7 @@ static int dial_open(struct vs_dial *dial) {
 
 /* ------------------------------------------------------------------ the greeting */
 
-/* Finds the secret.  Its file is read for each connection, so that it can be changed. */
+/* Finds the secret.  Reads the secret file anew for each connection, so that an operator can replace it. */
 static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_MAX], struct vesta_error *err) {
     const struct vs_client_access *is = &dial->access;
     const char *given = *dial->place.secret ? dial->place.secret : is->password;
@@ -71,7 +71,8 @@ static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_M
     return VESTA_OK;
 }
 
-/* Composes AUTH, or PING if there is no secret: a listener that never replies must not count as a server. */
+/* Composes AUTH, or PING if there is no secret.  Without a secret, PING shows that a server replies before the listener
+ * counts as connected. */
 static int dial_compose(const struct vs_dial *dial, const char *secret, const char *words[3]) {
     const char *user = *dial->place.user ? dial->place.user : dial->access.user;
     int count = 0;
@@ -81,8 +82,8 @@ static int dial_compose(const struct vs_dial *dial, const char *secret, const ch
     return count;
 }
 
-/* True if the reply contains the beginning of the secret: for an unknown command, Redis returns its first arguments,
- * truncated. */
+/* Returns true if the reply contains the beginning of the secret.  Redis replies to an unknown command with its first
+ * arguments, truncated. */
 static bool dial_repeats(const char *text, const char *secret) {
     char beginning[9];
     snprintf(beginning, sizeof beginning, "%.8s", secret);
@@ -115,7 +116,8 @@ static void dial_run(void *work) {
     struct vs_dial *dial = work;
     uint64_t one = 1;
     if (dial_open(dial) == VESTA_OK && dial_greet(dial) != VESTA_OK) vs_link_close(&dial->link);
-    ssize_t told = write(dial->wake_fd, &one, sizeof one); /* fails if full: then the thread is awake already */
+    /* fails if the eventfd is full, but then the thread is already awake */
+    ssize_t told = write(dial->wake_fd, &one, sizeof one);
     (void)told;
 }
 
@@ -155,6 +157,6 @@ bool vs_dial_end(struct vs_dial *dial, struct vs_link *link, struct vesta_error 
 }
 
 void vs_dial_leave(struct vs_dial *dial) {
-    atomic_store(&dial->is_left, true); /* ends the wait for the server's reply */
+    atomic_store(&dial->is_left, true); /* makes the errand stop waiting for the server's reply */
     vs_errand_leave(dial->errand);
 }

@@ -1,4 +1,4 @@
-/* export.c -- the symbol that the wire exports when it is built as a module. */
+/* export.c -- exports the wire's symbol if the wire is built as a module. */
 #include "client/wire.h"
 
 extern const struct vs_wire vs_wire_redis;

@@ -1,5 +1,6 @@
-/* fetch.c -- the thread that fetches blocks from the first server that is up, else from the fallback.  Connections are
- * made in other threads (dial.c), so a server that does not reply does not delay blocks of another one. */
+/* fetch.c -- the thread that fetches blocks from the first server that is up, or from the fallback if no server is up.
+ * Other threads make the connections (dial.c), so a server that does not reply does not delay blocks from the other
+ * servers. */
 #include "client/fetch.h"
 #include "base/error.h"
 #include "client/layouts.h"
@@ -17,13 +18,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define STAGGER_US INT64_C(100000)       /* how long a connection attempt delays the attempt for the next server */
-#define NO_THREAD_US INT64_C(100000)     /* interval to try again to start the thread */
-#define ROUSE_US INT64_C(100000)         /* a waiting caller makes at most one early attempt in this time */
-#define FALLBACK_US INT64_C(1000)        /* limits of the wait after a pause of the fallback, which may end earlier */
-#define FALLBACK_MAX_US INT64_C(1000000) /* than it reported */
+/* how long a connection attempt delays the attempt to connect to the next server */
+#define STAGGER_US INT64_C(100000)
+#define NO_THREAD_US INT64_C(100000)     /* how long to wait before trying again to start the thread */
+#define ROUSE_US INT64_C(100000)         /* minimum interval between early attempts for a waiting caller */
+#define FALLBACK_US INT64_C(1000)        /* minimum wait after a pause of the fallback */
+#define FALLBACK_MAX_US INT64_C(1000000) /* maximum wait, because the pause may end earlier than reported */
 
-#define GIVEN 8 /* blocks that are remembered, to reject a reply that arrives twice */
+#define GIVEN 8 /* number of recent blocks remembered, to reject a reply that arrives twice */
 
 struct vs_fetcher {
     struct vesta_client *client;
@@ -31,10 +33,10 @@ struct vs_fetcher {
     int wake_fd;
     atomic_bool is_ended;
     uint64_t dice;
-    int64_t fallback_us; /* do not call the fallback before */
+    int64_t fallback_us; /* boot time before which the fallback is not called */
     int64_t roused_us;   /* time of the last early attempt */
     struct vs_client_peer peer[VESTA_SERVERS_MAX];
-    struct vs_block given[GIVEN]; /* the last blocks; count 0: none in this place yet */
+    struct vs_block given[GIVEN]; /* the last blocks; count 0: slot not used yet */
     unsigned given_count;
     struct vs_layouts layouts; /* layouts of all blocks so far */
     struct vs_wire_answer answer;
@@ -51,7 +53,7 @@ static uint64_t fetch_roll(struct vs_fetcher *f) {
 
 /* ------------------------------------------------------------------ status for vesta_client_get_info */
 
-/* Copies a server's text, which may be logged, so control characters are replaced.  A text that is too long is cut. */
+/* Copies a server's text, which may be logged.  Replaces control characters, and truncates a text that is too long. */
 static void fetch_copy_text(char *to, size_t size, const char *text) {
     size_t i = 0;
     for (; i + 1 < size && text[i]; i++)
@@ -90,14 +92,14 @@ static void note_state(struct vs_fetcher *f, int64_t now_us, int64_t until_us) {
 
 /* ------------------------------------------------------------------ a server */
 
-/* True if an id of this block was issued before: a proxy may deliver a reply twice. */
+/* Returns true if an id of this block was in an earlier block.  A proxy may deliver a reply twice. */
 static bool was_given(const struct vs_fetcher *f, const struct vs_block *block) {
     for (int i = 0; i < GIVEN; i++)
         if (f->given[i].count > 0 && vs_block_overlaps(&f->given[i], block)) return true;
     return false;
 }
 
-/* True if the reply has a valid block, which is then published. */
+/* Publishes the reply's block.  Returns false if the reply has no valid block. */
 static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sent_us) {
     struct vs_block block;
     struct vesta_error err;
@@ -120,8 +122,9 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
     return true;
 }
 
-/* A server may close an idle connection, or its secret may have been changed, in which case the file has the new one.
- * If the connection has served a block, this is not counted as a failure. */
+/* Returns true if a connection that has served a block ended for an ordinary reason, which does not count as a failure.
+ * A server may close an idle connection, or its secret may have been replaced, in which case the secret file has the
+ * new one. */
 static bool has_served_its_time(const struct vs_client_peer *peer, const struct vs_wire_answer *answer) {
     bool is_old_secret = answer->heard == VS_HEARD_ERROR &&
                          (strncmp(answer->text, "NOAUTH", 6) == 0 || strncmp(answer->text, "NOPERM", 6) == 0);
@@ -136,7 +139,8 @@ static void fail_peer(struct vs_fetcher *f, int i, int64_t now_us) {
         vs_peer_hang_up(peer);
         return;
     }
-    if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text); /* else read_answer has done it */
+    /* read_answer has recorded the error of a reply with values */
+    if (heard != VS_HEARD_VALUES) note_error(f, i, f->answer.text);
     if (heard != VS_HEARD_ERROR) vs_peer_hang_up(peer);
     bool refuses = heard == VS_HEARD_ERROR && !vs_wire_passes(f->answer.text);
     (refuses ? vs_peer_refuse : vs_peer_rest)(peer, now_us, fetch_roll(f));
@@ -165,8 +169,8 @@ static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
 
 /* ------------------------------------------------------------------ the fallback */
 
-/* The fallback's ids must not be duplicates of the servers' ids.  So its layout is checked, and added to the client's
- * layouts with its first block. */
+/* Fetches a block from the fallback.  The fallback's ids must not be duplicates of the servers' ids, so its layout is
+ * checked, and added to the client's layouts with its first block. */
 static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     struct vesta_gen *gen = f->client->setup.fallback;
     struct vs_layouts with = f->layouts;
@@ -188,14 +192,14 @@ static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
         return;
     }
     if (pause.why == VESTA_LEASE || pause.why == VESTA_CLOSED)
-        vesta_keep(gen); /* fails for a private generator, which has no lease */
+        vesta_keep(gen); /* fails for a private generator, which needs no lease */
     vesta_pause_text(gen, &pause, text, sizeof text);
     note_error(f, VS_FALLBACK, text);
     int64_t wait_us = pause.wait_us < 0 ? FALLBACK_MAX_US : fetch_sooner(pause.wait_us, FALLBACK_MAX_US);
     f->fallback_us = now_us + (wait_us > FALLBACK_US ? wait_us : FALLBACK_US);
 }
 
-/* True if the fallback may be called: every server has failed since its last block. */
+/* Returns true if the fallback may be called, which requires that every server has failed since its last block. */
 static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
     if (!f->client->setup.fallback || now_us < f->fallback_us) return false;
     for (int i = 0; i < f->client->setup.server_count; i++)
@@ -203,7 +207,7 @@ static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
     return true;
 }
 
-/* Makes one attempt to get a block.  False: no server is up, and the fallback must not be called now. */
+/* Makes one attempt to get a block.  Returns false if no server is up, and the fallback must not be called now. */
 static bool fetch_begin(struct vs_fetcher *f, const struct vs_client_plan *plan, int64_t now_us) {
     for (int i = 0; i < f->client->setup.server_count; i++)
         if (vs_peer_is_up(&f->peer[i], now_us)) {
@@ -244,7 +248,7 @@ static void begin_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
-/* True if the dial should be done, but is not: its name lookup hangs. */
+/* Returns true if the dial has exceeded its time, because its name lookup hangs. */
 static bool is_overdue(const struct vs_fetcher *f, const struct vs_client_peer *peer, int64_t now_us) {
     return now_us - peer->dialed_us > 2 * f->client->setup.timeout_us + STAGGER_US;
 }
@@ -257,7 +261,7 @@ static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
-/* Makes one step for a server that is not connected.  True: the next servers must wait until *until_us. */
+/* Makes one step towards connecting a server.  Returns true if the next servers must wait until *until_us. */
 static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *until_us) {
     struct vs_client_peer *peer = &f->peer[i];
     int64_t now_us = vs_client_now_us();
@@ -274,8 +278,8 @@ static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *
     return false;
 }
 
-/* Connects to servers in the order of the list, up to the first one that is up.  So servers before the one in use are
- * tried again meanwhile.  Returns the time of the next step. */
+/* Connects to the servers in the order of the list, up to the first one that is up.  Servers listed before the one in
+ * use are therefore tried again while it is in use.  Returns the time of the next step. */
 static int64_t connect_servers(struct vs_fetcher *f, bool is_active) {
     int64_t until_us = INT64_MAX;
     for (int i = 0; i < f->client->setup.server_count; i++)
@@ -304,15 +308,16 @@ static void fetch_rest(struct vs_fetcher *f, int64_t until_us) {
     (void)got;
 }
 
-/* If all servers are in a pause after failures, and a caller waits without a fallback, tries the server whose pause
- * ends first.  So ids resume soon after a server is back.  Returns when this may be done again. */
+/* If all servers are pausing after failures, and a caller is waiting without a fallback, tries the server whose pause
+ * ends first.  Ids therefore resume soon after a server is back.  Returns the time of the next such attempt. */
 static int64_t rouse_a_server(struct vs_fetcher *f, int64_t now_us) {
     struct vs_client_peer *soonest = NULL;
     if (now_us - f->roused_us < ROUSE_US) return f->roused_us + ROUSE_US;
     if (f->client->setup.fallback && now_us >= f->fallback_us) return INT64_MAX;
     for (int i = 0; i < f->client->setup.server_count; i++) {
         struct vs_client_peer *peer = &f->peer[i];
-        if (peer->dial || now_us >= peer->retry_us) return INT64_MAX; /* it may still reply */
+        /* a dial or a request is under way, which may still succeed */
+        if (peer->dial || now_us >= peer->retry_us) return INT64_MAX;
         if (!peer->is_refusing && (!soonest || peer->retry_us < soonest->retry_us)) soonest = peer;
     }
     if (!soonest) return INT64_MAX;
@@ -329,7 +334,7 @@ static void *fetch_main(void *arg) {
         int64_t now_us = vs_client_now_us(), rouse_us = plan.is_missed ? rouse_a_server(f, now_us) : INT64_MAX;
         int64_t until_us = fetch_sooner(connect_servers(f, plan.is_active), rouse_us);
         if (plan.is_due && fetch_begin(f, &plan, now_us)) continue;
-        if (plan.is_due && is_any_up(f)) continue; /* it has come up since fetch_begin */
+        if (plan.is_due && is_any_up(f)) continue; /* a server has come up since fetch_begin */
         if (plan.is_due && is_fallback_due(f, INT64_MAX)) until_us = fetch_sooner(until_us, f->fallback_us);
         until_us = fetch_sooner(until_us, plan.expiry_us);
         note_state(f, now_us, until_us);
@@ -360,7 +365,7 @@ static struct vs_fetcher *make_fetcher(struct vesta_client *client) {
     return NULL;
 }
 
-/* False, with errno: the thread could not be started. */
+/* Returns false and sets errno if the thread could not be started. */
 static bool fetch_start(struct vs_fetcher *f) {
     errno = vs_thread_start(&f->thread, fetch_main, f);
     return errno == 0;
@@ -384,7 +389,8 @@ struct vs_fetcher *vs_fetch_started(struct vesta_client *client, int64_t now_us)
 
 void vs_fetch_wake(struct vs_fetcher *f) {
     uint64_t one = 1;
-    ssize_t told = write(f->wake_fd, &one, sizeof one); /* fails if full: then the thread is awake already */
+    /* fails if the eventfd is full, but then the thread is already awake */
+    ssize_t told = write(f->wake_fd, &one, sizeof one);
     (void)told;
 }
 

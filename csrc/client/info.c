@@ -28,7 +28,7 @@ void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info
     out->fallback_blocks = out->fallback.blocks;
 }
 
-/* Appends a source's error or state.  A text that does not fit is cut. */
+/* Appends a source's error or state, truncated to fit. */
 static void info_append(char *buf, size_t size, const struct vesta_client_source *source) {
     size_t used = strlen(buf);
     const char *said = *source->error   ? source->error
@@ -36,13 +36,13 @@ static void info_append(char *buf, size_t size, const struct vesta_client_source
                        : source->is_up  ? "has not replied yet"
                                         : "is being connected";
     size_t named = strlen(source->address);
-    bool is_named = strncmp(said, source->address, named) == 0; /* connection errors begin with it */
+    bool is_named = strncmp(said, source->address, named) == 0; /* connection errors begin with the address */
     snprintf(buf + used, size - used, "; %s%s%s", is_named ? "" : source->address, is_named ? "" : ": ", said);
 }
 
 void vesta_client_pause_text(struct vesta_client *client, const struct vesta_pause *pause, char *buf, size_t size) {
     struct vesta_client_info info;
-    (void)pause; /* a client has only one reason */
+    (void)pause; /* unused, because a client has only one kind of pause */
     if (size == 0) return;
     vesta_client_get_info(client, &info);
     snprintf(buf, size, "no block of '%s' is available", info.name);

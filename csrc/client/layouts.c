@@ -1,12 +1,12 @@
-/* layouts.c -- checks that ids of another layout cannot be duplicates of ids that the client has issued. */
+/* layouts.c -- checks that ids of a new layout cannot be duplicates of ids that the client has issued. */
 #include "client/layouts.h"
 #include "base/error.h"
 #include "id/id.h"
 
 #include <stdio.h>
 
-/* Layouts with the same fingerprint are of one namespace.  They differ only in fields that a host has fixed, or in a
- * constant, so they need no proof. */
+/* Proves that the new layout is disjoint from the known ones.  Layouts with the same fingerprint need no proof.  They
+ * belong to one namespace, and differ only in fields that a host has fixed, or in a constant. */
 static int prove_apart(const struct vs_layouts *known, const struct vesta_layout *fresh, struct vesta_error *err) {
     for (int i = 0; i < known->count; i++) {
         const struct vesta_made a = {&known->at[i], INT64_MIN, INT64_MAX}, b = {fresh, INT64_MIN, INT64_MAX};
@@ -27,7 +27,8 @@ static bool layouts_have(const struct vs_layouts *known, const struct vesta_layo
     return false;
 }
 
-/* Returns the layout that contains two layouts of one namespace: fields with different fixed values become free. */
+/* Returns the smallest layout that contains two layouts of one namespace.  Fields that have different fixed values
+ * become free. */
 static struct vesta_layout layouts_joined(const struct vesta_layout *a, const struct vesta_layout *b) {
     struct vesta_layout both = *a;
     for (int i = 0; i < both.field_count; i++) {
@@ -39,8 +40,8 @@ static struct vesta_layout layouts_joined(const struct vesta_layout *a, const st
     return both;
 }
 
-/* Joins two layouts of one namespace, if the result is disjoint from the other layouts, too.  That proof is needed,
- * because layouts within the result are not checked again.  False: there are no such two. */
+/* Joins two layouts of one namespace if the result is disjoint from all other layouts.  The proof is needed because
+ * layouts within the result are not checked again.  Returns false if no such pair exists. */
 static bool join_two(struct vs_layouts *known) {
     for (int i = 0; i < known->count; i++)
         for (int j = i + 1; j < known->count; j++) {
@@ -64,7 +65,7 @@ static int layouts_add(struct vs_layouts *known, const struct vesta_layout *fres
                    VS_LAYOUTS_MAX);
 }
 
-/* A layout that cannot be parsed, for example of a newer server, is only accepted if it is the only one. */
+/* A layout that cannot be parsed, for example a newer server's, is accepted only if it is the client's only layout. */
 int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta_error *err) {
     char copy[VESTA_LAYOUT_TEXT_MAX];
     struct vesta_layout fresh;

@@ -10,17 +10,18 @@
 
 #define VS_LAYOUTS_MAX 16
 
-/* All zero is the initial state.  Layouts of different fingerprints are disjoint.  If there are too many, two layouts
- * that fix different values of a field are joined to one without a fixed value. */
+/* All zero is the initial state.  Layouts with different fingerprints are disjoint.  If there are too many, two layouts
+ * that fix different values of a field are joined into one that leaves the field free. */
 struct vs_layouts {
     int count;
-    struct vesta_layout at[VS_LAYOUTS_MAX + 1]; /* one more, until two are joined */
-    char last[VESTA_LAYOUT_TEXT_MAX];           /* the last text, because most replies repeat it */
+    struct vesta_layout at[VS_LAYOUTS_MAX + 1]; /* one spare entry, used until two layouts are joined */
+    char last[VESTA_LAYOUT_TEXT_MAX];           /* the previous layout text, because most replies repeat it */
 };
 
-/* Adds the layout of a block, if its ids cannot be duplicates of ids of the earlier layouts.  A reply without a layout
- * is accepted.  Errors: VESTA_EMISMATCH: duplicates are possible; VESTA_ELAYOUT: the layouts cannot be compared;
- * VESTA_EFULL: too many layouts. */
+/* Adds a block's layout, if its ids cannot be duplicates of ids of the earlier layouts.  Accepts a reply without a
+ * layout.
+ * Errors: VESTA_EMISMATCH if duplicates are possible.  VESTA_ELAYOUT if the layouts cannot be compared.  VESTA_EFULL if
+ * there are too many layouts. */
 int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta_error *err);
 
 #endif

@@ -21,7 +21,7 @@ static const char *link_name(const struct vs_link_opts *opts, char *buf, size_t 
     return buf;
 }
 
-/* The files are read for each connection, so that they can be replaced. */
+/* Reads the certificate files for each connection, so that an operator can replace them. */
 int vs_link_secure(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err) {
     char host[256];
     const struct vs_tls_wait wait = {link->fd, link_until_us(opts), opts->is_cut};

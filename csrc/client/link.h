@@ -1,5 +1,5 @@
-/* link.h -- a connection to a server, with or without TLS, for the client and the commands health, top, fill, doctor.
- */
+/* link.h -- a connection to a server, with or without TLS.  Used by the client, and by the commands health, top, fill
+ * and doctor. */
 #ifndef VS_CLIENT_LINK_H
 #define VS_CLIENT_LINK_H
 
@@ -12,27 +12,28 @@
 #include <unistd.h>
 
 struct vs_link {
-    int fd;                   /* -1: none */
-    const struct vs_tls *tls; /* NULL: without TLS */
+    int fd;                   /* -1: not connected */
+    const struct vs_tls *tls; /* NULL: a connection without TLS */
     struct vs_tls_conn *conn;
 };
 
 struct vs_link_opts {
-    const char *address;        /* HOST:PORT, [v6]:PORT or unix:PATH; it may have tls: before it */
-    bool is_tls;                /* use TLS, even without the prefix */
-    const char *name;           /* the name in the server's certificate; NULL: the host of the address */
+    const char *address; /* HOST:PORT, [v6]:PORT or unix:PATH, optionally prefixed with tls: */
+    bool is_tls;         /* use TLS, even without the tls: prefix */
+    const char *name;    /* expected name in the server's certificate; NULL: the address's host */
     struct vs_tls_client_opts tls;
-    int64_t timeout_ms;         /* to connect to each address of the host, and for the handshake */
-    const atomic_bool *is_cut;  /* a handshake ends once it is set; may be NULL */
+    int64_t timeout_ms;        /* limit for connecting to each of the host's addresses, and for the handshake */
+    const atomic_bool *is_cut; /* cancels the handshake when set; may be NULL */
 };
 
-/* Connects, with the TLS handshake.  Blocks.  Own: vs_link_close.  Errors: VESTA_EIO, also for a file that cannot be
- * read, because it may be being replaced; VESTA_EOPTION: the server is not trusted, or rejects this client. */
+/* Connects, and makes the TLS handshake.  Blocks.  Own: close with vs_link_close.  Errors: VESTA_EIO, also if a file
+ * cannot be read, because an operator may be replacing it.  VESTA_EOPTION if the server is not trusted, or rejects this
+ * client. */
 int vs_link_open(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err);
-/* Makes only the handshake, over a link without TLS.  The caller closes the link, also after an error. */
+/* Makes only the handshake, over a connection without TLS.  The caller closes the link, even after an error. */
 int vs_link_secure(const struct vs_link_opts *opts, struct vs_link *link, struct vesta_error *err);
 
-/* Closes the connection, with close_notify for TLS.  A late reply is dropped. */
+/* Closes the connection.  With TLS, sends close_notify first.  Drops a late reply. */
 static inline void vs_link_close(struct vs_link *link) {
     if (link->conn) {
         link->tls->end(link->conn);
@@ -46,17 +47,18 @@ static inline bool vs_link_is_for_later(ssize_t got) {
     return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-/* As recv with MSG_DONTWAIT.  TLS may have buffered bytes that poll does not report, so read until EAGAIN before you
- * wait. */
+/* Works like recv with MSG_DONTWAIT.  TLS may have buffered bytes that poll does not report, so read until EAGAIN
+ * before you wait. */
 static inline ssize_t vs_link_read(const struct vs_link *link, char *to, size_t room) {
     bool more = true;
     ssize_t got = -1;
     if (!link->conn) return recv(link->fd, to, room, MSG_DONTWAIT);
-    while (more && (got = link->tls->read(link->conn, to, room, &more)) < 0 && vs_link_is_for_later(got)) continue;
+    while (more && (got = link->tls->read(link->conn, to, room, &more)) < 0 && vs_link_is_for_later(got))
+        continue;
     return got;
 }
 
-/* As send with MSG_DONTWAIT. */
+/* Works like send with MSG_DONTWAIT. */
 static inline ssize_t vs_link_write(const struct vs_link *link, const char *bytes, size_t length) {
     if (link->conn) return link->tls->write(link->conn, bytes, length);
     return send(link->fd, bytes, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -67,7 +69,8 @@ static inline const char *vs_link_why(const struct vs_link *link) {
     return link->conn && errno == EPROTO ? link->tls->why(link->conn) : strerror(errno);
 }
 
-/* For poll, after a read (POLLIN) or a write (POLLOUT) that must wait: TLS may wait for the other direction. */
+/* Returns what to poll for after a read (POLLIN) or a write (POLLOUT) returned EAGAIN.  TLS may need the opposite
+ * direction first. */
 static inline struct pollfd vs_link_poll(const struct vs_link *link, short events) {
     bool is_reversed = link->conn && link->tls->is_reversed(link->conn);
     return (struct pollfd){.fd = link->fd, .events = is_reversed ? (short)(events ^ (POLLIN | POLLOUT)) : events};

@@ -71,7 +71,7 @@ static int read_access(const struct vesta_client_opts *is, struct vs_client_acce
     return VESTA_OK;
 }
 
-/* Checks the servers together with the options. */
+/* Checks the combination of servers and options. */
 static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
     const struct vs_client_access *is = &setup->access;
     bool has_secret = *is->password || *is->secret_file, is_tls = false;
@@ -87,7 +87,7 @@ static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* 0 is the default. */
+/* Reads a numeric option, where 0 means the default. */
 static int client_read_number(const char *name, int64_t value, int64_t otherwise, int64_t max,
                               struct vesta_error *err) {
     if (value == 0 || (value > 0 && value <= max)) return VESTA_OK;
@@ -109,7 +109,7 @@ static int read_numbers(const struct vesta_client_opts *opts, struct vs_setup *o
         if (rc != VESTA_OK) return rc;
         if (*rows[i].value == 0) *rows[i].value = rows[i].otherwise;
     }
-    /* If the caller has set only one of the two, the default of the other follows it. */
+    /* If the caller has set only one of the two, the default of the other is adjusted to it. */
     if (!opts->block_min && is.block_min > is.block_max) is.block_min = is.block_max;
     if (!opts->block_max && is.block_max < is.block_min) is.block_max = is.block_min;
     if (is.block_min > is.block_max)
@@ -122,7 +122,7 @@ static int read_numbers(const struct vesta_client_opts *opts, struct vs_setup *o
     return VESTA_OK;
 }
 
-/* A caller that was compiled with fewer options gets their defaults. */
+/* A caller compiled against an older header passes a shorter struct.  The missing options get their defaults. */
 static int read_size(const struct vesta_client_opts *opts, struct vesta_client_opts *out, struct vesta_error *err) {
     static const struct vesta_client_opts none = VESTA_CLIENT_OPTS_INIT;
     size_t min = offsetof(struct vesta_client_opts, timeout_ms) + sizeof opts->timeout_ms;

@@ -1,4 +1,4 @@
-/* options.h -- a client's options, checked and copied.  They are constant afterwards. */
+/* options.h -- a client's options, checked and copied.  They do not change afterwards. */
 #ifndef VS_CLIENT_OPTIONS_H
 #define VS_CLIENT_OPTIONS_H
 
@@ -9,7 +9,7 @@
 
 #define VS_CLIENT_PATH_MAX 1024
 
-/* Credentials for servers whose address has none, and the trusted certificates.  "": not set. */
+/* Credentials for servers whose address contains none, and the trusted certificates.  "" means not set. */
 struct vs_client_access {
     char user[256], password[VS_PLACE_SECRET_MAX], secret_file[VS_CLIENT_PATH_MAX];
     char tls_ca[VS_CLIENT_PATH_MAX], tls_certificate[VS_CLIENT_PATH_MAX], tls_key[VS_CLIENT_PATH_MAX];
@@ -26,7 +26,7 @@ struct vs_setup {
     int64_t ttl_us, timeout_us;
 };
 
-/* Errors: VESTA_EOPTION. */
+/* Checks and copies the options.  Errors: VESTA_EOPTION. */
 int vs_setup_read(const struct vesta_client_opts *opts, struct vs_setup *out, struct vesta_error *err);
 
 #endif

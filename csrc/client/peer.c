@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#define LONGEST 6 /* number of failures after which the pause is the longest */
+#define LONGEST 6 /* number of failures after which the pause stops growing */
 
 void vs_peer_rest(struct vs_client_peer *peer, int64_t now_us, uint64_t dice) {
     peer->retry_us = now_us + vs_rest_us(peer->failures, VS_REST_MIN_US, dice);

@@ -1,4 +1,4 @@
-/* peer.h -- the thread's state of a server: its connection or dial, and the pause after a failure. */
+/* peer.h -- the fetching thread's state of one server: its connection or dial, and its pause after a failure. */
 #ifndef VS_CLIENT_PEER_H
 #define VS_CLIENT_PEER_H
 
@@ -6,17 +6,18 @@
 #include "client/dial.h"
 
 struct vs_client_peer {
-    struct vs_dial *dial; /* a connection is being made; or NULL */
+    struct vs_dial *dial; /* the connection attempt under way, or NULL */
     struct vs_link link;  /* the connection */
-    bool has_served;      /* a block came over it */
-    bool is_refusing;     /* it rejects the client until an operator acts: an unknown name, a wrong password */
-    unsigned failures;    /* since the last block */
-    int64_t dialed_us;    /* when the dial began */
-    int64_t retry_us;     /* end of the pause: no request and no dial before */
+    bool has_served;      /* a block has arrived over this connection */
+    /* the server rejects the client until an operator acts, for example for an unknown name or a wrong password */
+    bool is_refusing;
+    unsigned failures; /* number of failures since the last block */
+    int64_t dialed_us; /* when the dial began */
+    int64_t retry_us;  /* end of the pause: no request or dial is made before */
 };
 
-/* Begins a pause after a failure: 0.1 s, doubled with each further failure.  `dice` shortens it by up to a quarter, so
- * that clients that lost a server at the same time do not return at the same time. */
+/* Begins a pause after a failure.  It lasts 0.1 s, doubled with each further failure.  `dice` shortens the pause by up
+ * to a quarter, so that clients which lost a server together do not all return together. */
 void vs_peer_rest(struct vs_client_peer *peer, int64_t now_us, uint64_t dice);
 
 /* Begins the longest pause, because the server rejects the client. */

@@ -1,5 +1,5 @@
-/* redis.c -- the wire with the formatter and the parser of hiredis.  Sockets and deadlines are handled here, because
- * hiredis has a timeout per read, which a server that sends a byte now and then would never reach. */
+/* redis.c -- the wire, with the formatter and the parser of hiredis.  This file handles sockets and deadlines itself.
+ * The timeout of hiredis applies to each read, so a server that sends a byte now and then would never exceed it. */
 #include "client/wire.h"
 #include "os/clock.h"
 
@@ -13,7 +13,7 @@
 #define SLICE_MS 50 /* how often a waiting thread checks `is_cut` */
 
 #if HIREDIS_MAJOR < 1
-typedef int elements; /* type of createArray's count */
+typedef int elements; /* type of the element count in createArray */
 #else
 typedef size_t elements;
 #endif
@@ -81,7 +81,8 @@ static void redis_set(struct vs_wire_answer *answer, enum vs_heard heard, const 
     snprintf(answer->text, sizeof answer->text, "%s", text);
 }
 
-/* False: the deadline is over, or the wait was cut.  The answer is then set. */
+/* Waits until the socket is ready.  Returns false and sets the answer if the deadline has passed, or if the wait was
+ * cut. */
 static bool redis_await(const struct vs_wire_question *q, short events, struct vs_wire_answer *answer) {
     struct pollfd ready = vs_link_poll(q->link, events);
     for (;;) {
@@ -95,7 +96,7 @@ static bool redis_await(const struct vs_wire_question *q, short events, struct v
     return false;
 }
 
-/* False: bytes or the end of the connection were received before the question was sent. */
+/* Returns false if bytes, or the end of the connection, arrived before the question was sent. */
 static bool redis_is_quiet(const struct vs_link *link, struct vs_wire_answer *answer) {
     char byte;
     ssize_t got = vs_link_read(link, &byte, 1);
@@ -120,7 +121,7 @@ static bool send_all(const struct vs_wire_question *q, const char *bytes, size_t
 }
 
 /* Feeds one piece of a reply to the reader.  Reads before it polls, because poll does not report bytes that TLS has
- * buffered.  False: no more will come. */
+ * buffered.  Returns false if no more bytes can come. */
 static bool redis_receive(const struct vs_wire_question *q, redisReader *reader, size_t *total,
                           struct vs_wire_answer *answer) {
     char piece[4096];
@@ -140,7 +141,8 @@ static void read_reply(const struct vs_wire_question *q, redisReader *reader, st
     size_t total = 0;
     while (!whole && redis_receive(q, reader, &total, answer))
         if (redisReaderGetReply(reader, &whole) != REDIS_OK) {
-            redis_set(answer, VS_HEARD_BROKEN, "unexpected reply: check that this is the port of the Redis protocol of a vesta server");
+            redis_set(answer, VS_HEARD_BROKEN,
+                      "unexpected reply: check that this is the port of the Redis protocol of a vesta server");
             return;
         }
     if (whole && reader->pos < reader->len) redis_set(answer, VS_HEARD_BROKEN, "more than one reply came");

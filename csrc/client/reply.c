@@ -15,7 +15,7 @@ static const char *const NAMES[VALUES] = {"ns",       "kind",       "base",     
 struct reply_reading {
     struct vs_slice text[VALUES];
     uint64_t number[VALUES];
-    unsigned seen; /* bits by enum value */
+    unsigned seen; /* bit set, indexed by enum value */
 };
 
 static int reply_find(struct vs_slice name) {
@@ -49,7 +49,7 @@ static int reply_need(const struct reply_reading *r, unsigned wanted, struct ves
     return VESTA_OK;
 }
 
-/* A value that is too large becomes UINT8_MAX, which vs_block_reject rejects. */
+/* Converts a value to 8 bits.  A larger value becomes UINT8_MAX, which vs_block_reject rejects. */
 static uint8_t reply_narrow(uint64_t value) {
     return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
 }

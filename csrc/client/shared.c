@@ -1,4 +1,5 @@
-/* shared.c -- the two blocks, under one lock.  Callers take runs of ids, so the lock costs little per id. */
+/* shared.c -- a client's two blocks, under one lock.  Callers take runs of ids, so the cost of the lock per id is low.
+ */
 #include "client/shared.h"
 #include "client/fetch.h"
 #include "os/clock.h"
@@ -13,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define BUSY_US INT64_C(1000000) /* a block that lasts less than this doubles the next one */
-#define IDLE_US INT64_C(4000000) /* a block that lasts longer than this halves the next one */
+#define BUSY_US INT64_C(1000000) /* if a block lasts less than this, the next one is twice as large */
+#define IDLE_US INT64_C(4000000) /* if a block lasts longer than this, the next one is half as large */
 
 int64_t vs_client_now_us(void) {
     const struct vesta_clock *clock = vs_clock_system();
@@ -29,7 +30,8 @@ struct vs_client_shared *vs_shared_map(struct vesta_client *client) {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     client->shared = memory;
-    assert(memcmp(&client->shared->lock, &zero, sizeof zero) == 0); /* true for every libc on Linux */
+    /* all zero is an unlocked mutex in every libc on Linux */
+    assert(memcmp(&client->shared->lock, &zero, sizeof zero) == 0);
     client->is_cleared = madvise(memory, size, MADV_WIPEONFORK) == 0;
     return memory;
 }
@@ -38,7 +40,7 @@ void vs_shared_unmap(struct vesta_client *client) {
     munmap(client->shared, sizeof *client->shared);
 }
 
-/* Before Linux 4.14, the kernel does not clear the state in a child.  Then the child does it in its first call. */
+/* Before Linux 4.14, the kernel does not clear the state in a child.  The child then clears it in its first call. */
 static void shared_own(struct vs_client_shared *shared) {
     uint64_t me = (vs_process_token() ^ (uint64_t)getpid() << 40) << 1 | 4, clearing = me | 1, was;
     size_t kept = offsetof(struct vs_client_shared, arrived);
@@ -63,11 +65,11 @@ void vs_client_unlock(struct vesta_client *client) {
 
 /* ------------------------------------------------------------------ under the lock */
 
-/* Invalidates the ids that threads have taken in advance.  If the kernel cannot clear the state in a child, threads
- * never take ids in advance. */
+/* Invalidates the ids that threads have taken in advance.  If the kernel cannot clear the state in a child, the stamp
+ * stays 0, so threads never take ids in advance. */
 static void renew_stamp(struct vesta_client *client) {
     static _Atomic uint64_t stamps;
-    /* relaxed, both: a stamp orders no other data, because the ids themselves are taken under the lock */
+    /* relaxed for both: a stamp orders no other data, because ids are taken from blocks under the lock */
     uint64_t fresh = atomic_fetch_add_explicit(&stamps, 1, memory_order_relaxed) + 1;
     atomic_store_explicit(&client->shared->stamp, client->is_cleared ? fresh : 0, memory_order_relaxed);
 }
@@ -75,7 +77,7 @@ static void renew_stamp(struct vesta_client *client) {
 static void shared_drop_stale(struct vesta_client *client, struct vs_held *held, int64_t now_us) {
     struct vs_client_shared *shared = client->shared;
     if (held->granted == 0 || now_us - held->sent_us < client->setup.ttl_us) return;
-    if (held->block.count > 0) shared->info.drops++; /* else threads have taken all of it */
+    if (held->block.count > 0) shared->info.drops++; /* otherwise threads have taken all ids of the block */
     shared->info.dropped += held->block.count;
     *held = (struct vs_held){.granted = 0};
     renew_stamp(client);
@@ -104,7 +106,8 @@ static void switch_over(struct vesta_client *client, int64_t now_us) {
     if (atomic_load_explicit(&shared->stamp, memory_order_relaxed) == 0) renew_stamp(client);
 }
 
-/* A block should last about a second: the size doubles if the last one was used up sooner, and halves if it lasted. */
+/* Returns the size of the next block.  A block should last about a second, so the size doubles if the last block was
+ * used up sooner, and halves if it lasted longer. */
 static uint64_t next_size(const struct vesta_client *client, int64_t since_us) {
     const struct vs_setup *setup = &client->setup;
     uint64_t size = client->shared->info.block_ids;
@@ -133,7 +136,8 @@ bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run,
         is_told = !shared->wanted || !is_here;
         shared->wanted = true;
     }
-    *stamp = atomic_load_explicit(&shared->stamp, memory_order_relaxed); /* only written under the lock */
+    /* relaxed: the stamp is only written under the lock */
+    *stamp = atomic_load_explicit(&shared->stamp, memory_order_relaxed);
     struct vs_fetcher *fetcher = is_told || shared->wanted ? vs_fetch_started(client, now_us) : NULL;
     vs_client_unlock(client);
     if (is_told && fetcher) vs_fetch_wake(fetcher);
@@ -169,7 +173,7 @@ void vs_shared_publish(struct vesta_client *client, int source, const struct vs_
     struct vs_client_shared *shared = client->shared;
     int64_t now_us = vs_client_now_us();
     vs_client_lock(client);
-    assert(shared->next.block.count == 0); /* no other thread publishes */
+    assert(shared->next.block.count == 0); /* only this thread publishes */
     shared->next = (struct vs_held){.block = *block, .granted = block->count, .sent_us = sent_us};
     shared->wanted = false;
     atomic_store(&shared->is_refused, false);

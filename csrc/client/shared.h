@@ -8,26 +8,27 @@
 struct vs_client_shared *vs_shared_map(struct vesta_client *client);
 void vs_shared_unmap(struct vesta_client *client);
 
-/* Takes a run of up to n ids, which are valid while shared->stamp is *stamp.  False: no block is here.  Starts or wakes
- * the thread if the next block is wanted.  Threads: any. */
+/* Takes a run of up to n ids, which are valid while shared->stamp is *stamp.  Starts or wakes the thread if the next
+ * block is needed.  Returns false if there is no block.  Threads: any. */
 bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run, uint64_t *stamp);
 
 /* ------------------------------------------------------------------ for the thread */
 
-/* The thread's next work. */
+/* The work that the thread must do next. */
 struct vs_client_plan {
     bool is_due;       /* a block is wanted, and there is room for it */
-    bool is_missed;    /* and a caller waits for it */
-    bool is_active;    /* a block is wanted, or one is in use */
-    uint64_t asks;     /* ids to request */
-    int64_t expiry_us; /* when a block becomes stale; INT64_MAX: none is here */
+    bool is_missed;    /* a caller is waiting for that block */
+    bool is_active;    /* a block is wanted or in use */
+    uint64_t asks;     /* number of ids to request */
+    int64_t expiry_us; /* when a block becomes stale; INT64_MAX: there is no block */
 };
 void vs_shared_plan(struct vesta_client *client, struct vs_client_plan *out);
 
-/* Records whether every server rejects the client.  If so, wakes the waiting callers. */
+/* Records whether every server rejects the client.  If every server does, wakes the waiting callers. */
 void vs_shared_set_refused(struct vesta_client *client, bool is_refused);
 
-/* Publishes a block of a source (VS_FALLBACK, or a server's index) as the next one.  There must be no next block. */
+/* Publishes a block from a source (a server's index, or VS_FALLBACK) as the next block.  Call only if there is no next
+ * block. */
 void vs_shared_publish(struct vesta_client *client, int source, const struct vs_block *block, int64_t sent_us);
 
 #endif

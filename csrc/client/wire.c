@@ -1,4 +1,4 @@
-/* wire.c -- finds the wire: linked, or as a module. */
+/* wire.c -- finds the wire, which is linked or loaded as a module. */
 #include "client/wire.h"
 #include "store/module.h"
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Weak: NULL if it is not linked.  Hidden: never the symbol of another library in the process. */
+/* Weak: NULL if the wire is not linked.  Hidden: never resolves to the symbol of another library in the process. */
 extern const struct vs_wire vs_wire_redis __attribute__((weak, visibility("hidden")));
 
 bool vs_wire_passes(const char *error) {

@@ -1,5 +1,5 @@
-/* wire.h -- sends commands in the Redis protocol.  Only this part needs hiredis.  It is linked, or, in the Lua rock, a
- * module that is loaded when the first client is opened, so that the rest does not depend on hiredis. */
+/* wire.h -- sends commands in the Redis protocol.  Only the wire needs hiredis.  Usually it is linked.  In the Lua rock
+ * it is a module that is loaded when the first client is opened, so that the rock itself does not depend on hiredis. */
 #ifndef VS_CLIENT_WIRE_H
 #define VS_CLIENT_WIRE_H
 
@@ -10,27 +10,27 @@
 #include <stdatomic.h>
 
 #define VS_WIRE_ABI 2
-#define VS_ANSWER_BYTES_MAX 8192 /* size of one reply; a block needs a few hundred */
+#define VS_ANSWER_BYTES_MAX 8192 /* maximum size of a reply; a block needs a few hundred bytes */
 #define VS_WIRE_PACKAGE "libhiredis-dev"
 
-/* True for errors that pass without an operator: -TRYAGAIN, -LOADING, -OOM. */
+/* Returns true for errors that go away without an operator: -TRYAGAIN, -LOADING, -OOM. */
 bool vs_wire_passes(const char *error);
 
 enum vs_heard {
-    VS_HEARD_VALUES,  /* an array of texts and numbers: `at` */
-    VS_HEARD_STATUS,  /* "OK", "PONG": `text` */
-    VS_HEARD_ERROR,   /* an error reply: `text` */
-    VS_HEARD_NOTHING, /* no reply until the deadline, or until cut: `text` */
-    VS_HEARD_END,     /* the connection was closed before any byte of a reply: `text` */
-    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one: `text` */
+    VS_HEARD_VALUES,  /* an array of strings and numbers, in `at` */
+    VS_HEARD_STATUS,  /* "OK" or "PONG", in `text` */
+    VS_HEARD_ERROR,   /* an error reply, in `text` */
+    VS_HEARD_NOTHING, /* no reply before the deadline or the cut; the reason is in `text` */
+    VS_HEARD_END,     /* the connection was closed before the first byte of a reply; the reason is in `text` */
+    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one; the reason is in `text` */
 };
 
-/* After NOTHING, END and BROKEN, close the connection: a late reply would be read as the answer to the next question.
+/* After NOTHING, END or BROKEN, close the connection.  A late reply would be read as the answer to the next question.
  */
 struct vs_wire_answer {
     enum vs_heard heard;
     char text[256];
-    struct vs_slice at[VS_REPLY_VALUES_MAX]; /* in `bytes` */
+    struct vs_slice at[VS_REPLY_VALUES_MAX]; /* the elements point into `bytes` */
     int count;
     size_t used;
     char bytes[VS_ANSWER_BYTES_MAX];
@@ -41,16 +41,16 @@ struct vs_wire_question {
     const char *const *words;
     int count;
     int64_t until_boot_us;
-    const atomic_bool *is_cut; /* set to end the wait; checked a few times a second; may be NULL */
+    const atomic_bool *is_cut; /* cancels the wait when set; checked a few times a second; may be NULL */
 };
 
 struct vs_wire {
     uint32_t abi, answer_bytes;
-    /* Sends one command and reads its one reply.  Blocks until the deadline at the latest. */
+    /* Sends one command and reads its reply.  Blocks until the deadline at the latest. */
     void (*ask)(const struct vs_wire_question *question, struct vs_wire_answer *answer);
 };
 
-/* Returns the linked wire, else loads the module.  NULL with err, which names the package to install. */
+/* Returns the linked wire, or loads the module.  Returns NULL on failure, and err names the package to install. */
 const struct vs_wire *vs_wire_find(struct vesta_error *err);
 
 #endif

@@ -2,7 +2,7 @@
  *
  *   vesta_make OUT LUA_FOLDER SCRIPT [ARG...]
  *
- * `require` finds the modules in LUA_FOLDER.  The script's io.write writes OUT. */
+ * `require` finds the modules in LUA_FOLDER.  The script's io.write writes to OUT. */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>

@@ -1,12 +1,11 @@
-/* sandbox.c -- Lua's libraries for a state in which policies run, and copies of data from one state to another.
+/* sandbox.c -- the Lua libraries that are open to policies, and copies of values from one state to another.
  *
- * lua/vesta/engine.lua runs with these globals.  It lists the functions that a policy can use, which are the guarded
- * ones here.  The policy sees nothing else.  Left out are:
+ * lua/vesta/engine.lua runs with these globals.  It lists the functions that a policy can use, which are guarded here.
+ * A policy can access nothing else.  These are left out:
  *
  *     xpcall                         its handler runs while the hook is off
- *     setmetatable                   __gc also runs then, and __mode, __close and a __len of 2^53 are harmful
- *     patterns, table.move           they run long inside C
- *     random numbers                 ctx contains one
+ *     setmetatable                   __gc also runs while the hook is off, and __mode, __close and a __len of 2^53 are
+ * harmful patterns, table.move           they run long inside C random numbers                 ctx contains one
  *     coroutines, load, require, debug, io, os */
 #include "host/vm.h"
 
@@ -15,7 +14,7 @@
 #include <lualib.h>
 #include <string.h>
 
-#define LIST_MAX 100000 /* limit of a list's length, because #t of a table with holes can be 2^62 */
+#define LIST_MAX 100000 /* maximum length of a list, because #t of a table with holes can be 2^62 */
 
 /* ------------------------------------------------------------------ functions of our own */
 
@@ -29,8 +28,8 @@ static int vm_guarded_pcall(lua_State *L) {
     return lua_gettop(L);
 }
 
-/* find(text, what, init) for plain text.  memmem takes time in proportion to the sum of both lengths, not to their
- * product. */
+/* Implements find(text, what, init) without patterns.  memmem takes time in proportion to the sum of both lengths, not
+ * to their product. */
 static int vm_find_plain(lua_State *L) {
     size_t length, what_length;
     const char *text = luaL_checklstring(L, 1, &length);
@@ -46,13 +45,14 @@ static int vm_find_plain(lua_State *L) {
     return 2;
 }
 
-/* The upvalue of each guard is the library's function.  It is called in the guard's frame, so that its errors name the
- * policy's line. */
+/* Calls the library's function, which is the guard's upvalue.  The call is made in the guard's frame, so that its
+ * errors name the policy's line. */
 static int vm_call_library(lua_State *L) {
     return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
-/* The library's loop runs n times even if each round adds nothing. */
+/* Handles string.rep of an empty string itself, because the library's loop would run n times to build an empty result.
+ */
 static int vm_rep_of_something(lua_State *L) {
     size_t length, separator_length = 0;
     luaL_checklstring(L, 1, &length);
@@ -68,7 +68,7 @@ static int vm_with_list(lua_State *L) {
     return vm_call_library(L);
 }
 
-/* Counts the elements after the position, which the library moves. */
+/* Counts the elements that table.insert or table.remove moves, which are those after the position. */
 static int vm_move_from(lua_State *L, int argument) {
     lua_Integer n = lua_istable(L, 1) ? (lua_Integer)lua_rawlen(L, 1) : 0, at = lua_tointeger(L, argument);
     if (at >= 1 && at < n) vs_lua_work(L, (uint64_t)(n - at));
@@ -92,8 +92,8 @@ static int vm_is_less(lua_State *L) {
     return lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT)), 1;
 }
 
-/* The library's own comparison never reaches the hook: sorting long texts that differ only at their ends would take
- * hours. */
+/* Requires a comparison function.  The library's default comparison never reaches the hook, so sorting long strings
+ * that differ only at their ends could take hours. */
 static int vm_sort_list(lua_State *L) {
     lua_settop(L, 2);
     if (lua_isnil(L, 2)) {
@@ -103,7 +103,8 @@ static int vm_sort_list(lua_State *L) {
     return vm_with_list(L);
 }
 
-/* The library accepts nil.  Its iterator then fails in C, and the error would not name a line of the policy. */
+/* Rejects nil.  The library accepts it, but then its iterator fails in C, and the error would not name a line of the
+ * policy. */
 static int vm_ipairs_of_table(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     return vm_call_library(L);
@@ -133,7 +134,7 @@ static void vm_open_base(lua_State *L) {
     lua_pop(L, 1);
 }
 
-/* Opens debug.getinfo only. */
+/* Opens the debug library with getinfo only. */
 static void vm_open_debug(lua_State *L) {
     luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 0);
     lua_createtable(L, 0, 1);
@@ -162,7 +163,7 @@ void vs_sandbox_open(lua_State *L) {
 
 /* ------------------------------------------------------------------ data for another state */
 
-#define CARRIED_DEPTH_MAX 8 /* depth of nested tables */
+#define CARRIED_DEPTH_MAX 8 /* maximum nesting depth of a copied table */
 
 static void vm_carry(lua_State *from, int index, lua_State *to, int depth);
 

@@ -1,18 +1,18 @@
-/* vm.c -- a Lua state with limits: its allocator, and the budget of a run.  Knows no policies.
+/* vm.c -- a Lua state with limits: its allocator, and the budget of a run.  Does not depend on policies.
  *
- * A hook counts the budget at every call and after every STEP instructions.  Once the budget is spent, the hook fires
- * at each instruction and each call, and raises every time.  So nothing continues to run, whatever catches the error.
- * The main limit is the number of instructions, because it does not depend on the machine.  Work in C is counted as
- * instructions as well: allocated memory, texts passed to a function, moved elements, forced collections.  The time
- * limit is far above, and ends work that costs more than it counts.  For example, comparing two long texts is one
- * instruction.
+ * A hook counts the budget at every call and after every STEP instructions.  Once the budget is spent, the hook runs at
+ * each instruction and each call, and raises an error every time.  So nothing continues to run, even if the error is
+ * caught.  The main limit is the number of instructions, because it does not depend on the machine.  Work in C is also
+ * counted as instructions: allocated memory, strings passed to a function, moved elements, forced collections.  The
+ * time limit is far higher, and ends work that costs more than its count.  For example, comparing two long strings is
+ * one instruction.
  *
- * The hook cannot end a single instruction or a single C function.  Their time is bounded in other ways:
- * - patterns, xpcall, load, coroutines and metatables (__gc, __close, __mode) are not offered: lua/vesta/engine.lua
+ * The hook cannot interrupt a single instruction or a single C function.  Their time is bounded in other ways:
+ * - patterns, xpcall, load, coroutines and metatables (__gc, __close, __mode) are not available (lua/vesta/engine.lua)
  * - a C function that calls back, such as sort with a comparator, reaches the hook at each call
- * - a C function that loops over a text or a table is bounded by VS_BLOCK_BYTES_MAX: about a millisecond
- * - if memory runs short, the collector may run at every allocation: the allocator then reads the clock
- * - the compiler reads at most VS_SOURCE_BYTES_MAX: a fifth of a second for the worst known text
+ * - a C function that loops over a string or a table is bounded by VS_BLOCK_BYTES_MAX, about a millisecond
+ * - if memory runs short, the collector may run at every allocation, so the allocator reads the clock
+ * - the compiler reads at most VS_SOURCE_BYTES_MAX, which takes a fifth of a second for the worst known source
  * No known code runs for ever.  The watchdog (control.c) handles unknown cases. */
 #include "host/vm.h"
 
@@ -24,29 +24,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP 100     /* instructions between two hooks */
+#define STEP 100     /* number of instructions between two hooks */
 #define CALL_STEP 10 /* a call counts as this many instructions */
 /* Bytes allocated, or visited by a collection, that count as one instruction. */
 #define MADE_BYTES 64
-#define READ_BYTES 16                        /* bytes of a text argument that count as one instruction */
-#define CLOCK_STEP 1000                      /* instructions between two reads of the clock, which is a system call */
-#define MEMORY_BYTES_MIN ((size_t)64 * 1024) /* an empty state needs a part of it */
+#define READ_BYTES 16 /* bytes of a string argument that count as one instruction */
+/* instructions between two reads of the clock, each of which is a system call */
+#define CLOCK_STEP 1000
+#define MEMORY_BYTES_MIN ((size_t)64 * 1024) /* an empty state needs part of this */
 
 struct vs_lua {
     lua_State *L;
     struct vs_vm_limits limits;
     size_t used_bytes;
-    size_t own_bytes; /* memory in use after vs_lua_boot, which is not the policy's */
-    bool is_booting;  /* no limits yet */
+    size_t own_bytes; /* memory in use after vs_lua_boot, which is not charged to the policy */
+    bool is_booting;  /* true during vs_lua_boot, when no limits apply */
     /* state of the current run */
     bool running;
-    bool is_trusted;             /* see vs_lua_trust */
-    bool exhausted;              /* the last refused allocation failed in the machine, not at the limit */
-    enum vs_call_result spent;   /* VS_CALL_OK: budget not spent */
-    char where[LUA_IDSIZE + 24]; /* "file:line: " where it was spent */
+    bool is_trusted; /* see vs_lua_trust */
+    /* the last allocation failed because the machine has no memory, not because of the limit */
+    bool exhausted;
+    enum vs_call_result spent;   /* the limit that ended the run; VS_CALL_OK: budget not spent */
+    char where[LUA_IDSIZE + 24]; /* "file:line: " at which the budget was spent */
     uint64_t instructions;
     uint64_t work;   /* work in C, added to the instructions at the next hook */
-    uint64_t unseen; /* instructions since the last read of the clock */
+    uint64_t unseen; /* instructions counted since the last read of the clock */
     int64_t deadline_us;
 };
 
@@ -73,7 +75,7 @@ static void vm_look_at_clock(struct vs_lua *lua) {
     if (is_cancelled || clock->boot_us(clock->self) >= lua->deadline_us) vm_spend(lua, VS_CALL_TIME);
 }
 
-/* Notes the innermost line of Lua that runs. */
+/* Records the innermost running line of Lua. */
 static void vm_note_where(struct vs_lua *lua) {
     lua_Debug ar;
     for (int level = 0; lua->where[0] == 0 && lua_getstack(lua->L, level, &ar); level++) {
@@ -83,7 +85,7 @@ static void vm_note_where(struct vs_lua *lua) {
     }
 }
 
-/* Returns the cost of a call.  A C function may read its first two arguments, if they are texts. */
+/* Returns the cost of a call.  A C function may read its first two arguments if they are strings. */
 static uint64_t vm_call_work(lua_State *L, lua_Debug *ar) {
     uint64_t bytes = 0;
     for (int i = 1; i <= 2 && lua_getlocal(L, ar, i); i++) {
@@ -113,7 +115,7 @@ static void vm_on_hook(lua_State *L, lua_Debug *ar) {
     if (lua->spent == VS_CALL_OK) vm_count(lua, ar->event == LUA_HOOKCOUNT ? STEP : vm_call_work(L, ar));
     if (lua->spent == VS_CALL_OK) return;
     vm_note_where(lua);
-    lua_pushnil(L); /* vs_lua_run makes the message, because there may be no memory for it here */
+    lua_pushnil(L); /* vs_lua_run writes the message, because there may be no memory for it here */
     lua_error(L);
 }
 
@@ -130,7 +132,7 @@ void vs_lua_go_on(lua_State *L, int status) {
 
 static void *vm_allocate(void *self, void *block, size_t old_bytes, size_t bytes) {
     struct vs_lua *lua = self;
-    if (!block) old_bytes = 0; /* for a new block, Lua passes the type of the object here */
+    if (!block) old_bytes = 0; /* for a new block, Lua passes the object's type in this argument */
     if (bytes == 0) {
         free(block);
         lua->used_bytes -= old_bytes;
@@ -141,14 +143,14 @@ static void *vm_allocate(void *self, void *block, size_t old_bytes, size_t bytes
     bool is_too_large = bytes > VS_BLOCK_BYTES_MAX && !lua->is_trusted;
     if (grows && !lua->is_booting && (is_too_large || bytes - old_bytes > left)) {
         lua->exhausted = false;
-        lua->work += lua->used_bytes / MADE_BYTES; /* each refusal makes Lua run a full collection, and there may be
-                                                      many */
+        /* Lua runs a full collection at each failed allocation, and there may be many */
+        lua->work += lua->used_bytes / MADE_BYTES;
         if (lua->running && !lua->is_trusted) vm_look_at_clock(lua);
         return NULL;
     }
     if (grows) lua->work += (bytes - old_bytes) / MADE_BYTES;
     void *made = realloc(block, bytes);
-    if (!made && !grows) made = block; /* Lua requires that shrinking never fails */
+    if (!made && !grows) made = block; /* Lua requires that shrinking a block never fails */
     if (grows) lua->exhausted = !made;
     if (made) lua->used_bytes = lua->used_bytes - old_bytes + bytes;
     return made;
@@ -247,7 +249,7 @@ static void vm_explain(const struct vs_lua *lua, enum vs_call_result result, str
         return;
     default: break;
     }
-    /* only a text: a conversion could need memory */
+    /* Reads the error only if it is a string, because converting another type could allocate memory. */
     if (lua_type(lua->L, -1) == LUA_TSTRING) text = lua_tolstring(lua->L, -1, &length);
     vs_fail(err, code, "the error it raised is not a text but a %s", luaL_typename(lua->L, -1));
     if (text && err) vs_calm(err->text, sizeof err->text, text, length);
@@ -278,7 +280,7 @@ enum vs_call_result vs_lua_run(struct vs_lua *lua, lua_CFunction body, void *arg
     return result;
 }
 
-/* Each message starts with the chunk's name.  luaL_error would add the position in the engine that called. */
+/* Each message starts with the chunk's name.  luaL_error would prepend the position in the engine instead. */
 void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *chunk) {
     int rc = LUA_OK;
     if (length > VS_SOURCE_BYTES_MAX)
@@ -290,7 +292,7 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
     if (rc == LUA_ERRRUN) lua_pushfstring(L, "%s: it nests too deep (%s)", chunk + 1, lua_tostring(L, -1));
     if (rc != LUA_OK) lua_error(L);
     lua_insert(L, -2);
-    lua_setupvalue(L, -2, 1); /* a chunk's only upvalue is _ENV */
+    lua_setupvalue(L, -2, 1); /* the only upvalue of a chunk is _ENV */
 }
 
 const struct vs_shipped *vs_shipped_in(const struct vs_shipped *list, const char *name) {
@@ -301,7 +303,7 @@ const struct vs_shipped *vs_shipped_in(const struct vs_shipped *list, const char
 
 /* ------------------------------------------------------------------ text from outside */
 
-/* Returns the length of the UTF-8 character at `at`.  Returns 0 for an invalid one and for control characters. */
+/* Returns the length of the UTF-8 character at `at`, or 0 for an invalid or a control character. */
 static size_t vm_utf8_length(const unsigned char *at, size_t length) {
     static const uint32_t least[] = {0, 0, 0xa0, 0x800, 0x10000}; /* 0x80 to 0x9f are control characters */
     if (at[0] < 0x80) return at[0] >= ' ' && at[0] != 0x7f ? 1 : 0;

@@ -1,5 +1,5 @@
-/* attach.c -- finds or makes the anchor of a path.  Checks that it matches the options, and that the store is the one
- * that granted its leases.  Servers and `vesta doctor` use the same code. */
+/* attach.c -- finds or creates the anchor for a path.  Checks that the anchor matches the options, and that the store
+ * is the one that granted the anchor's leases.  Servers and `vesta doctor` use the same code. */
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
@@ -20,7 +20,7 @@ bool vs_same_address(const char *a, const char *b) {
     return strcmp(vs_store_public(a, one), vs_store_public(b, other)) == 0;
 }
 
-/* For a store on this machine: true if its file or folder exists. */
+/* For a store on this machine, returns true if its file or folder exists. */
 static bool is_there(const char *uri) {
     char path[VS_URI_MAX];
     return vs_store_place(uri, path) && access(path, F_OK) == 0;
@@ -31,8 +31,8 @@ bool vs_store_is_gone(const char *uri, uint64_t incarnation) {
     return incarnation && vs_store_folder(uri, folder) && !is_there(uri);
 }
 
-/* Reads the namespace's record from a store on this machine.  For other stores, *ns stays empty: a call would wait for
- * the network. */
+/* Reads the namespace's record from a store on this machine.  For other stores, leaves *ns empty, because reading the
+ * record would wait for the network. */
 static int look_at_namespace(const char *uri, const struct vs_settings *settings, const struct vs_header *header,
                              struct vs_ns_record *ns, struct vesta_error *err) {
     struct vs_store_opts opts = {
@@ -49,8 +49,8 @@ static int look_at_namespace(const char *uri, const struct vs_settings *settings
     return VESTA_OK;
 }
 
-/* Reports early that the namespace may not be created.  The keeper, which creates it in a store on this machine, checks
- * again. */
+/* Detects early that the namespace must not be created, and returns the reason.  The keeper checks again before it
+ * creates the namespace in a store on this machine. */
 static int may_be_made(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     const struct vs_lineage lineage = {.uri = header->store, .name = header->namespace_, .clock = settings->clock};
     struct vesta_error why;
@@ -59,11 +59,12 @@ static int may_be_made(const struct vs_settings *settings, const struct vs_heade
     return vs_fail(err, VESTA_EMISMATCH, "%s", why.text);
 }
 
-/* Called before a file is made.  If the namespace has another layout already, the file could never get a lease. */
+/* Rejects a layout that differs from the namespace's layout.  Must be called before the file is created, because a file
+ * with another layout could never get a lease. */
 static int check_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
     char why[VS_DEPARTURE_MAX];
-    assert(!header->incarnation); /* the file is not made yet, so no store has granted it a lease */
+    assert(!header->incarnation); /* no store has granted a lease to a file that does not exist yet */
     int rc = look_at_namespace(header->store, settings, header, &ns, err);
     if (rc != VESTA_OK) return rc;
     if (!ns.ver) return may_be_made(settings, header, err);
@@ -78,8 +79,8 @@ static int check_layout(const struct vs_settings *settings, const struct vs_head
                    header->namespace_, vs_layout_shown(ns.layout), vs_layout_shown(header->layout));
 }
 
-/* The options name another address than the file.  An address may change, but it must lead to the same store.  Before
- * the first lease, only the address identifies the store, so it may not change. */
+/* Checks a store address that differs from the address in the file.  The address may change if it leads to the same
+ * store. Before the first lease, only the address identifies the store, so a different address is rejected. */
 static int check_address(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns = {.ver = 0};
     char has[VS_URI_MAX], asked[VS_URI_MAX];
@@ -96,14 +97,15 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
                        "%.100s has the store %.90s, not %.90s as asked, and no store has granted it a lease: stop the "
                        "processes that use the file, delete it, and start again",
                        settings->path, has, asked);
-    return vs_fail(err, VESTA_EMISMATCH,
-                   "%.100s has its leases from the store %.90s, but %.90s is another store. Name the current address of "
-                   "the first one. To move, see docs/stores.md, Moving to another store",
-                   settings->path, has, asked);
+    return vs_fail(
+        err, VESTA_EMISMATCH,
+        "%.100s has its leases from the store %.90s, but %.90s is another store. Name the current address of "
+        "the first one. To move, see docs/stores.md, Moving to another store",
+        settings->path, has, asked);
 }
 
-/* If the state folder was moved as a whole, the file in it has the store's old address.  Finds the store next to the
- * file. */
+/* Finds the store of a state folder that was moved as a whole.  The file in the folder still has the store's old
+ * address, so this looks for the store next to the file. */
 static int follow_store(struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     struct vs_ns_record ns;
     char folder[PATH_MAX], beside[VS_URI_MAX];
@@ -113,8 +115,8 @@ static int follow_store(struct vs_settings *settings, const struct vs_header *he
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = '\0';
     bool is_named = folder[0] == '/' && vs_uri_of_path("file", folder, beside, NULL) == VESTA_OK;
-    if (!settings->store[0] && is_named && look_at_namespace(beside, settings, header, &ns, err) == VESTA_OK && ns.ver &&
-        ns.incarnation == header->incarnation) {
+    if (!settings->store[0] && is_named && look_at_namespace(beside, settings, header, &ns, err) == VESTA_OK &&
+        ns.ver && ns.incarnation == header->incarnation) {
         memcpy(settings->store, beside, sizeof beside);
         return VESTA_OK;
     }
@@ -134,12 +136,13 @@ static int check_found(struct vs_settings *settings, const struct vs_header *hea
     return rc;
 }
 
-/* Called before a file is made, so that no unusable file is left behind. */
+/* Checks the options before the file is created, so that no unusable file is left behind. */
 static int check_wanted(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char warning[256];
     uint64_t values[VESTA_FIELDS_MAX];
     int rc = vs_check_lifetime(&settings->layout, settings->clock, warning, sizeof warning, err);
-    if (rc == VESTA_OK) rc = vs_fields_parse(&settings->layout, settings->opts.fields, settings->opts.method, values, err);
+    if (rc == VESTA_OK)
+        rc = vs_fields_parse(&settings->layout, settings->opts.fields, settings->opts.method, values, err);
     if (rc == VESTA_OK) rc = vs_settings_header(settings, header, err);
     return rc;
 }
@@ -158,18 +161,18 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
                    struct vesta_error *err) {
     struct vs_header header;
     assert(settings->path[0]);       /* a private generator has no file */
-    assert(!vs_process_is_locked()); /* disk I/O below */
+    assert(!vs_process_is_locked()); /* this function does disk I/O */
     int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
-    /* The file may belong to a service of another user.  It is no obstacle, because this user has no state folder. */
+    /* Ignore an error if this user has no state folder.  The file may then belong to another user's service. */
     if (rc != VESTA_OK && !(settings->has_no_folder && settings->blocked)) return rc;
     if (*found) vs_uri_of_kept(out->header.store);
     if (*found) return check_found(settings, &out->header, err);
-    /* Without a named store, the store is in the same folder, and could not be written either. */
+    /* If no store is named, the default store is in the same folder, which cannot be written either. */
     bool is_derived = settings->blocked && settings->store[0];
     if (!makes && !is_derived) return VESTA_OK;
     if ((rc = check_wanted(settings, &header, err)) != VESTA_OK) return rc;
     if ((rc = check_layout(settings, &header, err)) != VESTA_OK) return rc;
-    vs_store_hide(header.store); /* other users may read the file and its map, so they contain no password */
+    vs_store_hide(header.store); /* other users may read the file and its map, so do not store the password */
     if (is_derived) {
         vs_anchor_derive(&header, header.store, settings->blocked, out);
         *found = true;
@@ -177,7 +180,7 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
     }
     if ((rc = vs_anchor_make(settings->path, &header, out, err)) != VESTA_OK) return rc;
     vs_uri_of_kept(out->header.store);
-    return check_found(settings, &out->header, err); /* another process may have been first, with other settings */
+    return check_found(settings, &out->header, err); /* another process may have created the file with other settings */
 }
 
 int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err) {

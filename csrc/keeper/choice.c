@@ -1,5 +1,5 @@
-/* choice.c -- passes the question for a worker id from the keeper to the handle in this process that chooses, and the
- * answer back.  The claim, not the answer, decides who gets the worker id. */
+/* choice.c -- passes the question for a worker id from the keeper to the handle in this process that chooses, and
+ * passes the answer back.  The answer is only a proposal, because the store decides which claim gets the worker id. */
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ANSWER_US 5000000 /* later, the records are too old to choose from */
-#define LOOK_US 500000    /* poll interval, so that a stop is noticed even if a wake-up is lost */
+#define ANSWER_US 5000000 /* after this time, the records are too old to choose from */
+#define LOOK_US 500000    /* poll interval, so that the keeper notices a stop even if a wake-up is lost */
 _Static_assert(LOOK_US < VS_PULSE_US, "a keeper that waits for an answer still beats in time");
 
 /* ------------------------------------------------------------------ the keeper's side */
@@ -26,7 +26,7 @@ void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs
     q->listing = listing;
     q->until_boot_us = term->clock->boot_us(term->clock->self) + ANSWER_US;
     vs_process_lock();
-    assert(file->keeper_in == vs_process_token()); /* only the keeper asks, and one question at a time */
+    assert(file->keeper_in == vs_process_token()); /* only the keeper asks, one question at a time */
     assert(!atomic_load(&q->open));
     q->listed = listing.listed;
     q->choice = (struct vesta_choice){
@@ -65,7 +65,7 @@ bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_e
     atomic_store(&q->open, 0);
     q->listed = NULL;
     bool any = !q->none && q->worker == VESTA_ANY_WORKER;
-    assert(q->none || any || q->worker <= vs_worker_max(&file->layout)); /* vesta_choose has checked it */
+    assert(q->none || any || q->worker <= vs_worker_max(&file->layout)); /* vesta_choose has checked the range */
     ev->found = !q->none;
     ev->worker = q->worker;
     ev->is_fixed = q->fixed;
@@ -80,7 +80,7 @@ _Static_assert(sizeof(struct vs_question){0}.reason == sizeof(struct vs_event){0
 
 /* ------------------------------------------------------------------ the other side */
 
-/* True if the keeper of this process waits for an answer.  Call with the process lock held. */
+/* Returns true if this process's keeper is waiting for an answer.  Call with the process lock held. */
 static bool choice_is_asked(const struct vs_file *file) {
     assert(vs_process_is_locked());
     return file && file->keeper_in == vs_process_token() && atomic_load(&file->question.open);

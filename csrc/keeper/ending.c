@@ -1,5 +1,5 @@
-/* ending.c -- ends a lease early: releases it, drops it, changes to another worker id, or pauses it before a snapshot
- * of this machine is made. */
+/* ending.c -- ends a lease early.  Releases it, drops it, changes to another worker id, or pauses the lease before a
+ * snapshot of this machine is made. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REST_US_MAX 15000000 /* longest time until a keeper's store call returns or times out */
+#define REST_US_MAX 15000000 /* longest time in which a keeper's store call returns or times out */
 #define REST_STEP_US 1000
 
 static struct vs_slot *open_slot(struct vs_map *map) {
@@ -92,7 +92,7 @@ int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err) {
             return vs_fail(err, VESTA_EIO,
                            "the keeper of this file did not pause within 15 s: a copy could issue duplicates");
         vs_futex_wake(
-            &map->shared.want); /* not vs_keeper_want: a paused keeper would take that for a request for ids */
+            &map->shared.want); /* not vs_keeper_want, which a paused keeper would treat as a request for ids */
         usleep(REST_STEP_US);
     }
     if (atomic_load(&map->shared.rest) != VS_RESTING)

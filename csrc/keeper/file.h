@@ -1,4 +1,4 @@
-/* file.h -- a generator file that this process has open: one mapping and one keeper, shared by all handles. */
+/* file.h -- a generator file that this process has open.  All its handles share one mapping and one keeper. */
 #ifndef VS_FILE_H
 #define VS_FILE_H
 
@@ -11,181 +11,186 @@
 #include <limits.h>
 #include <sys/types.h>
 
-/* The question for a worker id, from the keeper to a handle in this process that chooses: choice.c.  The process lock
- * guards all of it except `open`. */
+/* The question for a worker id, from the keeper to a handle in this process that chooses (choice.c).  The process lock
+ * guards all members except `open`. */
 struct vs_question {
-    _Atomic uint32_t open; /* 1: waits for an answer.  A forked child inherits the 1, but not the keeper that asked */
-    unsigned choosers;     /* handles with VESTA_CHOOSES */
-    const struct vs_listed *listed; /* owned by the keeper, valid while it waits */
-    struct vesta_choice choice;     /* without its records */
-    bool fixed; /* the answered worker id follows from the generator's identity (vesta_choose_fixed) */
-    bool none;  /* the answer: true: none, because of `reason`; false: `worker` */
+    /* 1: the question awaits an answer.  A forked child inherits the 1, but not the keeper that asked */
+    _Atomic uint32_t open;
+    unsigned choosers;              /* number of handles with VESTA_CHOOSES */
+    const struct vs_listed *listed; /* owned by the keeper, valid while the keeper waits */
+    struct vesta_choice choice;     /* the choice, without its records */
+    bool fixed; /* true if the chosen worker id follows from the generator's identity (vesta_choose_fixed) */
+    bool none;  /* the answer.  true: no worker id, because of `reason`.  false: `worker` */
     char reason[VS_SAID_MAX];
     uint64_t worker;
-    struct vs_listing listing; /* used by the keeper only: the records, and until when it waits */
+    struct vs_listing listing; /* used only by the keeper: the records, and the end of the wait */
     int64_t until_boot_us;
 };
 
-/* The stage of this process's keeper of a file. */
+/* The stage of this process's keeper for a file. */
 enum vs_stage {
-    VS_STANDS_BY,  /* it may not be needed, so it waits for a moment */
-    VS_LOOKS,      /* it checks whether another process keeps the file */
-    VS_IN_TERM,    /* it keeps the file */
-    VS_STANDS_BACK /* it leaves the file to other processes for a while */
+    VS_STANDS_BY,  /* waits for a moment, because the process may not need a keeper */
+    VS_LOOKS,      /* checks whether another process is the file's keeper */
+    VS_IN_TERM,    /* is the file's keeper */
+    VS_STANDS_BACK /* leaves the file to other processes for a while */
 };
 
-/* How a keeper got its term. */
+/* How a keeper began its term. */
 struct vs_seat {
     uint64_t token;
-    bool elected; /* by the lock; false: it replaced a silent keeper, which still has the lock */
+    bool elected; /* true: elected by the lock.  false: replaced a silent keeper, which still has the lock */
     struct vs_watched was;
 };
 
-/* Result of stopping a keeper: a lease that the store did not take back lasts `ms` longer, because of `why`; 0: none.
- */
+/* The result of stopping a keeper.  If the store did not take the lease back, the lease lasts `ms` longer, because of
+ * `why`.  Otherwise ms is 0. */
 struct vs_kept {
     int64_t ms;
     char why[VS_SAID_MAX];
 };
 
 struct vs_file {
-    struct vs_file *next; /* the registry; process lock */
+    struct vs_file *next; /* next file of the registry; guarded by the process lock */
     unsigned handles;
-    uint64_t closing_in; /* vs_process_token of the process in which a thread is closing it; 0: none */
+    uint64_t closing_in; /* vs_process_token of the process in which a thread is closing the file; 0: none */
     struct vs_mapping mapping;
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char *path;
-    struct vs_anchor anchor; /* as it was read; a successor of the map is made from it */
-    char *why_lone;          /* why only this process uses the map; NULL: others can, too */
-    char *store;             /* URI of the leases' store, from the last handle that named one, else from the anchor.
-                                Process lock */
-    char *secret;            /* from the last handle that had one; NULL: the URI contains it.  Process lock */
-    /* vs_process_token, or 0; written under the process lock.  keeper_in: the process that the keeper runs in, which
-     * after fork() is the parent.  joining_in: the process in which a thread is ending the keeper. */
+    struct vs_anchor anchor; /* the anchor as it was read; a successor of the map is created from it */
+    char *why_lone;          /* why only this process uses the map; NULL: other processes can use it, too */
+    /* URI of the leases' store, from the last handle that named one, or else from the anchor.  Process lock */
+    char *store;
+    char *secret; /* secret of the last handle that had one; NULL: the URI contains it.  Process lock */
+    /* Both are a vs_process_token or 0, and are written under the process lock.  keeper_in is the process that runs the
+     * keeper; after fork() it is still the parent.  joining_in is the process in which a thread is ending the keeper.
+     */
     _Atomic uint64_t keeper_in;
     uint64_t joining_in;
-    _Atomic uint32_t stands_by; /* 1 during VS_STANDS_BY; cleared to start the keeper at once */
+    _Atomic uint32_t stands_by; /* 1 during VS_STANDS_BY; set to 0 to start the keeper at once */
     _Atomic uint32_t stop;      /* enum vs_stop */
-    _Atomic int64_t cut_us;     /* when the keeper ends, store calls wait at most until then; 0: no limit */
-    struct vs_kept kept;        /* owned by the keeper while it runs, else under the process lock */
+    _Atomic int64_t cut_us;     /* boot time until which store calls may wait while the keeper ends; 0: no limit */
+    struct vs_kept kept;        /* owned by the keeper while it runs, and by the process lock otherwise */
     struct vs_question question;
     /* used by the keeper only */
     struct vs_task task;
     enum vs_stage stage;
-    bool has_looked;       /* at least once */
-    uint32_t want_before;  /* shared.want, before it looked */
+    bool has_looked;       /* the keeper has checked for another keeper at least once */
+    uint32_t want_before;  /* value of shared.want before the last check */
     int64_t until_boot_us; /* end of VS_STANDS_BY or VS_STANDS_BACK */
     struct vs_seat seat;
     struct vs_keeping *keeping; /* NULL unless VS_IN_TERM */
 };
 
-/* The file of a used-up or removed map that a handle has left.  It stays mapped until the handle is closed, because
- * other threads may still use it. */
+/* A used-up or removed file that a handle has left.  It stays mapped until the handle is closed, because other threads
+ * may still use it. */
 struct vs_past {
     struct vs_past *next;
     struct vs_file *file;
 };
 
-/* This folder's part of a handle. */
+/* The keeper's part of a handle. */
 struct vs_handle {
     struct vs_file *_Atomic file; /* written under the process lock; NULL if is_private */
     struct vs_past *past;         /* process lock */
     bool is_private;
-    bool keeps;    /* it may start this process's keeper */
-    bool chooses;  /* VESTA_CHOOSES */
-    char *warning; /* NULL: none */
-    char *store;   /* without password, for display */
+    bool keeps;    /* the handle may start this process's keeper */
+    bool chooses;  /* the handle was opened with VESTA_CHOOSES */
+    char *warning; /* warning for the user, or NULL */
+    char *store;   /* URI of the store without password, for display */
 };
 
 /* ---- keeper.c */
 
-/* Locked bytes of the map.  They are in the map itself, not in another file: maps of two containers may have the same
- * inode number, and the keeper of a removed map must not lock out the keeper of its successor. */
+/* Locked bytes of the map.  They are in the map itself, not in another file, for two reasons: maps of two containers
+ * may have the same inode number, and the keeper of a removed map must not lock out the keeper of its successor. */
 enum vs_byte {
-    VS_BYTE_KEEPER,   /* exclusive: elects the keeper */
-    VS_BYTE_HERE,     /* shared: this process uses the map */
-    VS_BYTE_IN_OFFICE /* shared: this process's keeper is in its term */
+    VS_BYTE_KEEPER,   /* exclusive lock that elects the keeper */
+    VS_BYTE_HERE,     /* shared lock: this process uses the map */
+    VS_BYTE_IN_OFFICE /* shared lock: this process's keeper is in its term */
 };
 
-/* Starts this process's keeper of a file, if it has none: at once, or after a moment of standing by.  Call with the
- * process lock held.  0, or an errno. */
+/* Starts this process's keeper for a file if there is none, either at once or after a moment of standing by.  Call with
+ * the process lock held.  Returns 0 or an errno. */
 enum vs_begin { VS_AT_ONCE, VS_STAND_BY };
 int vs_keeper_start(struct vs_file *file, enum vs_begin begin);
-/* Tells the map's keeper, in whichever process, that a lease is wanted. */
+/* Signals to the map's keeper, in whichever process it runs, that a lease is wanted. */
 void vs_keeper_want(struct vs_map *map);
-/* Ends this process's keeper and waits for it.  Call without the process lock. */
+/* Stops this process's keeper and waits until it has ended.  Call without the process lock. */
 struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 
-/* True if the keeper has been told to stop. */
+/* Returns true if the keeper has been asked to stop. */
 bool vs_file_is_to_stop(const struct vs_file *file);
-/* Ends the keeper's turn.  The next one begins when shared.want differs from `want`, or at until_boot_us.  Returns
- * false. */
+/* Schedules the keeper's next turn for when shared.want differs from `want`, and at until_boot_us at the latest.
+ * Returns false, so that the caller can end the current turn with it. */
 bool vs_file_waits(struct vs_file *file, uint32_t want, int64_t until_boot_us);
 
 /* ---- keeping.c: a keeper's term */
 
-/* Begins a term under file->seat.  NULL: no memory. */
+/* Begins a term under file->seat.  Returns NULL if there is no memory. */
 struct vs_keeping *vs_keeping_begin(struct vs_file *file);
-/* Continues the term.  STAYS and LEAVES: the term is over, and freed.  LEAVES: this process should stay back for a
- * while. Either it could not open the store, and another process may be able to, or another process has replaced this
- * keeper and needs the lock. */
+/* Continues the term.  Returns STAYS or LEAVES if the term is over, and has then freed it.  LEAVES means that this
+ * process should stand back for a while.  Either it could not open the store, and another process may be able to, or
+ * another process has replaced this keeper and needs the lock. */
 enum vs_keeps { VS_KEEPS_WAITS, VS_KEEPS_STAYS, VS_KEEPS_LEAVES };
 enum vs_keeps vs_keeping_serve(struct vs_keeping *keeping);
-/* True if ids are issued on its lease, so that a late renewal would stop them. */
+/* Returns true if ids are issued on the keeper's lease, so that a late renewal would stop them. */
 bool vs_keeping_holds(const struct vs_keeping *keeping);
 
 #define VS_STORE_RETRY_US 1000000
 
 /* ---- choice.c */
 
-/* Asks this process's policies for a worker id.  The listing must stay valid until vs_question_is_over returns true.
- * That function fills in ev->found, and ev->worker or ev->text.  While it returns false, the keeper waits. */
+/* Asks this process's policies for a worker id.  Then call vs_question_is_over until it returns true, and keep the
+ * listing valid until then.  vs_question_is_over returns false while the keeper must wait.  When it returns true, it
+ * has set ev->found, and ev->worker or ev->text. */
 void vs_question_ask(struct vs_file *file, const struct vs_term *term, struct vs_listing listing);
 bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_event *ev);
 
 /* ---- files.c: the registry of this process's files */
 
-/* Enters the map of an anchor, and makes it if there is none.  `settings` has store and secret.  Call with the process
- * lock held.  VESTA_EPAUSE: another thread is closing the file, try again. */
+/* Opens the map of an anchor, or creates it, and registers the file.  `settings` has the store and the secret.  Call
+ * with the process lock held.  Errors: VESTA_EPAUSE if another thread is closing the file; try again. */
 int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                   struct vesta_error *err);
-/* Enters the map that replaces a used-up or removed one.  Call with the process lock held. */
+/* Opens the map that replaces a used-up or removed one.  Call with the process lock held. */
 int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct vesta_error *err);
-/* Ends a handle's use of a file; handle is NULL if it could not be made.  Call without the process lock. */
+/* Ends a handle's use of a file.  `handle` is NULL if the handle could not be created.  Call without the process lock.
+ */
 void vs_file_leave(const struct vs_handle *handle, struct vs_file *file);
-/* True if no more ids are issued from a map, and another replaces it. */
+/* Returns true if no more ids are issued from a map because another map replaces it. */
 bool vs_is_used_up(const struct vs_map *map);
 
-/* True if this process has a map of that name open, in any folder.  Call with the process lock held. */
+/* Returns true if this process has a map of that name open, in any folder.  Call with the process lock held. */
 bool vs_file_has(const char *name);
 
 /* ---- sweep.c */
 
-/* After a map was made, removes some of the maps in its folder that no process can find any more.  Call with the
- * process lock held. */
+/* Removes maps that no process can find any more from the folder of the map `made`, a part of the folder per call.
+ * Call after a map was created, with the process lock held. */
 void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock);
 
 /* ---- attach.c: from a path to its anchor */
 
-/* True if two URIs are the same, apart from a password, which may change. */
+/* Returns true if two URIs are equal apart from the password, which may change. */
 bool vs_same_address(const char *a, const char *b);
 
-/* True if the folder of a `file:` store that has granted leases is gone.  Do not create it again: the store would then
- * look emptied, which stops its generators. */
+/* Returns true if the folder of a `file:` store that has granted leases is gone.  Do not create the folder again,
+ * because an empty store stops its generators. */
 bool vs_store_is_gone(const char *uri, uint64_t incarnation);
 
-/* Finds the anchor of the settings.  If there is none, makes it, or with `makes` false sets *found to false.  If its
- * path cannot be written, the anchor is derived from the settings, and always found.  Errors: the anchor does not match
- * the settings, or the store is another one than it had, as far as this can be checked without the network. */
+/* Finds the anchor for the settings.  If there is none, creates it, or sets *found to false if `makes` is false.  If
+ * its path cannot be written, derives the anchor from the settings, and sets *found to true.  Errors: the anchor does
+ * not match the settings, or it belongs to a different store, as far as this can be checked without the network. */
 int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct vs_anchor *out,
                    struct vesta_error *err);
 
-/* Returns the header of the anchor that vesta_open would use, and makes the anchor if there is none.  Opens no map. */
+/* Returns the header of the anchor that vesta_open would use.  Creates the anchor if there is none, but opens no map.
+ */
 int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err);
 
-/* Returns the layout of the generator that vesta_open opens without a path, a namespace and a store.  It comes from the
- * generator's file, else from its namespace in the store of this machine, else it is "".  Creates nothing. */
+/* Returns the layout of the generator that vesta_open opens without a path, a namespace and a store.  The layout comes
+ * from the generator's file, or else from its namespace in this machine's store, or else it is "".  Creates nothing. */
 int vs_default_layout(char text[VESTA_LAYOUT_TEXT_MAX], struct vesta_error *err);
 
 /* Writes the warning for an anchor without a file: the reason, the consequence, and what to do. */
@@ -193,9 +198,9 @@ void vs_no_file_text(const char *path, int no_file, char *out, size_t size);
 
 /* ---- open.c */
 
-/* If the map was used up, moves the handle to its successor. */
+/* Moves the handle to the map's successor if the map is used up. */
 int vs_handle_follow(struct vesta_gen *gen, struct vesta_error *err);
-/* Does the same, and starts or wakes the keeper. */
+/* Moves the handle as vs_handle_follow does, and starts or wakes the keeper. */
 int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err);
 
 #endif

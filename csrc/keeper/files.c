@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 
 #define LISTS 4096
-static struct vs_file *files[LISTS]; /* process lock; hash table by key, which is random; newest file first */
+/* hash table by key, which is random; the newest file is first in its list; guarded by the process lock */
+static struct vs_file *files[LISTS];
 
 static struct vs_file **list_of(const struct vs_anchor *anchor) {
     uint32_t bits;
@@ -25,12 +26,13 @@ bool vs_is_used_up(const struct vs_map *map) {
     return atomic_load(&map->shared.stopped) == VESTA_CLOSED;
 }
 
-/* Returns the open file of an anchor.  Must be called before the map is opened again: closing any descriptor of a map
+/* Returns the open file of an anchor.  Call this before you open the map again, because closing any descriptor of a map
  * drops all locks that the process has on it. */
 static struct vs_file *keeper_find_file(const struct vs_anchor *anchor) {
     char name[VS_MAP_NAME_MAX];
     assert(vs_process_is_locked());
-    if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL; /* no system calls if empty */
+    /* make no system call if the list is empty */
+    if (!*list_of(anchor) || vs_mapping_name(&anchor->header, name) != 0) return NULL;
     for (struct vs_file *file = *list_of(anchor); file; file = file->next) {
         bool same_key = memcmp(file->anchor.header.key, anchor->header.key, VS_KEY_BYTES) == 0;
         bool same_name = !file->mapping.name[0] || vs_mapping_has_name(&file->mapping, name);
@@ -51,8 +53,8 @@ bool vs_file_has(const char *name) {
     return false;
 }
 
-/* Rejects a header whose values contradict each other: a worker id that is too large would change other fields of the
- * ids. */
+/* Rejects a header whose values contradict each other.  For example, a worker id that is too large would change other
+ * fields of the ids. */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     struct vs_shape shape;
@@ -64,7 +66,7 @@ static int check_header(const char *path, const struct vs_header *header, const 
                    "%.150s cannot be used: its header is damaged. Move it away, and a new one will be created", path);
 }
 
-/* Replaces *at by a copy of the text.  Erases the old text, which may be a secret. */
+/* Replaces the string in *at by a copy of `text`.  Erases the old string first, because it may be a secret. */
 static bool keep_text(char **at, const char *text) {
     char *copy = text ? strdup(text) : NULL;
     if (text && !copy) return false;
@@ -81,16 +83,17 @@ static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const
     file->anchor = *anchor;
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
     if (rc == VESTA_OK) rc = check_header(settings->path, header, &file->layout, err);
-    /* A copied file gets an identity of its own.  The old identity shows whether it begins with a host name.  The
-     * store's backend could tell, too, but it would have to be loaded, even in processes that keep no lease. */
+    /* Give a copied file a new identity.  Its old identity shows whether it begins with a host name.  The store's
+     * backend could report that, too, but then even processes that keep no lease would have to load it. */
     bool is_local = strcmp(header->identity, header->path) == 0;
     if (rc == VESTA_OK) rc = vs_settings_identity(settings->path, is_local, header, err);
     if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, settings->clock, &file->mapping, why, err);
-    if (rc == VESTA_OK && why[0]) (void)keep_text(&file->why_lone, why); /* without memory the warning is lost */
+    /* if there is no memory, the warning is lost */
+    if (rc == VESTA_OK && why[0]) (void)keep_text(&file->why_lone, why);
     return rc;
 }
 
-/* The map must be closed, or never opened. */
+/* Call only if the map is closed or was never opened. */
 static void free_file(struct vs_file *file) {
     keep_text(&file->path, NULL);
     keep_text(&file->why_lone, NULL);
@@ -99,7 +102,7 @@ static void free_file(struct vs_file *file) {
     free(file);
 }
 
-/* Keeps the store and the secret of the settings, if they have any. */
+/* Copies the store and the secret of the settings, if they are set. */
 static bool keep_words(struct vs_file *file, const struct vs_settings *settings) {
     return (!settings->store[0] || keep_text(&file->store, settings->store)) &&
            (!settings->secret || keep_text(&file->secret, settings->secret));
@@ -123,7 +126,7 @@ static int new_file(const struct vs_anchor *anchor, const struct vs_settings *se
     struct vs_file *file;
     int rc = make_file(anchor, settings, &file, err);
     if (rc != VESTA_OK) return rc;
-    assert(file->mapping.fd >= 0); /* the election locks bytes of it */
+    assert(file->mapping.fd >= 0); /* the election locks bytes of this file */
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
     if (file->mapping.is_new && file->mapping.name[0]) vs_sweep(&file->mapping, settings->clock);
     file->clock = settings->clock;
@@ -155,8 +158,8 @@ int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct v
     return vs_file_enter(&old->anchor, &settings, out, err);
 }
 
-/* True if no process can find this map any more: the file that leads to it is gone.  Or the file could not be made when
- * the map was, and exists now, so that it leads to another map. */
+/* Returns true if no process can find this map any more.  Either the file that leads to the map is gone, or the file
+ * could not be created together with the map and exists now, so that it leads to another map. */
 static bool is_forlorn(const struct vs_file *file) {
     struct stat st;
     assert(!vs_process_is_locked());
@@ -169,7 +172,7 @@ static void keeper_forget_file(struct vs_file *file, bool is_forlorn) {
     struct vs_file **at = list_of(&file->anchor);
     assert(vs_process_is_locked());
     assert(file->handles == 0);
-    assert(file->keeper_in != vs_process_token()); /* its thread would use freed memory */
+    assert(file->keeper_in != vs_process_token()); /* the keeper's thread would use freed memory */
     for (; *at != file; at = &(*at)->next)
         assert(*at);
     *at = file->next;
@@ -177,8 +180,9 @@ static void keeper_forget_file(struct vs_file *file, bool is_forlorn) {
     vs_mapping_close(&file->mapping); /* also drops the locks */
 }
 
-/* The keeper may need the process lock, so it is joined without it.  Meanwhile `closing_in` keeps other threads out. It
- * does not keep out a child that is forked now, because the child has the file, but not the thread that closes it. */
+/* Stops the keeper without the process lock, because the keeper may need that lock.  Meanwhile `closing_in` makes other
+ * threads wait.  It does not affect a child that is forked now, which has the file, but not the thread that closes the
+ * file. */
 void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
     assert(file->handles > 0);

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the pid of the file's keeper if it has been silent for too long, and exists: it is stopped, or hangs in a
- * call.  0: the keeper is not silent, or there is none. */
+/* Returns the pid of the file's keeper if the keeper has been silent for too long, and its process exists.  Such a
+ * process is stopped, or hangs in a call.  Returns 0 if the keeper is not silent, or if there is none. */
 static pid_t silent_keeper(const struct vesta_clock *clock, const struct vs_shared *shared) {
     pid_t pid = (pid_t)atomic_load(&shared->keeper_pid);
     bool is_late = clock->boot_us(clock->self) > atomic_load(&shared->pulse_boot_us) + VS_PULSE_US / 4;
@@ -38,7 +38,8 @@ static void lease_text(struct vesta_gen *gen, const char *head, char *buf, size_
     snprintf(buf, size, "%s: %s", head, said[0] ? said : "the keeper is asking the store");
 }
 
-/* The keeper's last message may be from a keeper that has died since, so the text always includes what to do. */
+/* Writes the reason and the remedy.  The remedy is always included, because the keeper that wrote the reason may have
+ * died since. */
 static void serve_text(struct vesta_gen *gen, const char *path, char *buf, size_t size) {
     char said[VS_SAID_MAX];
     keeper_text(gen, said);
@@ -90,7 +91,7 @@ static void get_renewals(const struct vs_map *map, struct vesta_info *out) {
     out->renewals.unknown = count[VS_STORE_UNKNOWN];
 }
 
-/* The last granted tick, or the deadline if there is one and it is earlier. */
+/* Returns the time of the last granted tick, or the deadline if there is one and it is earlier. */
 static int64_t lease_end_ms(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t offset_us) {
     int64_t limit_us = vs_tick_unix_us(&gen->shape, atomic_load(&slot->limit));
     int64_t deadline_us = atomic_load(&slot->deadline_boot_us);

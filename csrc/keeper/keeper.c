@@ -1,10 +1,10 @@
-/* keeper.c -- carries out what the lease engine decides.  Each process has one keeper per file.  A lock elects the
- * keeper of one process on the host, which does the work.  The others wait until it dies, or falls silent, because a
- * stopped process keeps its lock.  The election only decides which process does the I/O: two keepers at once are
- * wasteful, but safe.
+/* keeper.c -- carries out what the lease engine decides.  Each process has one keeper per file.  A lock elects one of
+ * the keepers on the host, which does the work.  The other keepers wait until it dies or falls silent.  Silence matters
+ * because a stopped process does not release its lock.  The election only decides which process does the I/O: two
+ * active keepers are wasteful, but safe.
  *
- * A keeper is not a thread.  Its turns run in a thread that keeps files of the same store (shift.c), and at the end in
- * the thread that stops it. */
+ * A keeper is not a thread.  Its turns run in a thread that keeps all files of one store (shift.c).  Its last turns run
+ * in the thread that stops the keeper. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
@@ -17,10 +17,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define STAND_BY_US 200000 /* a process that issues some ids and exits needs no keeper */
-#define ELECTION_US 500000 /* how often the others check whether the keeper has died */
+#define STAND_BY_US 200000 /* a process that issues a few ids and exits needs no keeper */
+#define ELECTION_US 500000 /* how often the other keepers check whether the elected one has died */
 _Static_assert(VS_STORE_RETRY_US > ELECTION_US, "a keeper that failed stands back until the others have tried");
-#define GIVE_BACK_US 3000000 /* a process that ends waits at most this long for the store to take the lease back */
+#define GIVE_BACK_US 3000000 /* maximum time that an ending process waits for the store to take the lease back */
 
 bool vs_file_is_to_stop(const struct vs_file *file) {
     return atomic_load_explicit(&file->stop, memory_order_acquire) != VS_KEEP_ON;
@@ -42,7 +42,7 @@ static uint32_t want_of(const struct vs_file *file) {
 
 /* ------------------------------------------------------------------ a seat */
 
-/* Becomes the keeper by the lock, or by replacing a silent keeper. */
+/* Makes this process the keeper, by taking the lock or by replacing a silent keeper. */
 static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
     struct vs_map *map = file->mapping.map;
     assert(file->mapping.fd >= 0);
@@ -58,7 +58,8 @@ static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
 
 static void leave_seat(struct vs_file *file, uint64_t token) {
     atomic_compare_exchange_strong(&file->mapping.map->shared.keeper_token, &token, 0);
-    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false); /* asked_to_stop may have locked it exclusively */
+    /* make it shared again, because asked_to_stop may have locked it exclusively */
+    vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_KEEPER);
 }
@@ -67,8 +68,8 @@ static void leave_seat(struct vs_file *file, uint64_t token) {
 
 enum keeper_step { AGAIN, WAITS, OVER };
 
-/* True if no more ids are issued from this map: another map replaced it, or it was truncated (guard.c).  A truncated
- * map is stopped with a failstop that has no store in `failed_in`. */
+/* Returns true if no more ids are issued from this map.  Either another map replaced it, or it was truncated (guard.c).
+ * A truncated map is stopped with a failstop that has no store in `failed_in`. */
 static bool keeper_is_over(const struct vs_shared *shared) {
     uint32_t stopped = atomic_load(&shared->stopped);
     return stopped == VESTA_CLOSED || (stopped == VESTA_FAILSTOP && !atomic_load(&shared->failed_in));
@@ -78,7 +79,7 @@ static bool is_done_with(const struct vs_file *file) {
     return vs_file_is_to_stop(file) || keeper_is_over(&file->mapping.map->shared);
 }
 
-/* False: the keeper stands by no more. */
+/* Ends standing by.  Returns false if the keeper no longer stood by. */
 static bool end_standing_by(struct vs_file *file) {
     return atomic_exchange(&file->stands_by, 0);
 }
@@ -86,7 +87,7 @@ static bool end_standing_by(struct vs_file *file) {
 static enum keeper_step keeper_stand_by(struct vs_file *file) {
     enum vs_stop stop = atomic_load(&file->stop);
     assert(!file->has_looked);
-    /* A process that only used an existing lease ends without calling the store. */
+    /* A process that only used an existing lease ends without a store call. */
     if (stop == VS_HAND_OVER) return OVER;
     if (stop == VS_KEEP_ON && atomic_load(&file->stands_by) && keeper_now_us(file) < file->until_boot_us) {
         vs_file_waits(file, want_of(file), file->until_boot_us);
@@ -97,7 +98,7 @@ static enum keeper_step keeper_stand_by(struct vs_file *file) {
     return AGAIN;
 }
 
-/* Stands back long enough for a keeper in another process to be elected. */
+/* Waits long enough for a keeper in another process to be elected. */
 static enum keeper_step stand_back(struct vs_file *file) {
     assert(!file->keeping);
     if (is_done_with(file)) return OVER;
@@ -108,9 +109,9 @@ static enum keeper_step stand_back(struct vs_file *file) {
     return WAITS;
 }
 
-/* Follows a look, and the term if there was one. */
+/* Ends the seat after a check, and after the term if there was one.  Schedules the next check. */
 static enum keeper_step look_back(struct vs_file *file, bool was_seated, bool stays) {
-    assert(was_seated || stays); /* only the end of a term makes it stand back */
+    assert(was_seated || stays); /* the keeper stands back only after a term */
     if (was_seated || file->seat.elected) leave_seat(file, file->seat.token);
     if (is_done_with(file)) return OVER;
     file->stage = stays ? VS_LOOKS : VS_STANDS_BACK;
@@ -121,7 +122,7 @@ static enum keeper_step look_back(struct vs_file *file, bool was_seated, bool st
 }
 
 static enum keeper_step keeper_look(struct vs_file *file) {
-    assert(!file->keeping); /* one term at a time */
+    assert(!file->keeping); /* only one term at a time */
     if (file->has_looked && is_done_with(file)) return OVER;
     file->has_looked = true;
     file->want_before = want_of(file);
@@ -173,13 +174,13 @@ static bool is_kept_here(const struct vs_file *file) {
     return file->keeper_in == vs_process_token();
 }
 
-/* Resets the state: a forked child has the file as its parent had it, but not the parent's keeper. */
+/* Resets the state, because a forked child inherits the parent's file, but not the parent's keeper. */
 static void keeper_begin_anew(struct vs_file *file, enum vs_begin begin) {
     atomic_store(&file->stop, VS_KEEP_ON);
     atomic_store(&file->cut_us, 0);
     file->kept.ms = 0;
     atomic_store(&file->stands_by, begin == VS_STAND_BY);
-    atomic_store(&file->question.open, 0); /* the parent's keeper may have asked */
+    atomic_store(&file->question.open, 0); /* the parent's keeper may have asked a question */
     file->stage = VS_STANDS_BY;
     file->until_boot_us = keeper_now_us(file) + STAND_BY_US;
     file->has_looked = false;
@@ -194,7 +195,7 @@ int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
     assert(file->handles > 0);
     assert(file->closing_in != vs_process_token());
     if (is_kept_here(file)) {
-        bool ends = file->joining_in == vs_process_token(); /* then it may have no shift any more */
+        bool ends = file->joining_in == vs_process_token(); /* an ending keeper may have no shift any more */
         if (begin == VS_AT_ONCE && !ends && end_standing_by(file)) vs_task_kick(&file->task);
         return 0;
     }
@@ -206,7 +207,8 @@ int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
     return rc;
 }
 
-/* Returns true to the one thread that must end the keeper, and false to other threads after it has ended. */
+/* Returns true to the one thread that must end the keeper.  Returns false to other threads once the keeper has ended.
+ */
 static bool may_join(struct vs_file *file) {
     vs_process_lock();
     while (file->joining_in == vs_process_token()) {
@@ -223,7 +225,7 @@ static bool may_join(struct vs_file *file) {
 static void end_keeper(struct vs_file *file, enum vs_stop how) {
     assert(how != VS_KEEP_ON);
     assert(!vs_process_is_locked());                          /* the keeper may need the lock to end */
-    int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* otherwise, cut the call under way */
+    int64_t wait_us = how == VS_GIVE_BACK ? GIVE_BACK_US : 0; /* 0: cancel the store call under way */
     atomic_store(&file->cut_us, keeper_now_us(file) + wait_us + 1);
     atomic_store_explicit(&file->stop, how, memory_order_release);
     vs_shift_leave(&file->task);
@@ -234,7 +236,7 @@ struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how) {
     if (!may_join(file)) return (struct vs_kept){0};
     end_keeper(file, how);
     vs_process_lock();
-    assert(is_kept_here(file)); /* no other thread has ended it, or started another */
+    assert(is_kept_here(file)); /* no other thread has ended the keeper or started another */
     assert(file->joining_in == vs_process_token());
     struct vs_kept kept = file->kept;
     file->keeper_in = file->joining_in = 0;

@@ -1,4 +1,4 @@
-/* keeping.c -- a keeper's term in a file: it opens the store, and carries out store calls and sleeps for the engine. */
+/* keeping.c -- a keeper's term for a file.  Opens the store, and carries out the engine's store calls and sleeps. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/host.h"
@@ -14,22 +14,24 @@
 #include <unistd.h>
 
 #define NAP_US 1000000   /* how often a sleeping keeper beats, and checks its map and store */
-#define QUIET_US 4000000 /* the same, if nothing is urgent (is_quiet) */
+#define QUIET_US 4000000 /* longer interval for the same checks, used if nothing is urgent (is_quiet) */
 #define MINUTES_MS 60000
 _Static_assert(2 * NAP_US <= VS_PULSE_US, "a sleeping keeper beats in time, so that it is not replaced");
 
 struct vs_keeping {
     struct vs_term term; /* first, so that keeping_of can cast */
     struct vs_file *file;
-    struct vs_store *store;   /* NULL: not open yet, because the keeper is paused or opening failed */
+    struct vs_store *store;   /* NULL: not open yet, because the keeper is paused or opening the store failed */
     struct vs_listed *listed; /* the records that a policy chooses from */
-    char *uri;                /* of that store */
+    char *uri;                /* URI of the store */
     int64_t until_boot_us;    /* end of the sleep */
-    int64_t look_us;          /* interval of checks during a sleep */
-    bool asks;                /* a policy has been asked */
-    uint64_t named_at;        /* vs_maps_changes, when the map was last found under its name */
-    bool is_orphan;           /* another map has this map's name: new processes use that one, and all must follow */
-    bool elected;             /* this keeper has the lock; false: the silent keeper that it replaced still has it */
+    int64_t look_us;          /* interval between checks during a sleep */
+    bool asks;                /* a policy has been asked for a worker id, and has not answered yet */
+    uint64_t named_at;        /* value of vs_maps_changes when the map was last found under its name */
+    /* true if another map has taken this map's name.  New processes use that map, and all others must follow */
+    bool is_orphan;
+    /* this keeper has the lock; false: the silent keeper that it replaced still has the lock */
+    bool elected;
 };
 
 _Static_assert(offsetof(struct vs_keeping, term) == 0, "keeping_of casts a term to its keeping");
@@ -40,8 +42,8 @@ static struct vs_keeping *keeping_of(struct vs_term *term) {
 
 /* ------------------------------------------------------------------ the store and the file that names it */
 
-/* At another address than the file's, checks that it is the store that granted its leases.  A wrong address is the
- * mistake of one process, which must not stop the ids of the others. */
+/* Checks the store if its address differs from the address in the file: it must be the store that granted the file's
+ * leases. One process may have a wrong address, which must not stop the ids of the other processes. */
 static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     uint64_t known = vs_map_incarnation(k->file->mapping.map);
     struct vs_reply reply;
@@ -63,27 +65,28 @@ static void note_store(struct vs_keeping *k) {
     struct vs_header *header = &k->file->anchor.header;
     uint64_t incarnation = vs_map_incarnation(k->file->mapping.map);
     if (!k->term.lease.published) return;
-    assert(k->uri[0]); /* the lease's store */
+    assert(k->uri[0]); /* a published lease has a store */
     char shown[VS_URI_MAX] = "";
-    vs_store_public(k->uri, shown); /* other users may read the file, so it contains no password */
+    vs_store_public(k->uri, shown); /* other users may read the file, so do not store the password */
     if (header->incarnation == incarnation && strcmp(header->store, shown) == 0) return;
     vs_process_lock();
     header->incarnation = incarnation;
     memcpy(header->store, shown, sizeof header->store);
     vs_process_unlock();
-    (void)vs_anchor_note(k->file->path, &k->file->anchor); /* if this fails, the file only lacks the note */
+    /* if this fails, the file keeps its old address, which is harmless */
+    (void)vs_anchor_note(k->file->path, &k->file->anchor);
 }
 
 /* ------------------------------------------------------------------ the term's operations */
 
-/* Beats.  A keeper that replaced a silent one also takes the lock as soon as it is free. */
+/* Records that the keeper is alive.  If the keeper replaced a silent one, also takes the lock as soon as it is free. */
 static void keeping_beat(struct vs_keeping *k) {
     vs_term_beat(&k->term, 2 * k->look_us);
     if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
 }
 
-/* True if new processes do not find this map.  Only checked when leaving it costs no ids: while the store replies, or
- * while there is no lease. */
+/* Returns true if new processes do not find this map.  Checks only when leaving the map costs no ids: while the store
+ * replies, or while there is no lease. */
 static bool is_orphan(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = !lease->published || (lease->after == VS_PH_HELD && lease->troubles == 0);
@@ -95,14 +98,15 @@ static bool is_orphan(struct vs_keeping *k) {
     return false;
 }
 
-/* Tells the store that it is idle, so that it can close connections.  The store is NULL if the term begins paused. */
+/* Notifies the store of an idle time, so that it can close connections.  The store is NULL if the term begins paused.
+ */
 static void lay_down(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us) {
     if (k->store && k->store->leases->idle && until_boot_us >= now_us)
         k->store->leases->idle(k->store, now_us, until_boot_us);
 }
 
-/* True if the store broke a connection, or is another file now.  It may have been restored from a backup, so the lease
- * is renewed early to find out.  At most once a second. */
+/* Returns true if the store broke a connection, or if its file was replaced.  The store may have been restored from a
+ * backup, so the lease is then renewed early to find out.  Returns true at most once a second. */
 static bool is_stirred(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
@@ -112,21 +116,21 @@ static bool is_stirred(struct vs_keeping *k) {
            k->store->leases->stirred(k->store, now_us);
 }
 
-/* True if the keeper has a lease and only waits for its next renewal. */
+/* Returns true if the keeper has a lease, and has nothing to do until the next renewal. */
 static bool is_at_ease(const struct vs_keeping *k, bool on_want) {
     return on_want && k->term.lease.published;
 }
 
-/* True if nothing is urgent: the window has minutes left, and no id was issued since the renewal.  Not with history
- * pacing, where the window is counted in ids and may be exhausted in a moment.  Not if the store can detect that it was
- * replaced, because that is checked at every nap. */
+/* Returns true if nothing is urgent: the window has minutes left, and no id was issued since the renewal.  Returns
+ * false with history pacing, where the window is counted in ids and may be exhausted in a moment.  Also returns false
+ * if the store can detect that it was replaced, because each nap checks that. */
 static bool is_quiet(const struct vs_keeping *k, bool on_want) {
     const struct vs_lease *lease = &k->term.lease;
     return is_at_ease(k, on_want) && !lease->is_history && lease->timing.window_ms >= MINUTES_MS &&
            k->term.cursor == lease->renewed_cursor && !k->store->leases->stirred;
 }
 
-/* Aligns the end of a sleep with the other tasks of the thread, so that it wakes once for all of them. */
+/* Begins a sleep.  Aligns its end with the other tasks of the thread, so that the thread wakes once for all of them. */
 static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us, bool on_want) {
     note_store(k);
     lay_down(k, now_us, until_boot_us);
@@ -140,8 +144,8 @@ static void begin_nap(struct vs_keeping *k, int64_t now_us, int64_t until_boot_u
         k->until_boot_us = next_us;
 }
 
-/* Returns true if the sleep is over: its time has come, ids were requested, or the keeper must stop.  Otherwise ends
- * the turn. */
+/* Returns true if the sleep is over, because its time has come, ids were requested, or the keeper must stop.  Otherwise
+ * schedules the next turn and returns false. */
 static bool keeping_nap(struct vs_term *term, int64_t until_boot_us, bool on_want) {
     struct vs_keeping *k = keeping_of(term);
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
@@ -167,7 +171,8 @@ static enum vs_stop asked_to_stop(struct vs_term *term) {
     return shared ? VS_HAND_OVER : stop;
 }
 
-/* Keepers in their terms share the lock of a byte.  If it can be locked exclusively for a moment, there is no other. */
+/* Returns true if no other keeper is in a term.  Keepers in their terms have a shared lock on a byte, so an exclusive
+ * lock succeeds only if there is no other keeper. */
 static bool is_alone(struct vs_term *term) {
     const struct vs_file *file = keeping_of(term)->file;
     bool alone = vs_lock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE, true);
@@ -180,7 +185,7 @@ static bool random_bits(struct vs_term *term, void *out, size_t size) {
     return vs_random(out, size) == 0;
 }
 
-/* True if a handle of this process chooses worker ids. */
+/* Returns true if a handle of this process chooses worker ids. */
 static bool is_judged(const struct vs_file *file) {
     vs_process_lock();
     bool judged = file->question.choosers > 0;
@@ -208,7 +213,7 @@ static bool keeping_choose(struct vs_keeping *k, struct vs_event *ev) {
     return true;
 }
 
-/* False: a policy was asked and has not answered yet, so the turn ends. */
+/* Chooses a worker id.  Returns false, which ends the turn, while a policy has not answered yet. */
 static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
     bool is_done = k->asks ? false : keeping_choose(k, ev);
     if (!is_done && !vs_question_is_over(k->file, &k->term, ev)) return false;
@@ -218,15 +223,15 @@ static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
     return true;
 }
 
-/* How long a keeper in a call is not taken for silent.  A call over the network takes until its deadline.  A call of a
- * store on a disk has no deadline. */
+/* Returns how long a keeper in a store call does not count as silent.  A call over the network ends at its deadline.  A
+ * call to a store on a disk has no deadline. */
 static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
     if (store->backend->is_local) return VS_PULSE_US;
     return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
 }
 
 static struct vs_lineage lineage_of(const struct vs_keeping *k) {
-    assert(vs_store_is_local(k->uri)); /* so it needs no secret */
+    assert(vs_store_is_local(k->uri)); /* a local store needs no secret */
     return (struct vs_lineage){
         .uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock, .store = k->store};
 }
@@ -237,7 +242,8 @@ static void fail_reply(int rc, const struct vesta_error *err, struct vs_reply *r
     snprintf(reply->text, sizeof reply->text, "%s", err->text);
 }
 
-/* In a store on this machine, the first process creates the namespace.  Its name may restrict the layout. */
+/* Creates the namespace.  In a store on this machine, the first process does this, and the name may restrict the
+ * layout. */
 static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, struct vs_reply *reply) {
     const struct vs_lineage lineage = lineage_of(k);
     struct vesta_error err;
@@ -248,9 +254,9 @@ static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, str
         fail_reply(rc, &err, reply);
 }
 
-/* In a store on this machine, a process may create a conflicting namespace at the same moment.  So before the first
- * lease, the namespace is checked again, after every swap.  If the process that swapped was killed, the next one that
- * reads the namespace checks it. */
+/* Reads the namespace.  In a store on this machine, another process may create a conflicting namespace at the same
+ * moment. So until the first lease, each read checks for a conflict.  If the process that created the namespace was
+ * killed before its check, the next process that reads the namespace checks it. */
 static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
     struct vesta_error err;
     k->store->leases->ns_read(k->store, reply);
@@ -326,7 +332,7 @@ static int keeping_open_store(struct vs_keeping *k, const char *secret, struct v
     return rc == VESTA_OK ? check_store(k, err) : rc;
 }
 
-/* Opens the store and begins the term, after a pause and before the first step. */
+/* Opens the store and begins the term.  Runs after a pause, before the first step of the term. */
 static int begin_term(struct vs_keeping *k, struct vesta_error *err) {
     char secret[VS_SECRET_MAX], host[64], holder[VS_HOLDER_MAX];
     vs_process_lock();
@@ -350,7 +356,7 @@ static void end_term(struct vs_keeping *k, enum vs_term_end end) {
     assert(!k->asks);
     kept->ms = end == VS_TERM_GAVE_BACK && lease->not_given_back ? lease->timing.lease_ms : 0;
     if (kept->ms) snprintf(kept->why, sizeof kept->why, "%s", lease->said);
-    note_store(k); /* a program that issued one id and ends has had no nap to do it */
+    note_store(k); /* a program that issues one id and ends never naps, so note the store here */
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k->is_orphan)) vs_map_retire(k->term.map);
     k->store->backend->close(k->store);
 }

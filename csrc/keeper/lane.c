@@ -1,4 +1,4 @@
-/* lane.c -- vesta_lane_open and vesta_lane_close: a lane's memory, and the process that it belongs to. */
+/* lane.c -- vesta_lane_open and vesta_lane_close: allocates a lane and records the process that owns it. */
 #include "base/error.h"
 #include "generator/lane.h"
 #include "os/process.h"
@@ -26,9 +26,10 @@ int vesta_lane_open(struct vesta_gen *gen, uint64_t n, struct vesta_lane **lane,
     if (rc != VESTA_OK) return rc;
     struct vesta_lane *made = aligned_alloc(VS_LINE, sizeof *made);
     if (!made) return vs_fail(err, VESTA_ENOMEM, "no memory for a lane");
-    /* If the kernel cannot clear a word in a forked child, a lane takes one id at a time, so that no tick is held. */
+    /* If the kernel cannot clear a word in a forked child, a lane takes one id at a time, so that a child inherits no
+     * ids. */
     const _Atomic uint64_t *process = vs_process_word();
-    assert(!process || atomic_load(process) == vs_process_token()); /* the token was drawn before */
+    assert(!process || atomic_load(process) == vs_process_token()); /* the process's token was drawn before this */
     vs_lane_init(made, gen, process ? n : 1, process ? process : &nothing, vs_process_token);
     *lane = made;
     return VESTA_OK;

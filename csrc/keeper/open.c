@@ -1,4 +1,4 @@
-/* open.c -- vesta_open, vesta_close, vesta_keep: makes handles, frees them, and moves them to a new map. */
+/* open.c -- vesta_open, vesta_close, vesta_keep: creates and frees handles, and moves them to a new map. */
 #include "base/error.h"
 #include "id/id.h"
 #include "generator/generator.h"
@@ -40,11 +40,11 @@ static int set_fields(const struct vesta_layout *layout, const struct vesta_opts
     return rc;
 }
 
-/* Call with the process lock held. */
+/* Registers the handle if it chooses worker ids.  Call with the process lock held. */
 static void enter_question(struct vesta_gen *gen, struct vs_file *file) {
     assert(vs_process_is_locked());
     assert(gen->handle->file == file);
-    assert(file->handles > file->question.choosers); /* this handle is in `handles`, and not yet in `choosers` */
+    assert(file->handles > file->question.choosers); /* `handles` includes this handle, and `choosers` does not yet */
     file->question.choosers += gen->handle->chooses;
     atomic_store_explicit(&gen->asks, &file->question.open, memory_order_release);
 }
@@ -57,7 +57,7 @@ static void keeper_warn(const struct vs_file *file, char *warning, size_t size) 
         vs_no_file_text(file->path, file->anchor.no_file, warning, size);
 }
 
-/* Copies the store under the process lock: another thread may be opening the file with another store. */
+/* Copies the store's URI under the process lock, because another thread may be opening the file with another store. */
 static int fill_handle(struct vs_handle *handle, const struct vs_settings *settings, const struct vs_map *map,
                        const char *warning, struct vesta_error *err) {
     char store[VS_URI_MAX], shown[VS_URI_MAX];
@@ -80,7 +80,7 @@ static void free_handle(struct vs_handle *handle) {
     free(handle);
 }
 
-/* Makes a handle for an open map.  Needs no store. */
+/* Creates a handle for an open map.  Does not call the store. */
 static int make_handle(const struct vs_settings *settings, struct vs_map *map, struct vs_file *file,
                        struct vesta_gen **out, struct vesta_error *err) {
     struct vesta_layout layout = settings->layout;
@@ -116,7 +116,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
     return VESTA_OK;
 }
 
-/* A private generator has one slot without a lease, valid until the layout's time ends. */
+/* Opens a private generator, which has one slot without a lease, valid until the layout's time ends. */
 static int open_private(const struct vs_settings *settings, struct vesta_gen **out, struct vesta_error *err) {
     struct vs_header header;
     int rc = vs_settings_header(settings, &header, err);
@@ -169,7 +169,7 @@ void vesta_close(struct vesta_gen *gen) {
 
 /* ------------------------------------------------------------------ keeping */
 
-/* Moves the handle to the successor of its map.  The old file stays mapped until the handle is closed, because another
+/* Moves the handle to the map's successor.  The old file stays mapped until the handle is closed, because another
  * thread may be using it.  Call with the process lock held. */
 static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
@@ -190,11 +190,11 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* True if the handle must move to another map.  Normally the map's keeper marks a replaced map as used up.  A handle
- * that may not start a keeper also checks the map's name, because the map may have no keeper. */
+/* Returns true if the handle must move to another map.  Normally the map's keeper marks a replaced map as used up.  The
+ * map may have no keeper if this handle cannot start one, so such a handle also checks the map's name. */
 static bool is_left(const struct vs_handle *handle) {
     const struct vs_file *file = handle->file;
-    assert(vs_process_is_locked()); /* another thread of the handle may be moving on */
+    assert(vs_process_is_locked()); /* another thread of the handle may be moving it */
     return vs_is_used_up(file->mapping.map) || (!handle->keeps && !vs_mapping_is_named(&file->mapping));
 }
 
@@ -209,14 +209,14 @@ int vs_handle_kick(struct vesta_gen *gen, struct vesta_error *err) {
     struct vs_handle *handle = gen->handle;
     int rc = VESTA_OK, failed = 0;
     if (handle->is_private) return vs_fail(err, VESTA_EOPTION, "a private generator has no lease to keep");
-    /* Do not wait for the lock, because the caller may be an event loop.  If another thread has it, only signal that a
-     * lease is wanted.  The caller tries again later. */
+    /* Do not wait for the lock, because the caller may be an event loop.  If another thread has the lock, only signal
+     * that a lease is wanted.  The caller tries again later. */
     if (vs_process_trylock()) {
         if (is_left(handle)) rc = move_on(gen, err);
         if (rc == VESTA_OK && handle->keeps) failed = vs_keeper_start(handle->file, VS_AT_ONCE);
         vs_process_unlock();
     }
-    if (rc == VESTA_EPAUSE) rc = VESTA_OK; /* another thread is closing the successor: the caller tries again */
+    if (rc == VESTA_EPAUSE) rc = VESTA_OK; /* another thread is closing the successor, so the caller tries again */
     vs_keeper_want(atomic_load_explicit(&gen->map, memory_order_acquire));
     return failed ? vs_fail(err, VESTA_EIO, "cannot start the keeper's thread: %s", strerror(failed)) : rc;
 }

@@ -1,5 +1,5 @@
-/* options.c -- checks a caller's options and turns them into the header of a generator file.  Opens no generator file.
- */
+/* options.c -- checks a caller's options and converts them into the header of a generator file.  Does not open the
+ * file. */
 #include "keeper/options.h"
 #include "base/error.h"
 #include "base/nearest.h"
@@ -24,13 +24,15 @@
 #define DEFAULT_LAYOUT "vesta-second"
 #define DEFAULT_NAMESPACE "default"
 #define AHEAD_MS_MAX (24 * 3600 * 1000ll)
-#define LOCAL_AHEAD_MS_MAX (360 * 1000ll) /* below the S + 2W of an advance by more than the longest time unit */
-#define OPTS_BYTES_MAX 4096               /* a larger value is not the size of a struct of options */
+/* must be below the S + 2W of an advance by more than the longest time unit */
+#define LOCAL_AHEAD_MS_MAX (360 * 1000ll)
+#define OPTS_BYTES_MAX 4096 /* a larger value cannot be the size of an options struct */
 #define WARN_MS (365 * 86400000ll)
-#define EPOCH_SECONDS_MS_MAX INT64_C(10000000000) /* a smaller epoch was probably meant in seconds, not milliseconds   \
-                                                   */
+/* a smaller epoch was probably meant in seconds, not in milliseconds */
+#define EPOCH_SECONDS_MS_MAX INT64_C(10000000000)
 
-/* The struct must not end in padding: its bytes are undefined, and a later version would read them as an option. */
+/* The struct must not end in padding.  Padding bytes are undefined, and a later version would read them as an option.
+ */
 #define END(type, member, ...) offsetof(struct vesta_opts, member) + sizeof(type) == sizeof(struct vesta_opts) ||
 _Static_assert(VESTA_NAMESPACE_OPTIONS(END) 0, "the last option fills its place");
 #undef END
@@ -81,15 +83,15 @@ static bool is_by_hand(const struct vesta_opts *opts) {
     return opts->path || vs_environment("VESTA_STATE");
 }
 
-/* True if ids go on although the file's folder does not exist and cannot be made.  The store must be named, because the
- * default store is in that folder.  If the caller named the path, it may be mistyped, so missing rights are an error. A
- * read-only file system is not, because no other spelling would help. */
+/* Returns true if ids can be issued although the file's folder does not exist and cannot be created.  The store must be
+ * named, because the default store is in that folder.  If the caller named the path, missing permissions are an error,
+ * because the path may be mistyped.  A read-only file system is not an error, because no other spelling would help. */
 static bool goes_without(const struct vesta_opts *opts, int blocked, const char *folder) {
     bool is_forbidden = blocked == EROFS || (!is_by_hand(opts) && (blocked == EACCES || blocked == EPERM));
     return opts->store && is_forbidden && folder[0] == '/';
 }
 
-/* Makes the folder, or with `looks_only` checks whether it could be made.  Resolves its real path. */
+/* Creates the folder, or checks whether it could be created if `looks_only` is set.  Resolves its real path. */
 static int find_folder(const struct vesta_opts *opts, struct vs_settings *settings, char folder[PATH_MAX],
                        char real[PATH_MAX], struct vesta_error *err) {
     assert(folder[0]);
@@ -108,7 +110,8 @@ static int find_folder(const struct vesta_opts *opts, struct vs_settings *settin
     return VESTA_OK;
 }
 
-/* The path appears in logs, and in the store as an identity, so it must be one line. */
+/* Rejects control characters.  The path must be one line, because logs print it, and a store records it as an identity.
+ */
 static int check_path(const char *path, struct vesta_error *err) {
     for (const char *at = path; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
@@ -117,7 +120,8 @@ static int check_path(const char *path, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* <state>/<namespace>.gen, or the path in the options.  Absolute, because it is the default identity. */
+/* Determines the path: the option `path`, or else <state>/<namespace>.gen.  It is absolute, because it is the default
+ * identity. */
 static int find_path(const struct vesta_opts *opts, const char *state, struct vs_settings *settings,
                      struct vesta_error *err) {
     char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
@@ -147,7 +151,8 @@ static int find_places(const struct vesta_opts *opts, struct vs_settings *settin
     if (is_nowhere && !opts->store)
         return vs_fail(err, VESTA_EIO, "no state folder: set VESTA_STATE, or make /var/lib/vesta writable");
     settings->has_no_folder = is_nowhere;
-    if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta"); /* not writable: only part of the identity */
+    /* the file cannot be written there, so the path is only part of the identity */
+    if (is_nowhere) snprintf(state, sizeof state, "/var/lib/vesta");
     int rc = find_path(opts, state, settings, err);
     if (rc != VESTA_OK) return rc;
     return opts->store ? vs_store_canonical(opts->store, settings->store, err) : VESTA_OK;
@@ -179,8 +184,8 @@ static int check_secret(const struct vesta_opts *opts, struct vesta_error *err) 
 
 /* ------------------------------------------------------------------ the settings */
 
-/* Later versions add members at the end.  Members that the caller's version lacks become 0.  Members that this library
- * lacks must be 0. */
+/* Copies an options struct.  Later versions add members at the end.  Members that the caller's version lacks become 0.
+ * Members that this library lacks must be 0. */
 int vs_opts_take(const struct vs_opts_kind *kind, const void *from, void *to, struct vesta_error *err) {
     size_t size = *(const size_t *)from;
     if (size < sizeof size || size > OPTS_BYTES_MAX || size % _Alignof(struct vesta_opts))
@@ -228,7 +233,7 @@ int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings
     return keeper_read_settings(opts, settings, err);
 }
 
-/* Converts ahead_ms_max to ticks: whole time units only, and at most the layout's whole time. */
+/* Converts ahead_ms_max to ticks, in whole time units, limited to the layout's whole time. */
 static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
     assert(layout->unit_us > 0);
     uint64_t units_max = layout->field[layout->time].max + 1;
@@ -241,7 +246,7 @@ static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_la
     return ((uint64_t)units < units_max ? (uint64_t)units : units_max) << vs_seq(layout)->width;
 }
 
-/* The store in the options, else the one in the state folder. */
+/* Sets the store to the option `store`, or else to the store in the state folder. */
 static int name_store(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     char state[PATH_MAX];
     assert(!header->store[0]);
@@ -260,7 +265,7 @@ static int name_store(const struct vs_settings *settings, struct vs_header *head
 
 int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err) {
     char host[64] = "";
-    assert(path[0]); /* else all generators of a host would share one identity */
+    assert(path[0]); /* with an empty path, all generators of a host would share one identity */
     if (header->own_identity) return VESTA_OK;
     if (!is_local) vs_host_name(host, sizeof host);
     int length = snprintf(header->identity, sizeof header->identity, "%s%s%s", host, is_local ? "" : ":", path);
@@ -287,7 +292,7 @@ int vs_opts_together(const struct vesta_opts *opts, const char **member, struct 
     return VESTA_OK;
 }
 
-/* Checks the options together with the defaults. */
+/* Checks the combination of the options with the defaults. */
 static int check_together(const struct vesta_opts *opts, const struct vs_header *header, struct vesta_error *err) {
     struct vesta_opts whole = *opts;
     struct vesta_error why;
@@ -315,7 +320,7 @@ static int name_lease(const struct vs_settings *settings, struct vs_header *head
 
 int vs_settings_header(const struct vs_settings *settings, struct vs_header *header, struct vesta_error *err) {
     const struct vesta_opts *opts = &settings->opts;
-    assert(settings->clock); /* set by keeper_read_settings */
+    assert(settings->clock); /* keeper_read_settings has set the clock */
     memset(header, 0, sizeof *header);
     if ((opts->flags & VESTA_UNSAFE_PRIVATE) && !opts->has_worker)
         return vs_fail(err, VESTA_ENOGEN, "a private generator needs a worker id: there is no default");
@@ -345,7 +350,7 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
 
 /* ------------------------------------------------------------------ an existing file */
 
-/* `own`: what the second generator needs, so that both values can be used. */
+/* Writes the error text.  `own` is what a second generator needs, such as "a path", so that both values can be used. */
 static int keeper_mismatch(struct vesta_error *err, const struct vs_settings *settings, const char *what,
                            const char *has, const char *asked, const char *own) {
     size_t length = strlen(settings->path);
@@ -375,7 +380,7 @@ static const char *group_name(int gid, char buf[32]) {
     return buf;
 }
 
-/* The file and its map have the permissions of the group that they were made for, so it cannot change. */
+/* Rejects another group, because the file and its map were created with the permissions of their group. */
 static int match_group(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char has[32], asked[64];
     if (!settings->opts.group || header->group == settings->group) return VESTA_OK;
@@ -383,7 +388,8 @@ static int match_group(const struct vs_settings *settings, const struct vs_heade
     return keeper_mismatch(err, settings, "group", group_name(header->group, has), asked, "a path");
 }
 
-/* A handle's layout must equal the file's, constants included, because the file's lease is for that layout. */
+/* Rejects a layout that differs from the file's layout, even in a constant, because the file's lease is for that
+ * layout. */
 static int match_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char asked[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
     if (!settings->has_layout) return VESTA_OK;
@@ -452,5 +458,6 @@ int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_cloc
 }
 
 bool vs_may_keep(unsigned flags, const char *store) {
-    return !(flags & VESTA_NO_KEEPER) && (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store, (char[VS_URI_MAX]){0}));
+    return !(flags & VESTA_NO_KEEPER) &&
+           (!(flags & VESTA_FILE_KEEPER) || vs_store_folder(store, (char[VS_URI_MAX]){0}));
 }

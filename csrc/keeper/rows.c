@@ -1,5 +1,5 @@
-/* rows.c -- options by name: the rows of vesta_options.h as a table, and vesta_open_text, which takes them as one text.
- */
+/* rows.c -- options by name: the rows of vesta_options.h as a table, and vesta_open_text, which takes all options as
+ * one string. */
 #include "keeper/rows.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -16,7 +16,8 @@
 #define ROW(type, member, kind, max, flag, values, ...)                                                                \
     {#member, VS_ROW_##kind, offsetof(struct vesta_opts, member), max, values},
 static const struct vs_row rows[] = {
-    VESTA_NAMESPACE_OPTIONS(ROW) VESTA_HANDLE_OPTIONS(ROW) /* the one flag that is an option in every language: */
+    VESTA_NAMESPACE_OPTIONS(ROW) VESTA_HANDLE_OPTIONS(ROW)
+    /* `unsafe_private` is the only flag that is an option in every language. */
     {"unsafe_private", VS_ROW_FLAG, offsetof(struct vesta_opts, flags), VESTA_UNSAFE_PRIVATE, NULL}};
 _Static_assert(VS_COUNT(rows) < NAMES_MAX, "unknown_option has room for every name");
 _Static_assert(sizeof(enum vesta_pacing) == sizeof(int), "a choice is put as an int");
@@ -25,7 +26,7 @@ const struct vs_row *vs_row_at(int i) {
     return i >= 0 && i < (int)VS_COUNT(rows) ? &rows[i] : NULL;
 }
 
-/* The member is namespace_, because `namespace` is a keyword in C++. */
+/* The member is named namespace_ because `namespace` is a keyword in C++. */
 const char *vs_row_name(const struct vs_row *row) {
     return strcmp(row->member, "namespace_") == 0 ? "namespace" : row->member;
 }
@@ -49,7 +50,7 @@ static int unknown_option(const char *name, struct vesta_error *err) {
 
 int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_t number, struct vesta_error *err) {
     char *at = (char *)opts + row->offset;
-    assert((size_t)(row - rows) < VS_COUNT(rows)); /* its offset is not checked */
+    assert((size_t)(row - rows) < VS_COUNT(rows)); /* the offset inside `rows` is not checked */
     uint64_t max = row->kind == VS_ROW_SWITCH || row->kind == VS_ROW_FLAG ? 1 : row->max;
     if (number > max)
         return vs_fail(err, VESTA_EOPTION, "%s is %" PRIu64 ", which must be a whole number from 0 to %" PRIu64,
@@ -66,7 +67,7 @@ int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_
     }
 }
 
-/* Sets an enum, whose values begin with 1. */
+/* Sets an enum option.  The values of all enums begin with 1. */
 static int put_choice(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err) {
     assert(row->values);
     int value = vs_slice_place((struct vs_slice){text, strlen(text)}, row->values, '|') + 1;
@@ -82,7 +83,7 @@ static int put_choice(const struct vs_row *row, struct vesta_opts *opts, const c
 int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *text, struct vesta_error *err) {
     uint64_t number;
     assert((size_t)(row - rows) < VS_COUNT(rows));
-    assert(text); /* NULL would silently mean the default */
+    assert(text); /* NULL would silently select the default */
     switch (row->kind) {
     case VS_ROW_TEXT:
     case VS_ROW_LAYOUT:
@@ -111,8 +112,8 @@ int vs_row_put(const struct vs_row *row, struct vesta_opts *opts, const char *te
 
 #define SPACE " \t\r\n"
 
-/* Ends the value that begins at `at` with a NUL, removes its quotes, and returns where the text continues.  NULL: a
- * quote is not closed, or is not followed by a space. */
+/* Terminates the value that begins at `at` with a NUL, and removes its quotes.  Returns the position after the value,
+ * or NULL if a quote is not closed, or is not followed by a space. */
 static char *end_value(char *at, char **value) {
     char quote = *at == '"' || *at == '\'' ? *at : 0;
     char *end = quote ? strchr(++at, quote) : at + strcspn(at, SPACE);
@@ -123,8 +124,8 @@ static char *end_value(char *at, char **value) {
     return is_last ? end : end + 1;
 }
 
-/* Sets each NAME=VALUE of a text.  The text is modified, and must outlive opts.  Error texts do not include values that
- * may be secrets. */
+/* Sets each NAME=VALUE in a string.  Modifies the string, which must outlive opts.  Error texts do not include values
+ * that may be secrets. */
 static int put_all(char *text, struct vesta_opts *opts, struct vesta_error *err) {
     for (text += strspn(text, SPACE); *text; text += strspn(text, SPACE)) {
         char *name = text, *value, *sign = name + strcspn(name, "=" SPACE);

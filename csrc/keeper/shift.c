@@ -1,4 +1,4 @@
-/* shift.c -- a thread that keeps several files, and the order of their turns: see shift.h. */
+/* shift.c -- a thread that keeps several files, and the order of their turns (shift.h). */
 #include "keeper/shift.h"
 #include "os/process.h"
 #include "os/thread.h"
@@ -10,25 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Poll intervals for kernels where a thread can sleep on one word only: with tasks, and with the bell alone. */
+/* Poll intervals for kernels where a thread can sleep on a single futex only.  POOR_ALONE_US is used if there are no
+ * tasks. */
 #define POOR_US 20000
 #define POOR_ALONE_US 100000
 #define PHASE_STEP_US 7919
 
 struct vs_shift {
-    struct vs_shift *next; /* the list; process lock */
-    uint64_t runs_in;      /* vs_process_token: a forked child has the list, but not the threads */
+    struct vs_shift *next; /* next shift in the list; guarded by the process lock */
+    uint64_t runs_in;      /* vs_process_token; a forked child inherits the list, but not the threads */
     char *store;
     int64_t phase_us;
     pthread_t thread;
-    _Atomic uint32_t bell; /* futex: raised when a task is added or kicked, or the thread must end */
+    _Atomic uint32_t bell; /* futex, incremented when a task is added or kicked, or when the thread must end */
     pthread_mutex_t lock;  /* guards the members below */
     pthread_cond_t turned;
-    struct vs_task *running; /* the task whose turn runs now, without the lock */
+    struct vs_task *running; /* the task whose turn is running, during which the lock is not held */
     bool ends;
     int count;
-    int at[2]; /* index of the task with the last turn, by `holds` */
-    int row;   /* how many turns in a row went to tasks with `holds` */
+    int at[2]; /* indices of the tasks that had the last turn, one for each value of `holds` */
+    int row;   /* number of turns in a row that went to tasks with `holds` */
     struct vs_task *task[VS_SHIFT_TASKS];
 };
 
@@ -41,7 +42,7 @@ static void shift_ring(struct vs_shift *shift) {
 
 /* ------------------------------------------------------------------ turns */
 
-/* Caches the time of one clock for all tasks that use it. */
+/* Caches the current time of one clock for all tasks that use that clock. */
 struct now {
     const struct vesta_clock *clock;
     int64_t boot_us;
@@ -58,7 +59,7 @@ static bool shift_is_due(struct vs_task *task, struct now *now) {
            left_us(task, now) == 0;
 }
 
-/* Returns the next due task with this value of `holds`, round robin, or -1. */
+/* Returns the index of the next due task with this value of `holds`, in round-robin order, or -1. */
 static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
     for (int i = 1; i <= shift->count; i++) {
         int at = (shift->at[holds] + i) % shift->count;
@@ -67,7 +68,7 @@ static int find_next(struct vs_shift *shift, bool holds, struct now *now) {
     return -1;
 }
 
-/* Call with the lock held. */
+/* Returns the task that gets the next turn, or NULL.  Call with the lock held. */
 static struct vs_task *find_due(struct vs_shift *shift, struct now *now) {
     bool holds = shift->row < VS_SHIFT_ROW;
     assert(!shift->running);
@@ -81,11 +82,11 @@ static struct vs_task *find_due(struct vs_shift *shift, struct now *now) {
 
 static void have_turn(struct vs_task *task) {
     assert(!task->is_over);
-    atomic_store(&task->kicked, 0); /* before the turn: a kick during the turn brings another one */
+    atomic_store(&task->kicked, 0); /* clear this before the turn, so that a kick during the turn causes another turn */
     task->is_over = !task->turn(task);
 }
 
-/* Call with the lock held.  It is released during the turn. */
+/* Runs a task's turn.  Call with the lock held.  The lock is released during the turn. */
 static void shift_run(struct vs_shift *shift, struct vs_task *task) {
     assert(!shift->running);
     shift->running = task;
@@ -96,10 +97,10 @@ static void shift_run(struct vs_shift *shift, struct vs_task *task) {
     pthread_cond_broadcast(&shift->turned);
 }
 
-#define IDLE_US INT64_C(60000000) /* longest sleep: the bell ends it earlier */
+#define IDLE_US INT64_C(60000000) /* maximum sleep; the bell can end the sleep earlier */
 
-/* Sleeps until a task is due.  Call with the lock held.  It is released meanwhile, so a task may be removed, and its
- * word unmapped.  The kernel then returns an error, which is harmless. */
+/* Sleeps until a task is due.  Call with the lock held.  The lock is released during the sleep, so a task may be
+ * removed, and its futex unmapped.  The kernel then returns an error, which is harmless. */
 static void wait_for_any(struct vs_shift *shift, uint32_t bell, struct now *now) {
     struct vs_sleep on[VS_FUTEXES_MAX];
     int count = 0;
@@ -115,7 +116,8 @@ static void wait_for_any(struct vs_shift *shift, uint32_t bell, struct now *now)
     pthread_mutex_unlock(&shift->lock);
     int woken = vs_futex_wait_any(on, count + 1, us, count == 1 ? POOR_ALONE_US : POOR_US);
     pthread_mutex_lock(&shift->lock);
-    for (int i = 0; woken >= 0 && i < shift->count; i++) /* give a turn even if the word is unchanged: it was woken */
+    /* a woken task gets a turn even if its futex word is unchanged */
+    for (int i = 0; woken >= 0 && i < shift->count; i++)
         if (shift->task[i]->word == on[woken].word) atomic_store(&shift->task[i]->kicked, 1);
 }
 
@@ -143,8 +145,8 @@ int64_t vs_shift_look_us(const struct vs_task *task, int64_t boot_us, int64_t pe
 
 /* ------------------------------------------------------------------ which shift */
 
-/* Frees the shifts of the parent process in a forked child.  Their threads do not exist here, and their locks may be
- * taken for ever. */
+/* In a forked child, frees the shifts of the parent.  Their threads do not exist in the child, and their locks may be
+ * held forever. */
 static void forget_parents(void) {
     assert(vs_process_is_locked());
     while (shifts && shifts->runs_in != vs_process_token()) {
@@ -162,7 +164,7 @@ static int count_of(struct vs_shift *shift) {
     return count;
 }
 
-/* Returns the shift of that store with the fewest tasks, or NULL.  Sets *of_store to the number of its shifts. */
+/* Returns the store's shift with the fewest tasks, or NULL.  Sets *of_store to the number of the store's shifts. */
 static struct vs_shift *find_least(const char *store, int *of_store) {
     struct vs_shift *least = NULL;
     int fewest = VS_SHIFT_TASKS;
@@ -192,7 +194,7 @@ static int make_shift(const char *store, int of_store, struct vs_shift **out) {
         return ENOMEM;
     }
     shift->runs_in = vs_process_token();
-    shift->phase_us = of_store * PHASE_STEP_US; /* so that shifts wake at different times */
+    shift->phase_us = of_store * PHASE_STEP_US; /* different phases, so that shifts wake at different times */
     pthread_mutex_init(&shift->lock, NULL);
     pthread_cond_init(&shift->turned, NULL);
     int rc = vs_thread_start(&shift->thread, shift_main, shift);
@@ -234,7 +236,7 @@ void vs_task_kick(struct vs_task *task) {
 
 /* ------------------------------------------------------------------ leaving */
 
-/* Removes a task from its shift.  True: it was the last one, and the shift was removed from the list. */
+/* Removes a task from its shift.  Returns true if it was the last task, and the shift was removed from the list. */
 static bool take_away(struct vs_shift *shift, struct vs_task *task) {
     int i = 0;
     vs_process_lock();
@@ -261,9 +263,9 @@ static bool take_away(struct vs_shift *shift, struct vs_task *task) {
     return last;
 }
 
-/* Runs the remaining turns in this thread.  Signals are blocked, as in the shift's thread. */
+/* Runs the task's remaining turns in this thread.  Signals are blocked, as they are in the shift's thread. */
 static void shift_finish(struct vs_task *task) {
-    assert(!task->shift); /* no other thread runs its turns */
+    assert(!task->shift); /* no other thread runs the task's turns */
     sigset_t all, was;
     vs_signals_to_block(&all);
     pthread_sigmask(SIG_SETMASK, &all, &was);
@@ -288,6 +290,6 @@ void vs_shift_leave(struct vs_task *task) {
         free_shift(shift);
     }
     task->shift = NULL;
-    atomic_store(&task->kicked, 1); /* end its wait, because it must stop */
+    atomic_store(&task->kicked, 1); /* ends the task's wait, because the task must stop */
     shift_finish(task);
 }

@@ -1,6 +1,6 @@
-/* shift.h -- threads that keep many files.  A shift is a thread with tasks of one store, one task per file.  A task has
- * a turn when its time has come, or its futex word has changed.  Turns run one after another.  If the store is slow,
- * all tasks of the shift wait, but no task of another store. */
+/* shift.h -- threads that keep many files.  A shift is a thread that runs the tasks of one store, one task per file.  A
+ * task gets a turn when its time has come, or when its futex word has changed.  Turns run one after another.  If a
+ * store is slow, all tasks of its shifts wait, but no task of another store waits. */
 #ifndef VS_SHIFT_H
 #define VS_SHIFT_H
 
@@ -9,42 +9,42 @@
 
 #include <stdbool.h>
 
-/* A task of a shift.  During a turn, the thread that runs the turn owns it, otherwise the shift. */
+/* A task of a shift.  During a turn, the thread that runs the turn owns the task.  Otherwise the shift owns it. */
 struct vs_task {
-    /* Does the work that is due.  False: this was the last turn.  True: the next turn begins when *word is not `seen`,
-     * at until_boot_us, or after vs_task_kick. */
+    /* Does the work that is due.  Returns false if this was the last turn.  Otherwise the next turn begins when *word
+     * is not `seen`, at until_boot_us, or after vs_task_kick. */
     bool (*turn)(struct vs_task *task);
     _Atomic uint32_t *word;
     uint32_t seen;
     int64_t until_boot_us;
     const struct vesta_clock *clock;
-    bool holds; /* it has a lease, which a late turn could lose: see VS_SHIFT_ROW */
+    bool holds; /* true if the task has a lease, which a late turn could lose (VS_SHIFT_ROW) */
     _Atomic uint32_t kicked;
     bool is_over;
     struct vs_shift *shift;
 };
 
-/* Threads per store.  Further files share these threads. */
+/* Maximum number of threads per store.  Additional files share these threads. */
 #define VS_SHIFTS_OF_A_STORE 8
 #define VS_SHIFT_TASKS (VS_FUTEXES_MAX - 1)
 
-/* Due tasks with `holds` have priority.  After this many in a row, one without `holds` has a turn, so that it is not
- * starved. */
+/* Due tasks with `holds` have priority.  After this many turns in a row, a task without `holds` gets a turn, so that it
+ * is not starved. */
 #define VS_SHIFT_ROW 16
 
-/* Adds a task to a shift of that store.  Call with the process lock held.  0, or an errno: no thread could be started.
- */
+/* Adds a task to a shift of that store.  Call with the process lock held.  Returns 0, or an errno if no thread could be
+ * started. */
 int vs_shift_enter(struct vs_task *task, const char *store);
 
 /* Gives the task a turn soon. */
 void vs_task_kick(struct vs_task *task);
 
-/* Removes the task from its shift, and runs its remaining turns in the calling thread.  Waits for a turn of this task
- * that is under way, but not for turns of other tasks.  Call without the process lock. */
+/* Removes the task from its shift, and runs the task's remaining turns in the calling thread.  Waits until a running
+ * turn of this task has ended, but does not wait for other tasks.  Call without the process lock. */
 void vs_shift_leave(struct vs_task *task);
 
-/* Returns the next time for a periodic check.  It is the same for all tasks of a shift, so that the thread wakes once.
- */
+/* Returns the next time for a periodic check.  This time is the same for all tasks of a shift, so that the thread wakes
+ * once for all of them. */
 int64_t vs_shift_look_us(const struct vs_task *task, int64_t boot_us, int64_t period_us);
 
 #endif

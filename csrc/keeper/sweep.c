@@ -1,6 +1,6 @@
 /* sweep.c -- removes unused maps, which would otherwise stay in memory until the next boot.  A generator's map is
- * unused if its generator file is gone, no process has it open, and no id was issued from it for a while.  A segment's
- * map, which has no file, is unused if no process has used it for a week.  Removing any map is safe. */
+ * unused if its generator file is gone, no process has the map open, and no id was issued from the map for a while.  A
+ * segment's map, which has no file, is unused if no process has used it for a week.  Removing a map is always safe. */
 #include "keeper/file.h"
 #include "keeper/segment/counter.h"
 #include "os/host.h"
@@ -15,14 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STILL_US (15 * 60 * INT64_C(1000000))        /* longer than any window that a restart could continue */
-#define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000)) /* then the rest of its ranges stays unused */
-/* The cost of a sweep grows with the number of files in the folder.  So each sweep looks at one name in 16, and a
- * user's processes make at most one sweep per minute, when they make a map. */
+#define STILL_US (15 * 60 * INT64_C(1000000)) /* longer than any window that a restart could continue */
+/* a map unused for this long is removed, and the numbers of its ranges stay unused */
+#define UNUSED_US (7 * 24 * 3600 * INT64_C(1000000))
+/* The cost of a sweep grows with the number of files in the folder.  So each sweep checks one file name in 16, and one
+ * user's processes sweep at most once a minute, when they create a map. */
 #define SWEEP_PARTS 16
 #define SWEEP_US (STILL_US / SWEEP_PARTS)
 
-/* This user's last sweep of the folder, as stored in a file there. */
+/* This user's last sweep of the folder, as stored in a file in the folder. */
 struct sweep {
     int64_t boot_us;
     uint64_t part;
@@ -35,7 +36,8 @@ static bool is_of_part(const char *name, unsigned part) {
            strspn(name + length, digits) == 2 * VS_KEY_BYTES;
 }
 
-/* Returns true if a sweep is due, and which part to look at.  If the file cannot be used, a sweep is always due. */
+/* Returns whether a sweep is due, and sets *part to the part of the folder to check.  If the file cannot be used, a
+ * sweep is always due. */
 static bool sweep_take_turn(int dir, int64_t boot_us, unsigned *part) {
     char name[32];
     struct sweep last = {0, (uint64_t)boot_us / SWEEP_US};
@@ -46,14 +48,15 @@ static bool sweep_take_turn(int dir, int64_t boot_us, unsigned *part) {
     bool is_told = ours && pread(fd, &last, sizeof last, 0) == (ssize_t)sizeof last;
     bool is_due = !is_told || boot_us < last.boot_us || (uint64_t)boot_us - (uint64_t)last.boot_us >= SWEEP_US;
     const struct sweep next = {boot_us, last.part + 1};
-    if (ours && is_due) (void)!pwrite(fd, &next, sizeof next, 0); /* if it fails, the next map sweeps again */
+    /* if this fails, the next process that creates a map sweeps again */
+    if (ours && is_due) (void)!pwrite(fd, &next, sizeof next, 0);
     if (fd >= 0) close(fd);
     *part = (unsigned)(next.part % SWEEP_PARTS);
     return is_due;
 }
 
-/* True if the map's file does not exist.  False if that is unknown.  The caller has checked the mount namespace,
- * because the path is only valid there. */
+/* Returns true if the generator file of the map does not exist, and false if that is unknown.  The caller has checked
+ * the mount namespace, because the path is only valid in that namespace. */
 static bool is_gone(const struct vs_header *header) {
     struct stat st;
     return header->path[0] == '/' && memchr(header->path, '\0', sizeof header->path) && lstat(header->path, &st) != 0 &&
@@ -76,13 +79,13 @@ static bool is_of(const struct vs_header *header, const struct vs_map_kind *kind
     return memcmp(header->magic, kind->magic, sizeof header->magic) == 0;
 }
 
-/* True if the map with this header is unused. */
+/* Returns true if the map with this header is unused. */
 static bool is_left_behind(int fd, const struct vs_header *header, int64_t now_us) {
     return is_of(header, &vs_segment_map) ? is_unused(fd, now_us)
                                           : is_of(header, &vs_generator_map) && is_gone(header) && is_still(fd, now_us);
 }
 
-/* vesta-<key>.<random>: left by a process that was killed while it made a map. */
+/* Returns true for vesta-<key>.<random>, which a process leaves behind if it is killed while it creates a map. */
 static bool is_unfinished(const char *name) {
     const char *dot = strrchr(name, '.');
     return dot && strlen(dot) == 17 && strspn(dot + 1, "0123456789abcdef") == 16;

@@ -1,4 +1,4 @@
-/* wait.c -- waiting for ids: sleeps during the pauses of a generator, for callers that may sleep. */
+/* wait.c -- waits for ids: sleeps during a generator's pauses, for callers that may sleep. */
 #include "generator/lane.h"
 #include "keeper/file.h"
 #include "os/clock.h"
@@ -8,39 +8,41 @@
 
 #include <assert.h>
 
-/* A sleep this short would overshoot, so the end of a wait is spent in a loop of calls. */
+/* A sleep this short would overshoot, so the last part of a wait is a loop of calls. */
 #define SPIN_US 70
 
-/* True if this process has a keeper, or must not have one. */
+/* Returns true if this process has a keeper, or must not have one. */
 static bool is_kept(const struct vesta_gen *gen) {
     const struct vs_handle *handle = gen->handle;
     if (!handle || handle->is_private || !handle->keeps) return true;
     return atomic_load(&atomic_load(&handle->file)->keeper_in) == vs_process_token();
 }
 
-/* Starts a keeper on standby.  A process that issues ids on an existing lease never requests one.  If all other
- * processes end, only a keeper here can renew the lease, and notice that new processes use another map.  If the lock is
- * taken, or no thread can be started, the next call tries again. */
+/* Starts a keeper on standby.  A process that issues ids on an existing lease never asks for a lease.  But if all other
+ * processes end, only a keeper in this process can renew the lease, and notice that new processes use another map.  If
+ * the lock is taken, or no thread can be started, the next call tries again. */
 static void wait_stand_by(const struct vesta_gen *gen) {
     if (is_kept(gen) || !vs_process_trylock()) return;
     (void)vs_keeper_start(gen->handle->file, VS_STAND_BY);
     vs_process_unlock();
 }
 
-/* Waits for the end of a pause, if there is time left.  *until_boot_us is 0 at the first pause. */
+/* Waits until a pause ends.  Returns false if the time is over, or if waiting does not help.  *until_boot_us is 0 at
+ * the first pause. */
 static bool wait_out_pause(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
                            int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
     assert(pause->why);
     int64_t now = clock->boot_us(clock->self);
     if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
-        *until_boot_us = INT64_MAX; /* for ever */
-    /* A failstop is not waited for, but the keeper is woken so that it notices the end of the failstop. */
+        *until_boot_us = INT64_MAX; /* wait without a limit */
+    /* A failstop is not waited for.  But the keeper is woken, so that it notices the end of the failstop. */
     if (vs_pause_wakes_keeper(pause->why) && (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK)) return false;
-    if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false; /* the caller itself must answer */
+    /* the caller itself must answer the question */
+    if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false;
     int64_t wait_us = vs_pause_step_us(pause, *until_boot_us - now);
     if (wait_us < 0) return false;
-    assert(wait_us > 0); /* 0 would be a busy loop */
+    assert(wait_us > 0); /* 0 would cause a busy loop */
     if (clock != vs_clock_system())
         clock->sleep_us(clock->self, wait_us);
     else if (wait_us > SPIN_US)
@@ -59,7 +61,7 @@ int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, st
 int vesta_lane_next_wait(struct vesta_lane *lane, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
     int64_t until_boot_us = 0;
     int rc;
-    assert(lane->gen->pacing == VESTA_PACING_HISTORY); /* vesta_lane_open rejects others */
+    assert(lane->gen->pacing == VESTA_PACING_HISTORY); /* vesta_lane_open rejects other kinds of pacing */
     wait_stand_by(lane->gen);
     while ((rc = vesta_lane_next(lane, id, pause)) == VESTA_EPAUSE)
         if (!wait_out_pause(lane->gen, pause, wait_us_max, &until_boot_us)) break;

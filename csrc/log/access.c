@@ -1,4 +1,4 @@
-/* access.c -- the access log; see access.h. */
+/* access.c -- the access log (access.h). */
 #include "log/access.h"
 #include "base/error.h"
 #include "log/writer.h"
@@ -12,14 +12,14 @@
 
 #define RING_BYTES (1 << 20) /* a power of two */
 #define PATH_BYTES 512
-#define REST_MS 100      /* interval of the thread's writes; a ring that is half full ends it early */
-#define TELL_US 10000000 /* interval of warnings about lost lines */
+#define REST_MS 100      /* interval between the thread's writes; a half-full ring wakes it earlier */
+#define TELL_US 10000000 /* minimum interval between warnings about lost lines */
 
 struct ring {
     _Atomic uint64_t written, read; /* total bytes written by the loop, and read by the thread */
-    _Atomic uint64_t lost;          /* lines */
-    /* used by the loop only */
-    uint64_t told; /* lost lines that a line has reported */
+    _Atomic uint64_t lost;          /* number of lost lines */
+    /* used only by the loop */
+    uint64_t told; /* number of lost lines already reported in a line */
     struct vs_line line;
     int64_t unix_ms;
     char ts[VESTA_ISO_MAX];
@@ -33,10 +33,10 @@ struct vs_access {
     bool ending, is_over;
     atomic_bool reopens, is_urgent;
     pthread_t thread;
-    /* used by the thread only */
+    /* used only by the thread */
     int fd;
-    bool is_torn;               /* the last line was written in part */
-    _Atomic uint64_t unwritten; /* lines that the file did not take */
+    bool is_torn;               /* true if the last line was written only partly */
+    _Atomic uint64_t unwritten; /* number of lines that could not be written to the file */
     uint64_t told;
     int64_t told_us;
     char path[PATH_BYTES];
@@ -53,10 +53,11 @@ struct vs_line *vs_access_begin(struct vs_access *access, int loop, int64_t unix
     return &ring->line;
 }
 
-/* Wakes the thread. */
+/* Wakes the thread before its interval ends. */
 static void alog_hurry(struct vs_access *access) {
     if (atomic_exchange(&access->is_urgent, true)) return;
-    pthread_cond_signal(&access->event); /* without the lock: a lost signal costs a delay of REST_MS */
+    /* signal without the lock, because a lost signal only delays the write by REST_MS */
+    pthread_cond_signal(&access->event);
 }
 
 static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t length) {
@@ -68,7 +69,8 @@ static void copy_in(struct ring *ring, uint64_t at, const char *text, size_t len
 
 static void alog_put(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->written, memory_order_relaxed);
-    /* acquire: pairs with alog_drain, so that bytes are overwritten only after they were written to the file */
+    /* acquire: pairs with alog_drain, so that bytes are overwritten only after the thread has written them to the file
+     */
     uint64_t used = at - atomic_load_explicit(&ring->read, memory_order_acquire);
     if (used > RING_BYTES / 2) alog_hurry(access);
     if (RING_BYTES - used < ring->line.used) {
@@ -76,7 +78,7 @@ static void alog_put(struct vs_access *access, struct ring *ring) {
         return;
     }
     copy_in(ring, at, ring->line.text, ring->line.used);
-    /* release: pairs with alog_drain, so that the thread sees the bytes */
+    /* release: pairs with alog_drain, so that the thread sees the line's bytes */
     atomic_store_explicit(&ring->written, at + ring->line.used, memory_order_release);
 }
 
@@ -106,7 +108,8 @@ static size_t count_lines(const char *bytes, size_t length) {
     return count;
 }
 
-/* A full disk may take a part of a line.  Then a newline is written before the next line. */
+/* Writes bytes to the file.  A full disk may accept only part of a line, in which case a newline is written before the
+ * next line. */
 static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t length) {
     char last = '\n';
     if (access->is_torn) access->is_torn = write(access->fd, "\n", 1) != 1;
@@ -123,17 +126,17 @@ static void alog_write_bytes(struct vs_access *access, const char *bytes, size_t
     atomic_fetch_add(&access->unwritten, count_lines(bytes, length));
 }
 
-/* Writes a ring's bytes to the file.  False: there were none. */
+/* Writes a ring's bytes to the file.  Returns false if the ring is empty. */
 static bool alog_drain(struct vs_access *access, struct ring *ring) {
     uint64_t at = atomic_load_explicit(&ring->read, memory_order_relaxed);
-    /* acquire: pairs with alog_put, so that its bytes are visible */
+    /* acquire: pairs with alog_put, so that the line's bytes are visible */
     uint64_t until = atomic_load_explicit(&ring->written, memory_order_acquire);
     size_t from = at % RING_BYTES, length = (size_t)(until - at), first = RING_BYTES - from;
     if (length == 0) return false;
     if (first > length) first = length;
     alog_write_bytes(access, ring->bytes + from, first);
     if (length > first) alog_write_bytes(access, ring->bytes, length - first);
-    /* release: pairs with alog_put, so that the bytes are read before they are overwritten */
+    /* release: pairs with alog_put, so that the bytes are overwritten only after they were read */
     atomic_store_explicit(&ring->read, until, memory_order_release);
     return true;
 }
@@ -173,8 +176,7 @@ static bool drain_all(struct vs_access *access) {
 static void alog_rest(struct vs_access *access) {
     int64_t until_us = vs_monotonic_us() + REST_MS * 1000;
     pthread_mutex_lock(&access->lock);
-    if (!access->ending && !atomic_load(&access->is_urgent))
-        vs_cond_wait(&access->event, &access->lock, until_us);
+    if (!access->ending && !atomic_load(&access->is_urgent)) vs_cond_wait(&access->event, &access->lock, until_us);
     pthread_mutex_unlock(&access->lock);
 }
 
@@ -189,7 +191,7 @@ static void *alog_write_all(void *self) {
     struct vs_access *access = self;
     bool ending = false, any = true;
     while (!ending || any) {
-        ending = alog_is_ending(access); /* before drain_all, so that all earlier lines are written */
+        ending = alog_is_ending(access); /* read this before drain_all, so that all earlier lines are written */
         any = drain_all(access);
         alog_tell_lost(access);
         if (atomic_exchange(&access->reopens, false)) alog_reopen(access);
@@ -250,7 +252,7 @@ void vs_access_close(struct vs_access *access, int64_t wait_ms) {
         ;
     bool is_over = access->is_over;
     pthread_mutex_unlock(&access->lock);
-    if (!is_over) { /* the thread hangs in a disk, and still uses `access` */
+    if (!is_over) { /* the thread hangs in a disk write, and still uses `access` */
         pthread_detach(access->thread);
         return;
     }

@@ -1,17 +1,18 @@
-/* line.c -- formats an event as one line of logfmt or JSON.  Everything except printable characters of valid UTF-8 is
- * escaped, in the same way in both formats, so foreign text cannot break out of its value.  No file, no clock. */
+/* line.c -- formats an event as one line of logfmt or JSON.  Everything except printable valid UTF-8 characters is
+ * escaped, in the same way in both formats, so foreign text cannot break out of its value.  Uses no file and no clock.
+ */
 #include "log/line.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define TAIL_BYTES 96   /* kept free for cut, repeated, lost and the end */
-#define ESCAPE_BYTES 12 /* the longest character (a pair of \uXXXX) */
-#define NAME_BYTES 48   /* longest name with its punctuation */
-#define NAME_LETTERS 32 /* longest name without it */
+#define TAIL_BYTES 96   /* reserved for the names cut, repeated and lost, and the end of the line */
+#define ESCAPE_BYTES 12 /* length of the longest escaped character, a pair of \uXXXX */
+#define NAME_BYTES 48   /* maximum length of a name with its punctuation */
+#define NAME_LETTERS 32 /* maximum length of a name without its punctuation */
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
-static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* sd-daemon(3) */
+static const char *const journal_prefixes[] = {"<7>", "<6>", "<4>", "<3>"}; /* see sd-daemon(3) */
 
 int vs_log_level_named(const char *word) {
     for (int level = VS_LOG_DEBUG; level <= VS_LOG_ERROR; level++)
@@ -26,22 +27,22 @@ const char *vs_digits(char *buf, int64_t number) {
 
 /* ------------------------------------------------------------------ characters */
 
-/* Returns the length of the character at `at`, or 0 if it is not valid UTF-8: overlong, a surrogate, above 10FFFF, cut.
- */
+/* Returns the length of the character at `at`, or 0 if it is not valid UTF-8, which includes overlong forms,
+ * surrogates, values above 10FFFF, and truncated characters. */
 static int line_decode(const unsigned char *at, uint32_t *point) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     int length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
     if (length <= 1) return *point = *at, length;
     *point = *at & (0xffU >> (length + 1));
     for (int i = 1; i < length; i++) {
-        if (at[i] >> 6 != 2) return 0; /* also stops at a NUL, so nothing after it is read */
+        if (at[i] >> 6 != 2) return 0; /* also stops at a NUL, so that no byte after the NUL is read */
         *point = *point << 6 | (at[i] & 0x3f);
     }
     return *point < least[length] || *point > 0x10ffff || *point >> 11 == 0x1b ? 0 : length;
 }
 
-/* True for characters that a terminal or an editor interprets: controls, line and paragraph ends, changes of direction.
- */
+/* Returns true for characters that a terminal or an editor interprets: control characters, line and paragraph
+ * separators, and changes of text direction. */
 static bool must_escape(uint32_t point) {
     return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x200e || point == 0x200f ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
@@ -56,7 +57,7 @@ static size_t line_escape(char *out, uint32_t point) {
     }
 }
 
-/* Writes one character of *text in its quoted form, and moves *text past it. */
+/* Writes one character of *text in its escaped form, and advances *text. */
 static size_t put_character(char *out, const char **text) {
     uint32_t point;
     const unsigned char *at = (const unsigned char *)*text;
@@ -71,7 +72,7 @@ static size_t put_character(char *out, const char **text) {
 
 /* ------------------------------------------------------------------ values */
 
-/* True if logfmt needs no quotes around the value. */
+/* Returns true if the value needs no quotes in logfmt. */
 static bool is_bare(const char *value) {
     for (const char *at = value; *at; at++)
         if (*at <= ' ' || *at > '~' || *at == '=' || *at == '"' || *at == '\\') return false;
@@ -128,7 +129,7 @@ void vs_line_count(struct vs_line *line, const char *name, uint64_t value) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* vesta_iso omits milliseconds that are zero. */
+/* vesta_iso omits the milliseconds if they are zero. */
 const char *vs_line_iso(char buf[VESTA_ISO_MAX], int64_t unix_ms) {
     if (vesta_iso(unix_ms, buf) && unix_ms % 1000 == 0) strcpy(strchr(buf, 'Z'), ".000Z");
     return buf;

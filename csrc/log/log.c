@@ -1,4 +1,4 @@
-/* log.c -- decides which events are logged (level, repeats), and sets up the log.  Files are in writer.c. */
+/* log.c -- decides which events are logged, by level and repeats, and sets up the log.  writer.c writes the files. */
 #include "base/error.h"
 #include "log/writer.h"
 #include "os/clock.h"
@@ -8,20 +8,21 @@
 #include <string.h>
 
 #define SENTENCE_BYTES 512
-#define REPEATS_MAX 128 /* events that are watched for repeats */
-#define TEXTS_MAX 16    /* different events with the same sentence and namespace that are logged within a second */
+#define REPEATS_MAX 128 /* maximum number of events that are watched for repeats */
+/* maximum number of different events with the same sentence and namespace that are logged within a second */
+#define TEXTS_MAX 16
 #define REPEAT_US 1000000
 
 struct repeat {
-    int64_t from_us; /* when its line was written; 0: a free place */
-    uint64_t count;  /* repeats since, which were not logged */
-    uint64_t whole;  /* hash of all its texts */
+    int64_t from_us; /* time at which the event was logged; 0: free entry */
+    uint64_t count;  /* number of repeats since then, which were not logged */
+    uint64_t whole;  /* hash of all texts of the event */
     uint64_t family; /* hash of the sentence and the namespace */
     enum vs_log_level level;
     char sentence[SENTENCE_BYTES], namespace_[VESTA_NAMESPACE_MAX];
 };
 
-static struct { /* under the writer's lock */
+static struct { /* guarded by the writer's lock */
     struct vs_log_opts opts;
     struct repeat repeats[REPEATS_MAX];
     struct vs_line line;
@@ -39,7 +40,7 @@ static void begin_line(enum vs_log_level level, const char *sentence) {
     vs_line_begin(&self.line, self.opts.format, vs_writer_is_journal() ? -1 : unix_ms, level, sentence);
 }
 
-/* Frees the place of an event, and logs its repeats. */
+/* Logs an event's repeats, and frees its entry. */
 static void log_tell(struct repeat *event) {
     if (event->count) {
         begin_line(event->level, event->sentence);
@@ -56,7 +57,7 @@ static void tell_older(int64_t than_us) {
         if (self.repeats[i].from_us && self.repeats[i].from_us <= than_us) log_tell(&self.repeats[i]);
 }
 
-/* Returns the place of that event, else a free one.  If there is none, frees the oldest. */
+/* Returns the entry of that event, or else a free entry.  If there is none, frees the oldest entry. */
 static struct repeat *find_place(uint64_t whole) {
     struct repeat *oldest = &self.repeats[0];
     for (struct repeat *event = self.repeats; event < self.repeats + REPEATS_MAX; event++) {
@@ -67,7 +68,7 @@ static struct repeat *find_place(uint64_t whole) {
     return oldest;
 }
 
-/* Returns how many events of a family are watched.  Sets *known if this event is one of them. */
+/* Returns how many events of a family are watched.  Sets *known to whether this event is among them. */
 static int count_family(uint64_t family, uint64_t whole, bool *known) {
     int count = 0;
     *known = false;
@@ -79,7 +80,7 @@ static int count_family(uint64_t family, uint64_t whole, bool *known) {
     return count;
 }
 
-static uint64_t hash_more(uint64_t hash, const char *text) { /* FNV-1a, with the NUL */
+static uint64_t hash_more(uint64_t hash, const char *text) { /* FNV-1a hash, including the NUL */
     do
         hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
     while (*text++);
@@ -99,9 +100,9 @@ static const char *namespace_of(va_list args) {
     return "";
 }
 
-/* Two events are the same if all their texts are equal: the same sentence with another error is a new event.  Values
- * that are numbers (attempts, milliseconds) are ignored.  If the texts differ each time, TEXTS_MAX of them are logged.
- */
+/* Identifies an event by its texts.  Two events are equal if all their texts are equal, so the same sentence with a
+ * different error is a new event.  Numeric values, such as attempts or milliseconds, are ignored.  If the texts differ
+ * each time, TEXTS_MAX of them are logged. */
 static void log_recognize(struct repeat *event, const char *sentence, va_list args) {
     va_list again;
     const char *name, *value;
@@ -114,7 +115,8 @@ static void log_recognize(struct repeat *event, const char *sentence, va_list ar
             event->whole = hash_more(hash_more(event->whole, name), value);
 }
 
-/* True if the event must be logged now.  *repeated: its repeats since it was last logged. */
+/* Returns true if the event must be logged now.  Sets *repeated to the number of repeats since the event was last
+ * logged. */
 static bool log_is_due(const struct repeat *new_, const char *sentence, uint64_t *repeated) {
     int64_t now_us = the_clock()->boot_us(the_clock()->self);
     bool watched;

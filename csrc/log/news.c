@@ -1,10 +1,10 @@
-/* news.c -- whether the text of a lasting condition is worth a line of the log. */
+/* news.c -- decides whether the text of a lasting condition is logged. */
 #include "log/news.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Skips digits and decimal points. */
+/* Returns the position after leading digits and decimal points. */
 static const char *behind_digits(const char *text) {
     return text + strspn(text, "0123456789.");
 }
@@ -15,7 +15,7 @@ static bool news_alike(const char *a, const char *b) {
     return false;
 }
 
-/* Returns the index of a text that only differs in digits, else of a free entry, else of the oldest. */
+/* Returns the index of the text that differs only in digits, or else of a free entry, or else of the oldest entry. */
 static int news_place_of(const struct vs_news *news, const char *sentence) {
     int oldest = 0;
     for (int i = 0; i < news->count; i++) {
@@ -29,7 +29,8 @@ bool vs_news_take(struct vs_news *news, const char *sentence, int64_t now_us) {
     int place = news_place_of(news, sentence);
     bool taken = place < news->count;
     if (taken && place == news->last && strcmp(news->told[place].text, sentence) == 0) return false;
-    if (taken && now_us - news->told[place].told_us < VS_NEWS_US) return false; /* logged lately, or all entries are */
+    /* either this text was logged recently, or all entries were */
+    if (taken && now_us - news->told[place].told_us < VS_NEWS_US) return false;
     snprintf(news->told[place].text, sizeof news->told[place].text, "%s", sentence);
     news->told[place].told_us = now_us;
     news->last = place;

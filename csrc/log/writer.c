@@ -1,7 +1,7 @@
-/* writer.c -- writes lines.  One line is one write.  A line that cannot be written is lost and counted, because issuing
- * ids is more important than the log.
+/* writer.c -- writes lines to a file or stderr, with one write call per line.  A line that cannot be written is lost
+ * and counted, because issuing ids is more important than the log.
  *
- * A disk can hang in any call, so a server's lines are passed to a thread in memory.  There are two buffers: one is
+ * A disk can hang in any call, so a server passes its lines to a thread in memory.  There are two buffers: one is
  * filled while the thread writes the other. */
 #include "log/writer.h"
 #include "base/error.h"
@@ -21,33 +21,34 @@
 
 #define PATH_BYTES 512
 #define HALF_BYTES 65536
-#define OPEN_TRIES 8 /* attempts, if the file is created or moved away meanwhile, for example by logrotate */
+/* number of attempts, because for example logrotate may create or move the file at the same time */
+#define OPEN_TRIES 8
 
 _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
 
 struct half {
     size_t used;
-    char lines[HALF_BYTES]; /* each after its struct writer_entry */
+    char lines[HALF_BYTES]; /* lines, each preceded by its struct writer_entry */
 };
 
 struct writer_entry {
     size_t length;
-    uint64_t lost; /* the number of lost lines that this line reports */
+    uint64_t lost; /* number of lost lines that this line reports */
 };
 
 static struct {
     pthread_mutex_t mutex; /* guards all members below except `to` */
-    pthread_cond_t event;  /* there is work for the thread, or it has ended */
+    pthread_cond_t event;  /* signaled when there is work for the thread, or when the thread has ended */
     bool has_thread, reopens, ending, is_over, is_journal;
     uint64_t lost;
     struct half *filled, half[2];
     pthread_t thread;
-    char path[PATH_BYTES]; /* "": stderr */
+    char path[PATH_BYTES]; /* "" means stderr */
     struct {
         int fd;
-        bool is_socket, is_torn; /* is_torn: a line was written in part */
-        bool is_full;            /* the file takes no lines, and stderr has said so */
-    } to;                        /* used by the thread while it runs, else under the mutex */
+        bool is_socket, is_torn; /* is_torn: the last line was written only partly */
+        bool is_full;            /* the file accepts no lines, and stderr has reported that */
+    } to;                        /* used by the thread while it runs, and guarded by the mutex otherwise */
 } self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = self.half, .to = {.fd = STDERR_FILENO}};
 
 void vs_writer_lock(void) {
@@ -64,8 +65,8 @@ bool vs_writer_is_journal(void) {
 
 /* ------------------------------------------------------------------ the file */
 
-/* Opens a pipe or terminal on stderr again, with O_NONBLOCK.  Setting the flag on stderr itself would change it for all
- * processes that share the terminal.  A socket cannot be opened again, so send() gets MSG_DONTWAIT for each line. */
+/* Reopens a pipe or a terminal on stderr with O_NONBLOCK.  Setting the flag on stderr itself would change it for all
+ * processes that share the terminal.  A socket cannot be reopened, so send() gets MSG_DONTWAIT for each line. */
 static int own_stderr(void) {
     struct stat st;
     int fd = -1;
@@ -78,7 +79,7 @@ static bool is_trusted(const struct stat *st) {
     return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
-/* Returns the folder that contains this path.  All zero if there is none. */
+/* Returns the status of the folder that contains this path, or all zero if there is none. */
 static struct stat folder_of(const char *path) {
     char folder[PATH_MAX] = ".";
     struct stat st = {0};
@@ -87,34 +88,37 @@ static struct stat folder_of(const char *path) {
     return stat(folder, &st) == 0 ? st : (struct stat){0};
 }
 
-/* Another user's symbolic link or hard link would direct the log into any file that this process may write.  A hard link
- * does not show its maker, so its folder decides: all users can link there, or an untrusted owner can.  That owner gains
- * nothing by a link to an own file.  The folder's group is trusted as its owner is.  Another user's file is a trap in a
- * folder where all users may create files.  In other folders, the folder's owner allowed it. */
+/* Rejects a file that another user may have planted.  Another user's symbolic or hard link would direct the log into
+ * any file that this process may write.  A hard link does not show which user created it, so its folder decides: it is
+ * rejected if all users, or an untrusted owner, can create links there.  An owner's link to the owner's file is
+ * accepted, because the owner gains nothing by it.  The folder's group is trusted like its owner.  Another user's file
+ * is rejected in a folder where all users may create files.  In other folders, the folder's owner has allowed it. */
 static int check_entry(const char *what, const char *path, const struct stat *st, struct vesta_error *err) {
     const struct stat folder = folder_of(path);
     bool is_link = S_ISLNK(st->st_mode), is_shared = folder.st_mode & S_IWOTH;
     bool is_linked_by_others = is_shared || (!is_trusted(&folder) && folder.st_uid != st->st_uid);
     if (!is_trusted(st) && (is_link || is_shared))
-        return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, who may not direct this log: remove it", what,
-                       path, is_link ? "symbolic link" : "file", (unsigned)st->st_uid);
+        return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, who may not direct this log: remove it",
+                       what, path, is_link ? "symbolic link" : "file", (unsigned)st->st_uid);
     if (!S_ISDIR(st->st_mode) && st->st_nlink > 1 && is_linked_by_others)
-        return vs_fail(err, VESTA_EIO,
-                       "the %s '%.300s' is a hard link, which other users may create in this folder: remove it, or use a "
-                       "folder that only your user may write",
-                       what, path);
+        return vs_fail(
+            err, VESTA_EIO,
+            "the %s '%.300s' is a hard link, which other users may create in this folder: remove it, or use a "
+            "folder that only your user may write",
+            what, path);
     return VESTA_OK;
 }
 
 static int check_open(const char *what, const char *path, int fd, struct vesta_error *err) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return vs_fail(err, VESTA_EIO, "the %s '%s' cannot be checked: %s", what, path, strerror(errno));
+    if (fstat(fd, &st) != 0)
+        return vs_fail(err, VESTA_EIO, "the %s '%s' cannot be checked: %s", what, path, strerror(errno));
     return check_entry(what, path, &st, err);
 }
 
-/* Another user can replace an entry between its check and the open.  A file that is absent is therefore created by this
- * call or not opened, and a file that was there is checked again when it is open.  The target of a link is the choice of
- * the link's owner.  Returns false if the entry has changed and the caller must look at it again. */
+/* Opens an entry safely, because another user can replace it between its check and the open.  An absent file is created
+ * exclusively, and an existing file is checked again when it is open.  The target of a link is the choice of the link's
+ * owner. Returns false if the entry has changed, so that the caller must check it again. */
 static bool open_entry(const char *what, const char *path, int *fd, int *rc, struct vesta_error *err) {
     struct stat st;
     bool is_there = lstat(path, &st) == 0, is_link = is_there && S_ISLNK(st.st_mode);
@@ -142,11 +146,11 @@ static bool reads_journal(const struct stat *st) {
     return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 && device == st->st_dev && inode == st->st_ino;
 }
 
-/* Call with the lock held.  Returns the descriptor to close after unlocking, or -1. */
+/* Makes the descriptor the log.  Call with the lock held.  Returns the descriptor to close after unlocking, or -1. */
 static int writer_take(int fd) {
     struct stat st = {0};
     int old = self.to.fd == STDERR_FILENO ? -1 : self.to.fd;
-    (void)fstat(fd, &st); /* fails if stderr is closed: then st stays zero */
+    (void)fstat(fd, &st); /* if stderr is closed, this fails and st stays zero */
     self.to.fd = fd;
     self.to.is_torn = self.to.is_full = false;
     self.to.is_socket = S_ISSOCK(st.st_mode);
@@ -165,8 +169,8 @@ static bool writer_write_bytes(const char *text, size_t length) {
     return done == (ssize_t)length;
 }
 
-/* An operator who finds an empty log looks at stderr, which is the journal under systemd.  One line until the file takes
- * lines again, with the first line that was lost. */
+/* Reports on stderr that the file accepts no lines, because an operator who finds an empty log looks at stderr, which
+ * is the journal under systemd.  Writes one line, with the first lost line, until the file accepts lines again. */
 static void writer_tell_full(const char *text, size_t length, int why) {
     if (self.to.is_full || !*self.path) return;
     self.to.is_full = true;
@@ -175,7 +179,7 @@ static void writer_tell_full(const char *text, size_t length, int why) {
 }
 
 static bool write_line(const char *text, size_t length) {
-    errno = ENOSPC; /* of a line that is written in part */
+    errno = ENOSPC; /* error for a partly written line */
     if (self.to.is_torn) writer_write_bytes("\n", 1);
     bool is_done = !self.to.is_torn && writer_write_bytes(text, length);
     if (is_done)
@@ -209,7 +213,7 @@ void vs_writer_put(struct vs_line *line) {
 
 /* ------------------------------------------------------------------ the thread */
 
-/* Returns how many lines were lost. */
+/* Writes a buffer to the log.  Returns the number of lost lines. */
 static uint64_t write_half(const struct half *half) {
     uint64_t lost = 0;
     struct writer_entry entry;
@@ -230,7 +234,7 @@ static void write_filled(void) {
     half->used = 0;
 }
 
-/* Call without the lock. */
+/* Reopens the file.  Call without the lock. */
 static void writer_reopen(void) {
     struct vesta_error err;
     int fd;
@@ -264,7 +268,7 @@ static void *writer_write_all(void *unused) {
         else
             pthread_cond_wait(&self.event, &self.mutex);
     }
-    self.has_thread = false; /* from here on, vs_writer_put writes in the caller's thread */
+    self.has_thread = false; /* after this, vs_writer_put writes in the caller's thread */
     self.is_over = true;
     pthread_cond_broadcast(&self.event);
     vs_writer_unlock();
@@ -312,7 +316,7 @@ int vs_log_begin(struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* False: the thread hangs. */
+/* Ends the thread.  Returns false if the thread hangs. */
 static bool writer_end_thread(int64_t wait_ms) {
     int64_t until_us = vs_monotonic_us() + wait_ms * 1000;
     self.ending = true;

@@ -1,5 +1,5 @@
-/* call.c -- calls a policy's function from C: builds ctx, and reads the verdict that the engine has checked.  Knows the
- * names of verdicts, but does not act on them. */
+/* call.c -- calls a policy's function from C: builds ctx, and reads the verdict that the engine has checked.  Depends
+ * only on the verdicts' names, and carries out none of them. */
 #include "policy/engine.h"
 
 #include "base/array.h"
@@ -53,7 +53,7 @@ static void call_set_integer(lua_State *L, const char *name, int64_t value) {
 }
 
 static void call_set_text(lua_State *L, const char *name, const char *value) {
-    lua_pushstring(L, value); /* nil for NULL */
+    lua_pushstring(L, value); /* pushes nil if value is NULL */
     lua_setfield(L, -2, name);
 }
 
@@ -130,7 +130,7 @@ static enum vs_verdict_kind call_kind_of(lua_State *L) {
     return (enum vs_verdict_kind)word;
 }
 
-/* The results of engine.ask are true, word, milliseconds, reason. */
+/* engine.ask returns true, the verdict's word, milliseconds, and the reason. */
 static void call_take_verdict(lua_State *L, void *self) {
     struct call_call *call = self;
     size_t length;
@@ -160,7 +160,7 @@ enum vs_call_result vs_policy_call(struct vs_policy *policy, const struct vs_hoo
 /* ------------------------------------------------------------------ before a policy is put to work */
 
 struct call_rehearsal {
-    int situation; /* from 1 on */
+    int situation; /* starts at 1 */
     const char *namespace_;
     int64_t now_ms;
     bool is_over, has_function;

@@ -1,6 +1,6 @@
-/* engine.c -- runs lua/vesta/engine.lua in a state with limits: opens the state, loads a policy, calls its functions.
- * Knows no verdicts.  The engine runs within the policy's limits.  The policy has its own globals and never sees those
- * of the engine. */
+/* engine.c -- runs lua/vesta/engine.lua in a state with limits: opens the state, loads a policy, and calls its
+ * functions. Does not interpret verdicts.  The engine runs within the policy's limits.  The policy has separate
+ * globals, and cannot access those of the engine. */
 #include "policy/engine.h"
 
 #include "base/error.h"
@@ -9,15 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* registry keys: the policy's table, and results for another state */
+/* registry keys of the policy's table, and of results for another state */
 static const char policy_key = 0, answer_key = 0;
 
 /* ------------------------------------------------------------------ modules */
 
 #define MODULES_MAX 8
 
-/* Modules compiled for the first policy.  Later policies reuse them, because compiling takes most of the time of a new
- * state.  Rows are added and never change. */
+/* Modules that were compiled for the first policy.  Later policies reuse them, because compiling takes most of the time
+ * of opening a state.  Rows are added and never change. */
 static struct {
     pthread_mutex_t lock;
     size_t count;
@@ -44,8 +44,8 @@ static int engine_add_bytes(lua_State *L, const void *bytes, size_t length, void
     return 0;
 }
 
-/* Keeps the compiled function at the top of the stack.  If memory is out, it keeps nothing.  Line numbers are kept only
- * for modules that a policy's errors can name. */
+/* Stores the compiled function at the top of the stack for later policies.  If memory is exhausted, it stores nothing.
+ * Line numbers are stored only for modules that a policy's errors can name. */
 static void engine_keep_compiled(lua_State *L, const char *name) {
     struct vs_shipped made = {.name = name};
     bool is_whole =
@@ -58,7 +58,7 @@ static void engine_keep_compiled(lua_State *L, const char *name) {
     pthread_mutex_unlock(&compiled.lock);
 }
 
-/* Pushes the function of a module. */
+/* Pushes a module's function. */
 static void engine_load_module(lua_State *L, const char *name) {
     const struct vs_shipped *text = engine_find_compiled(name);
     if (text) {
@@ -75,7 +75,7 @@ static void engine_load_module(lua_State *L, const char *name) {
     engine_keep_compiled(L, text->name);
 }
 
-/* require("vesta.policy.helpers"): the part after the last dot is the module's name. */
+/* Implements require("vesta.policy.helpers").  The part after the last dot is the module's name. */
 static int engine_require(lua_State *L) {
     const char *module = luaL_checkstring(L, 1), *dot = strrchr(module, '.');
     lua_settop(L, 1);
@@ -96,7 +96,7 @@ static void engine_push(lua_State *L, const char *module, const char *function) 
     lua_remove(L, -2);
 }
 
-/* engine.compile(text, chunk, env) */
+/* Implements engine.compile(text, chunk, env). */
 static int engine_compile(lua_State *L) {
     size_t length;
     const char *text = luaL_checklstring(L, 1, &length), *chunk = luaL_checkstring(L, 2);
@@ -133,10 +133,10 @@ static int engine_boot(lua_State *L) {
     lua_call(L, 1, 0);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_pushnil(L);
-    lua_setfield(L, -2, "vesta.hooks"); /* the engine has read it already, and each policy has its own state, which
-                                           should be small */
+    /* the engine has already read this module, and the state should be small because each policy has one */
+    lua_setfield(L, -2, "vesta.hooks");
     lua_pop(L, 1);
-    lua_pushliteral(L, ""); /* makes ("x"):rep(2) use the guarded library */
+    lua_pushliteral(L, ""); /* so that methods of strings, as in ("x"):rep(2), use the guarded library */
     lua_getmetatable(L, -1);
     lua_getfield(L, -3, "libraries");
     lua_getfield(L, -1, "string");
@@ -156,7 +156,7 @@ static void engine_push_data(lua_State *L, const struct vs_policy_opts *opts, in
     if (opts->from)
         vs_lua_carry(opts->from, index, L);
     else
-        lua_pushstring(L, text); /* nil for NULL */
+        lua_pushstring(L, text); /* pushes nil if text is NULL */
 }
 
 /* Pushes the argument `source` of engine.load. */
@@ -260,7 +260,7 @@ static int engine_give_values(lua_State *L, void *self) {
     return question->count;
 }
 
-/* Keeps the results in a table that outlives the run. */
+/* Stores the results in a table that outlives the run. */
 static void engine_take_values(lua_State *L, void *self) {
     int count = lua_gettop(L);
     (void)self;
@@ -285,7 +285,7 @@ enum vs_call_result vs_policy_ask(struct vs_policy *policy, const struct vs_poli
                                   .self = (void *)asked};
     int top = lua_gettop(asked->from);
     enum vs_call_result result = vs_engine_call(policy, &call, err);
-    lua_settop(asked->from, top); /* a failed run may have left values there */
+    lua_settop(asked->from, top); /* a failed run may have left values on the stack */
     if (result != VS_CALL_OK) return result;
     lua_State *L = vs_lua_state(policy->lua);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &answer_key);

@@ -17,7 +17,7 @@ static bool environment_is_name(const char *name) {
     return length > 0 && length <= NAME_BYTES_MAX && (*name < '0' || *name > '9') && strspn(name, letters) == length;
 }
 
-/* Writes every byte as digits, so that no value can end the Lua text. */
+/* Writes every byte as a decimal escape, so that no value can end the Lua string. */
 static void environment_put_quoted(FILE *out, const char *text) {
     fputc('"', out);
     for (; *text; text++)

@@ -1,4 +1,4 @@
-/* policy.c -- the source texts of policies: files, and those that are part of the program. */
+/* policy.c -- the source texts of policies, from files and from the program itself. */
 #include "policy/policy.h"
 #include "policy/shipped.h"
 
@@ -19,7 +19,7 @@
 
 /* ------------------------------------------------------------------ what ships */
 
-static const char helpers[] = "helpers"; /* not a policy: every policy has it among its globals */
+static const char helpers[] = "helpers"; /* not a policy, but a module among the globals of every policy */
 
 const char *vs_policy_shipped(int i) {
     for (const struct vs_shipped *at = vs_shipped; at->name; at++)
@@ -39,7 +39,7 @@ static int policy_unknown(const char *name, struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ finding a policy */
 
-/* Reads regular files only, because a device or a pipe could block for ever. */
+/* Reads only regular files, because a device or a pipe could block for ever. */
 int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_t *length, struct vesta_error *err) {
     const char *what = source->what;
     char shown[PATH_SHOWN_MAX];
@@ -62,7 +62,7 @@ int vs_source_read(const struct vs_source *source, char *buf, size_t size, size_
     return VESTA_OK;
 }
 
-/* Copies a text to `at` and returns the end of the copy.  NULL stays NULL. */
+/* Copies a string to `at`, sets *out to the copy, and returns its end.  If `text` is NULL, sets *out to NULL. */
 static char *policy_copy_text(const char *text, char *at, const char **out) {
     *out = text ? strcpy(at, text) : NULL;
     return text ? at + strlen(text) + 1 : at;
@@ -72,7 +72,7 @@ static size_t policy_size_of(const char *text) {
     return text ? strlen(text) + 1 : 0;
 }
 
-/* Copies into one block of memory, which starts with the chunk. */
+/* Copies all strings into one block of memory, which starts with the chunk. */
 int vs_policy_text_copy(const struct vs_policy_text *from, struct vs_policy_text *out, struct vesta_error *err) {
     char *at = malloc(policy_size_of(from->chunk) + policy_size_of(from->options) + policy_size_of(from->name) +
                       policy_size_of(from->env) + from->length);
@@ -104,7 +104,7 @@ int vs_policy_grant(struct vs_policy_text *text, const char *env, struct vesta_e
 static int policy_read_file(const char *path, const char *options, struct vs_policy_text *out,
                             struct vesta_error *err) {
     char chunk[PATH_MAX + 1];
-    size_t length, size = VS_SOURCE_BYTES_MAX + 1; /* one more byte, to detect a file that is too long */
+    size_t length, size = VS_SOURCE_BYTES_MAX + 1; /* one extra byte, to detect a file that is too long */
     if (snprintf(chunk, sizeof chunk, "@%s", path) >= (int)sizeof chunk)
         return vs_fail(err, VESTA_EIO, "the policy's path is too long: %.200s...", path);
     char *text = malloc(size);

@@ -1,4 +1,4 @@
-/* shipped.h -- the Lua texts that the program contains. */
+/* shipped.h -- the Lua files that are built into the program. */
 #ifndef VS_SHIPPED_H
 #define VS_SHIPPED_H
 

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#define SAY_WORK 1000            /* instructions that a line counts as: at most 10000 lines in a call */
-#define ZONE_WORK 10000          /* for reading a zone's file */
-#define TIME_WORK 100            /* for converting a time */
-#define MS_MAX 253402300799999.0 /* limit of localtime in both directions: the year 9999 */
+#define SAY_WORK 1000            /* a line counts as this many instructions, so a call can write at most 10000 lines */
+#define ZONE_WORK 10000          /* instructions that reading a zone's file counts as */
+#define TIME_WORK 100            /* instructions that converting a time counts as */
+#define MS_MAX 253402300799999.0 /* limit of localtime in both directions, in the year 9999 */
 
-/* say(text).  The upvalue is the policy. */
+/* Implements say(text).  The upvalue is the policy. */
 static int world_say(lua_State *L) {
     size_t length;
     char said[VS_HEARD_MAX];
@@ -31,7 +31,8 @@ static int64_t world_floor_of(lua_Number number) {
 
 #define SET(name, member) lua_pushinteger(L, (lua_Integer)at.member), lua_setfield(L, -2, name);
 
-/* time(ms): a table with the names of os.date("*t") and offset_s, or nil and the reason.  The upvalue is the zone. */
+/* Implements time(ms): returns a table with the names of os.date("*t") and offset_s, or nil and the reason.  The
+ * upvalue is the zone. */
 static int world_time(lua_State *L) {
     const struct vs_zone_file *file = lua_touserdata(L, lua_upvalueindex(1));
     lua_Number ms = luaL_checknumber(L, 1);
@@ -47,7 +48,7 @@ static int world_time(lua_State *L) {
     return 1;
 }
 
-/* zone(name): world_time for that zone, or nil and the reason. */
+/* Implements zone(name): returns world_time for that zone, or nil and the reason. */
 static int world_zone(lua_State *L) {
     struct vesta_error err = {.text = ""};
     size_t length;

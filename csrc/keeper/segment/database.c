@@ -1,6 +1,6 @@
-/* database.c -- the thread of a database in this process.  It fetches ranges for all segments with a part there, one
- * call after another, and sleeps while none is due.  The first caller that needs a range starts it.  A forked child
- * starts its own thread with its own connection. */
+/* database.c -- the thread of a database in this process.  The thread fetches ranges for all segments that have a part
+ * in the database, with one call after another, and sleeps while no range is due.  The first caller that needs a range
+ * starts the thread.  A forked child starts another thread with another connection. */
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -11,22 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAP_US ((int64_t)1000000)  /* the longest sleep, so that a stop is noticed even if a wake-up is lost */
-#define LISTEN_US ((int64_t)10000) /* poll interval for ranges of other processes, while a caller waits */
-#define GRAIN_US ((int64_t)5000)   /* parts due within this run now, so that many idle segments wake the thread seldom \
-                                    */
-#define REST_US ((int64_t)100000)  /* a database that did not reply is not called for this time, for any segment */
-#define OPEN_US ((int64_t)1000000) /* interval to try again to open a store */
+#define NAP_US ((int64_t)1000000)  /* maximum sleep, so that the thread notices a stop even if a wake-up is lost */
+#define LISTEN_US ((int64_t)10000) /* poll interval for ranges that other processes publish, while a caller waits */
+/* parts that are due within this time run now, so that many idle segments wake the thread rarely */
+#define GRAIN_US ((int64_t)5000)
+#define REST_US ((int64_t)100000)  /* how long no segment calls a database that did not reply */
+#define OPEN_US ((int64_t)1000000) /* interval between attempts to open a store */
 
-static struct vs_database *databases; /* list of this process; process lock */
+static struct vs_database *databases; /* databases of this process; guarded by the process lock */
 
-/* Variables of one thread. */
+/* Variables of one database's thread. */
 struct fetching {
     struct vs_database *database;
-    struct vs_store *store; /* NULL: not open */
-    int64_t open_at_us;     /* do not open it before */
+    struct vs_store *store; /* NULL while the store is not open */
+    int64_t open_at_us;     /* boot time of the next attempt to open the store */
     int64_t rest_until_us;
-    char why[VS_SAID_MAX]; /* why it cannot be opened */
+    char why[VS_SAID_MAX]; /* why the store could not be opened */
 };
 
 static int64_t db_now_us(const struct vs_database *database) {
@@ -55,7 +55,7 @@ static void db_open_store(struct fetching *f) {
     f->open_at_us = db_now_us(db) + OPEN_US;
 }
 
-/* The store, or NULL if it must not be called now. */
+/* Returns the store, or NULL if it must not be called now. */
 static struct vs_store *db_store_of(struct fetching *f) {
     int64_t now = db_now_us(f->database);
     if (now < f->rest_until_us) return NULL;
@@ -67,7 +67,7 @@ static uint64_t db_silences(const struct vs_segment_part *part) {
     return atomic_load(&part->answers[VS_STORE_DOWN]) + atomic_load(&part->answers[VS_STORE_UNKNOWN]);
 }
 
-/* The map is closed, but the part was not told to leave.  Moves it to a new map. */
+/* Moves the part to a new map.  The refiller has ended because the map was closed, not because the part must leave. */
 static void go_on(struct vs_segment_part *part) {
     assert(part->refill.phase == VS_RF_ENDED);
     vs_process_lock();
@@ -77,7 +77,7 @@ static void go_on(struct vs_segment_part *part) {
     part->due_us = db_now_us(part->database) + OPEN_US;
 }
 
-/* Runs a part.  False: the thread must leave it. */
+/* Runs a part.  Returns false if the thread must leave the part. */
 static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     uint64_t before = db_silences(part);
     if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
@@ -90,8 +90,8 @@ static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     return true;
 }
 
-/* The thread must not use the part after this, because it may be freed.  The wake-up may then hit an unrelated futex,
- * which is harmless. */
+/* Leaves the part.  The thread must not use the part after this, because the part may be freed.  The wake-up may then
+ * hit an unrelated futex, which is harmless. */
 static void let_go(struct vs_segment_part *part) {
     atomic_store(&part->is_handed, false);
     atomic_fetch_add(&part->left, 1);
@@ -109,14 +109,15 @@ static void db_welcome(struct vs_database *db) {
     }
 }
 
-/* Calls the segment's `ready` if a caller got a pause and there may be numbers again.  False: check again soon. */
+/* Calls the segment's `ready` if a caller got a pause and there may be numbers again.  Returns false to be called again
+ * soon. */
 static bool db_tell(struct vesta_segment *seg) {
     uint64_t awaits = atomic_load(&seg->awaits);
     if (!awaits) return true;
     bool is_closed = vs_words_are_closed(atomic_load(&seg->words));
     if ((uint32_t)awaits == atomic_load(vs_segment_told(seg)) && !is_closed) return false;
     if (!vs_process_trylock()) return false;
-    atomic_store(&seg->awaits, 0); /* before `ready`: the woken caller may get a pause again */
+    atomic_store(&seg->awaits, 0); /* clear this before `ready`, because the woken caller may get a pause again */
     if (seg->ready) seg->ready(seg->ready_self);
     vs_process_unlock();
     return true;
@@ -154,7 +155,7 @@ static void *database_main(void *arg) {
         if (left_us > 0) vs_futex_wait(&db->work, work, left_us);
     }
     if (f.store) f.store->backend->close(f.store);
-    assert(!db->parts); /* vs_database_leave is only called after the thread has left all parts */
+    assert(!db->parts); /* vs_database_leave is called only after the thread has left all parts */
     return NULL;
 }
 
@@ -182,7 +183,7 @@ struct vs_leaving vs_database_hand_over(struct vs_segment_part *part, enum vs_le
     return leaving;
 }
 
-/* Resets the state that a forked child inherited from its parent's thread. */
+/* Resets the state that a forked child inherited from its parent. */
 static void db_begin_anew(struct vs_database *db) {
     assert(vs_process_is_locked());
     atomic_store(&db->stop, 0);
@@ -232,7 +233,7 @@ void vs_database_leave(struct vs_database *db) {
     struct vs_database **at = &databases;
     for (; last && *at != db; at = &(*at)->next)
         assert(*at);
-    if (last) *at = db->next; /* no other thread can find it any more */
+    if (last) *at = db->next; /* after this, no other thread can find the database */
     vs_process_unlock();
     if (!last) return;
     if (runs) {

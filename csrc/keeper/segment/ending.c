@@ -1,9 +1,9 @@
-/* ending.c -- gives back the rests of a segment's ranges, and resumes a counter that went back, after an operator has
- * corrected it.
+/* ending.c -- returns a segment's unused ranges to the store, and resumes a counter that went back, after an operator
+ * has corrected it.
  *
- * Rests are given back in these steps.  The threads leave the parts.  One atomic step takes the rests out of the map.
- * Then each part's thread claims the rests of its database, and sends each of them to the store once.  If the process
- * is killed in between, these numbers stay unused. */
+ * Unused ranges are returned in three steps.  First, the threads leave the parts.  Then one atomic step takes the
+ * unused ranges out of the map.  Finally, each part's thread claims the ranges of its database, and sends each range to
+ * the store once.  If the process is killed in between, these numbers stay unused. */
 #include "keeper/segment/counter.h"
 #include "keeper/segment/memory.h"
 #include "base/error.h"
@@ -30,15 +30,15 @@ void vs_segment_leave(struct vesta_segment *seg) {
         vs_part_await(&seg->part[i], &leaving[i]);
 }
 
-/* Puts the rests of a part without a thread back into the map, for the next start. */
+/* Puts the unused ranges of a part without a thread back into the map, for the next start. */
 static void seg_keep(struct vs_live *live, uint32_t database) {
     struct vs_unused unused[VS_RESTS_MAX];
     for (int i = vs_rest_claim(live->rest, vs_process_token(), database, unused); i-- > 0;)
         (void)vs_segment_put_back(live->words, &unused[i]);
 }
 
-/* Lets a part's thread give back the rests that it can claim.  Another caller may have handed the part over again since
- * the thread left it. */
+/* Lets a part's thread return the ranges that it can claim.  First makes the thread leave the part again, because
+ * another caller may have handed the part over in the meantime. */
 static int begin_to_give_back(struct vs_segment_part *part, struct vs_live *live, struct vs_leaving *leaving) {
     *leaving = vs_part_leave(part, VS_LEAVE_AND_GIVE_BACK);
     if (leaving->is_awaited) return 0;
@@ -54,11 +54,12 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
     struct vs_leaving leaving[VS_DATABASES_MAX] = {{false, 0}};
     int failed = 0;
     said[0] = '\0';
-    vs_segment_leave(seg); /* so that a range being fetched is published first */
+    vs_segment_leave(seg); /* a range that is being fetched is published before this returns */
     vs_process_lock();
     vs_live_take_rest(live, false);
     for (uint32_t i = 0; i < seg->parts_count; i++) {
-        int rc = vs_rest_waits(live->rest, vs_process_token(), i) ? begin_to_give_back(&seg->part[i], live, &leaving[i]) : 0;
+        int rc =
+            vs_rest_waits(live->rest, vs_process_token(), i) ? begin_to_give_back(&seg->part[i], live, &leaving[i]) : 0;
         if (rc) failed = rc;
     }
     vs_process_unlock();
@@ -69,7 +70,8 @@ int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char s
     return failed;
 }
 
-/* Callers may take numbers meanwhile.  The map stays, because it remembers what this host was granted. */
+/* Returns the unused ranges.  Callers may take numbers at the same time.  The map stays, because it records which
+ * numbers this host was granted. */
 static int give_back(struct vesta_segment *seg, struct vs_live *live, struct vesta_error *err) {
     char said[VS_SAID_MAX];
     int failed = vs_segment_give_back(seg, live, said);
@@ -82,7 +84,7 @@ int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err) {
         return vs_fail(err, VESTA_EOPTION,
                        "this handle starts no thread: release '%s' in the process that fetches its ranges", seg->tag);
     struct vs_live *live = atomic_load(&seg->live);
-    if (seg->strict || vs_words_are_closed(live->words)) return VESTA_OK; /* no rests */
+    if (seg->strict || vs_words_are_closed(live->words)) return VESTA_OK; /* no unused ranges */
     if (is_stopped(seg, live->words))
         return vs_fail(err, VESTA_ENOTNOW,
                        "the counter '%s' went back: correct it and run vesta segments resume before you release it",
@@ -90,7 +92,8 @@ int vesta_segment_release(struct vesta_segment *seg, struct vesta_error *err) {
     if (!vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, true))
         return vs_fail(err, VESTA_ENOTNOW, "other processes use '%s': release it in the last one", seg->tag);
     int rc = give_back(seg, live, err);
-    vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, false); /* shared again, so that other processes see this one */
+    /* make the lock shared again, so that other processes see this one */
+    vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, false);
     return rc;
 }
 

@@ -39,10 +39,11 @@ void vesta_segment_get_info(struct vesta_segment *seg, struct vesta_segment_info
         out->database[i].is_stopped = atomic_load(&words->stopped) >> i & 1;
         out->database[i].lowered = atomic_load(&words->lowered[i]);
         if (atomic_load(&part->forgets_form))
-            snprintf(out->warning, sizeof out->warning,
-                     "the database cannot remember the form of the numbers, so another host may use another form: grant "
-                     "SELECT, INSERT, UPDATE on vesta_segment_share to the user of %.80s",
-                     part->shown);
+            snprintf(
+                out->warning, sizeof out->warning,
+                "the database cannot remember the form of the numbers, so another host may use another form: grant "
+                "SELECT, INSERT, UPDATE on vesta_segment_share to the user of %.80s",
+                part->shown);
         vs_part_said(part, out->database[i].said);
         out->per_s += (double)atomic_load(&part->per_1000_s) / 1000;
     }

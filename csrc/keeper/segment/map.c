@@ -1,5 +1,5 @@
-/* map.c -- the map that a segment takes numbers from: its kind, its words, and how one map follows another.  Also the
- * list of this process's segments. */
+/* map.c -- the map from which a segment takes numbers: its kind, its words, and how a new map replaces a closed one.
+ * Also keeps the list of this process's segments. */
 #include "keeper/segment/counter.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -100,7 +100,7 @@ static void seg_inherit(void *map, void *old) {
     if (were_granted(&before->words)) atomic_store(&self->form, atomic_load(&before->form));
 }
 
-/* Leaves closed words, so that every process that uses this map moves to a new one. */
+/* Writes closed words, so that every process that uses this map moves to a new one. */
 static void seg_bury(void *map, const char *said) {
     struct vs_segment_map *self = map;
     struct vs_unused unused[2];
@@ -137,14 +137,15 @@ static int open_live(struct vesta_segment *seg, struct vs_live *live, struct ves
     return VESTA_OK;
 }
 
-/* True if the numbers of the map have this segment's form.  The first caller with a form sets it. */
+/* Returns true if the map's numbers have this segment's form.  The first caller with a form sets the map's form. */
 static bool is_of_form(const struct vesta_segment *seg, const struct vs_live *live) {
     struct vs_segment_map *map = live->mapping.at;
     uint64_t stands = 0, form = seg->floor.form ? vs_form_fingerprint(seg->floor.form) : 0;
     return !form || atomic_compare_exchange_strong(&map->form, &stands, form) || stands == form;
 }
 
-/* If the map has another form, but no number was taken, it is closed, and the next map gets the new form. */
+/* Opens the map.  If the map has a different form, but no number was taken from it, closes it, and the next map gets
+ * the new form. */
 int vs_segment_map_first(struct vesta_segment *seg, struct vesta_error *err) {
     struct vs_live *live = &seg->first;
     struct vs_unused unused[2];
@@ -152,7 +153,8 @@ int vs_segment_map_first(struct vesta_segment *seg, struct vesta_error *err) {
     int rc = open_live(seg, live, err);
     if (rc != VESTA_OK || is_of_form(seg, live)) return rc;
     if (!were_granted(live->words)) {
-        (void)vs_segment_close(live->words, unused, &count); /* a range that was published meanwhile stays unused */
+        /* a range that was published in the meantime stays unused */
+        (void)vs_segment_close(live->words, unused, &count);
         vs_mapping_close(&live->mapping);
         rc = open_live(seg, live, err);
         if (rc != VESTA_OK || is_of_form(seg, live)) return rc;
@@ -182,11 +184,11 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
         free(live);
         return rc;
     }
-    vs_segment_inherit(live->words, old->words); /* also if only this process uses the map */
+    vs_segment_inherit(live->words, old->words); /* inherit even if only this process uses the map */
     live->before = old;
     atomic_store(&seg->live, live);
     atomic_store(&seg->words, live->words);
-    vs_words_tell(old->words); /* callers that wait there must wait on the new words */
+    vs_words_tell(old->words); /* callers waiting on the old words must wait on the new words */
     return VESTA_OK;
 }
 
@@ -200,10 +202,11 @@ void vs_live_take_rest(struct vs_live *live, bool ends) {
     int count = 0;
     assert(live->words);
     assert(vs_process_is_locked());
-    bool is_ours = ends ? vs_segment_close(live->words, unused, &count)
-                        : vs_segment_take_rest(live->words, unused, &count);
+    bool is_ours =
+        ends ? vs_segment_close(live->words, unused, &count) : vs_segment_take_rest(live->words, unused, &count);
     for (int i = 0; is_ours && i < count; i++)
-        if (!vs_rest_keep(live->rest, vs_process_token(), &unused[i])) (void)vs_segment_put_back(live->words, &unused[i]);
+        if (!vs_rest_keep(live->rest, vs_process_token(), &unused[i]))
+            (void)vs_segment_put_back(live->words, &unused[i]);
     if (ends && is_ours) vs_words_tell(live->words);
 }
 

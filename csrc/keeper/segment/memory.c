@@ -1,19 +1,21 @@
-/* memory.c -- what this host remembers of a counter of order dense; see memory.h. */
+/* memory.c -- the host's record of the commits of a counter of order dense (memory.h). */
 #include "keeper/segment/memory.h"
 #include "keeper/segment/counter.h"
 
-/* A word of `committed` belongs to a block of consecutive numbers.  Its lower half has a bit for each of them.  Its
- * upper half identifies the block, so a newer block replaces the word in one step.  Clearing it first would be unsafe:
- * a thread that slept before its store would clear bits that others have set since. */
+/* Each word of `committed` belongs to a block of consecutive numbers.  Its lower half has a bit for each number of the
+ * block. Its upper half identifies the block, so a newer block replaces the word in one step.  Clearing the word first
+ * would be unsafe.  A thread that slept before its store would then clear bits that other threads have set since. */
 #define BLOCK 32
 _Static_assert(VS_REMEMBERED_MAX == BLOCK * (VS_COMMITTED_WORDS - 1), "no two remembered numbers share a bit");
-#define NEWER_MAX (UINT32_C(1) << 16) /* block ids wrap: a block further ahead than this is an old one */
+/* block ids wrap around, so a block that is further ahead than this is an old block */
+#define NEWER_MAX (UINT32_C(1) << 16)
 
 static _Atomic uint64_t *word_of(struct vs_segment *words, uint64_t number) {
     return &words->committed[number / BLOCK % VS_COMMITTED_WORDS];
 }
 
-/* Identifies a block among those that share a word.  0: none, because vs_segment_format leaves words below 1 << 32. */
+/* Returns the id of a number's block, which distinguishes the blocks that share a word.  It is never 0, because
+ * vs_segment_format leaves words below 1 << 32. */
 static uint32_t block_of(uint64_t number) {
     return (uint32_t)(number / BLOCK / VS_COMMITTED_WORDS % UINT32_MAX + 1);
 }
@@ -52,7 +54,7 @@ void vs_memory_grant(struct vesta_segment *seg, uint64_t number) {
     vs_raise_u64(&atomic_load(&seg->words)->granted[0], number + 1);
 }
 
-/* Another host may have reserved the number, so it is recorded as granted, too. */
+/* Also records the number as granted, because another host may have reserved it. */
 void vs_memory_commit(struct vesta_segment *seg, uint64_t number) {
     struct vs_segment *words = atomic_load(&seg->words);
     _Atomic uint64_t *word = word_of(words, number);
@@ -60,7 +62,7 @@ void vs_memory_commit(struct vesta_segment *seg, uint64_t number) {
     vs_memory_grant(seg, number);
     do {
         uint32_t ahead = (uint32_t)(stands >> 32) - block_of(number);
-        if (stands >> 32 && ahead > 0 && ahead < NEWER_MAX) return; /* too old to be remembered */
+        if (stands >> 32 && ahead > 0 && ahead < NEWER_MAX) return; /* the block is too old to be recorded */
         next = ahead == 0 ? stands | bit_of(number) : bit_of(number);
     } while (!atomic_compare_exchange_weak(word, &stands, next));
 }

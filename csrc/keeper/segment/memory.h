@@ -1,9 +1,9 @@
-/* memory.h -- what this host remembers of a counter of order dense, whose numbers have no gaps.  They are reserved one
- * by one in the database, without ranges.  If the database is restored from a backup, it grants numbers again, and has
- * forgotten which ones were committed.  The host detects that with this memory.  It is the segment's map of order
- * strict, which all processes of the host share, and which outlives them.
+/* memory.h -- this host's record of a counter of order dense, whose numbers have no gaps.  The numbers are reserved one
+ * by one in the database, without ranges.  A database that was restored from a backup has lost commits, and grants
+ * their numbers again.  This record detects that.  It is the segment's map of order strict, which all processes of the
+ * host share, and which outlives them.
  *
- *     granted     the database granted all numbers below
+ *     granted     the database has granted all numbers below this value
  *     committed   which of the last VS_REMEMBERED_MAX granted numbers a client of this host has committed, no matter
  *                 which host reserved them
  *     stopped     the database went back: no number is reserved until `vesta segments resume` */
@@ -15,10 +15,10 @@
 
 #include <stdbool.h>
 
-#define VS_REMEMBERED_MAX 2016 /* a commit of an older number is not remembered */
+#define VS_REMEMBERED_MAX 2016 /* commits of older numbers are forgotten */
 
-/* True if the store issues all numbers of the counter.  False: `reply` has the reason, and no number may be reserved.
- * Threads: those of the segment's desk. */
+/* Returns true if the store issues all numbers of the counter.  If the result is false, `reply` has the reason, and no
+ * number may be reserved.  Threads: those of the segment's desk. */
 bool vs_memory_is_alone(struct vesta_segment *seg, struct vs_store *store, struct vs_reply *reply);
 
 uint64_t vs_memory_granted(struct vesta_segment *seg);
@@ -30,8 +30,8 @@ void vs_memory_grant(struct vesta_segment *seg, uint64_t number);
 /* Records that the database has committed the number, which another host may have reserved.  Call before the client
  * sees the reply.  Threads: any, in any process of the host. */
 void vs_memory_commit(struct vesta_segment *seg, uint64_t number);
-/* Forgets all commits, because an operator restarts the counter below what was granted.  No number may be reserved
- * meanwhile. */
+/* Forgets all commits, because an operator restarts the counter below the granted numbers.  No number may be reserved
+ * during the call. */
 void vs_memory_forget(struct vesta_segment *seg);
 /* Records that the database went back, and that its counter is at `lowered`. */
 void vs_memory_stop(struct vesta_segment *seg, uint64_t lowered);

@@ -1,4 +1,4 @@
-/* open.c -- vesta_segment_open and vesta_segment_close: checks the options, makes, shares and frees segments. */
+/* open.c -- vesta_segment_open and vesta_segment_close: checks the options, and creates, shares and frees segments. */
 #include "keeper/segment/counter.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -19,10 +19,10 @@
 struct settings {
     struct vesta_segment_opts opts;
     const struct vesta_clock *clock;
-    uint32_t count; /* of stores */
+    uint32_t count; /* number of stores */
     int group;
     struct vs_anchor anchor;
-    char stores[VESTA_DATABASES_MAX][VS_URI_MAX]; /* canonical URIs, to which opts.stores points */
+    char stores[VESTA_DATABASES_MAX][VS_URI_MAX]; /* canonical URIs, referenced by opts.stores */
 };
 
 static int check_stores(struct settings *settings, struct vesta_error *err) {
@@ -84,7 +84,7 @@ static int check_names(const struct settings *settings, struct vesta_error *err)
     return VESTA_OK;
 }
 
-/* Derives the map's key from all options that must be equal to share a cursor.  Secrets are not included. */
+/* Derives the map's key from all options that must be equal before two handles share a cursor.  Excludes secrets. */
 static int seg_derive(struct settings *settings, struct vesta_error *err) {
     const struct vesta_segment_opts *opts = &settings->opts;
     char address[VS_URI_MAX], all[VESTA_DATABASES_MAX * (VS_URI_MAX + 1)] = "";
@@ -97,7 +97,8 @@ static int seg_derive(struct settings *settings, struct vesta_error *err) {
     }
     vs_store_public(opts->stores[0], header.store);
     snprintf(header.namespace_, sizeof header.namespace_, "%s", opts->tag);
-    const char *table = opts->table ? opts->table : VS_COUNTER_TABLE; /* naming the default table changes nothing */
+    /* so that naming the default table derives the same key */
+    const char *table = opts->table ? opts->table : VS_COUNTER_TABLE;
     snprintf(header.identity, sizeof header.identity, "%s", table);
     snprintf(header.lease, sizeof header.lease, "%s", opts->order == VESTA_STRICT ? "strict" : "trend");
     vs_anchor_derive(&header, all, 0, &settings->anchor);
@@ -164,7 +165,7 @@ static bool enter_databases(struct vesta_segment *seg, const struct settings *se
     return true;
 }
 
-/* Call with the process lock held. */
+/* Creates a segment.  Call with the process lock held. */
 static int seg_make(const struct settings *settings, struct vesta_segment **out, struct vesta_error *err) {
     assert(vs_process_is_locked());
     assert(settings->count > 0 && settings->count <= VESTA_DATABASES_MAX);
@@ -188,7 +189,8 @@ static int seg_make(const struct settings *settings, struct vesta_segment **out,
     return enter_databases(seg, settings) ? VESTA_OK : vs_fail(err, VESTA_ENOMEM, "no memory");
 }
 
-/* All handles of a counter must have the same floor.  With two floors, a caller could get numbers below its own. */
+/* Returns true if the settings have the segment's floor and form.  All handles of a counter must have the same floor,
+ * because otherwise a caller could get numbers below its floor. */
 static bool has_floor(const struct vesta_segment *seg, const struct settings *settings) {
     const char *form = seg->floor.form, *asked = settings->opts.form;
     bool is_form = form && asked ? strcmp(form, asked) == 0 : form == asked;
@@ -221,7 +223,7 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
     return rc;
 }
 
-/* True if no other process uses the map or can find it later. */
+/* Returns true if no other process uses the map or can find it later. */
 static bool is_lost(struct vesta_segment *seg, struct vs_live *live) {
     bool is_alone = vs_lock_byte(live->mapping.fd, VS_BYTE_HERE, true);
     return seg->keeps && is_alone && (!live->mapping.name[0] || !vs_mapping_is_named(&live->mapping));
@@ -238,14 +240,14 @@ void vesta_segment_close(struct vesta_segment *seg) {
     struct vs_live *live = atomic_load(&seg->live);
     char said[VS_SAID_MAX];
     if (is_lost(seg, live))
-        (void)vs_segment_give_back(seg, live, said); /* if it fails, these numbers stay unused */
+        (void)vs_segment_give_back(seg, live, said); /* if this fails, these numbers stay unused */
     else
         vs_segment_leave(seg);
     leave_databases(seg);
     vs_segment_see(seg);
     vs_process_lock();
     vs_segments_remove(seg);
-    vs_segment_unmap(seg); /* under the lock, because it drops this process's locks on the map */
+    vs_segment_unmap(seg); /* call this under the lock, because it drops this process's locks on the map */
     vs_process_unlock();
     free(seg->strict);
     free(seg->nothing);

@@ -1,5 +1,5 @@
-/* part.c -- a segment in one of its databases: carries out what its refiller decides, with the store, the shared words
- * and the clock.  Only the database's thread calls it. */
+/* part.c -- a segment's part in one database.  Carries out the refiller's actions, with the store, the shared words and
+ * the clock. Only the database's thread calls these functions. */
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -11,17 +11,18 @@
 #include <string.h>
 
 #define STEP_DEFAULT 1000
-/* Time until other processes of the host replace a silent refiller.  A call of the only database takes at most
- * PULSE_US. With several databases, the next one has its turn after TURN_US, so that no caller waits for a slow one. */
+/* Time after which another process of the host replaces a silent refiller.  A call to an only database takes at most
+ * PULSE_US. With several databases, the next one gets its turn after TURN_US, so that no caller waits for a slow
+ * database. */
 #define PULSE_US ((int64_t)(VS_STORE_CALL_MS + 200) * 1000)
 #define TURN_US ((int64_t)100000)
 #define AGAIN_US ((int64_t)10000) /* poll interval while another process is the refiller */
-/* If a range lasts less than WATCHED_US, the thread polls for the mark, so that the takers need not wake it.  A wake-up
- * delays the taker that makes it. */
+/* If a range lasts less than WATCHED_US, the thread polls for the mark, so that takers need not wake the thread.  A
+ * wake-up delays the taker that makes it. */
 #define WATCHED_US ((int64_t)10000000)
 #define WATCH_PARTS 32 /* poll interval, as a fraction of the time that the range lasts */
 #define WATCH_MIN_US ((int64_t)500)
-#define WATCH_LOOKS 6 /* after this many polls without result, takers wake the thread again */
+#define WATCH_LOOKS 6 /* after this many polls without a result, takers wake the thread again */
 
 static void part_say(struct vs_segment_part *part, const char *text) {
     size_t i = 0;
@@ -39,15 +40,16 @@ void vs_part_said(const struct vs_segment_part *part, char out[VS_SAID_MAX]) {
 void vs_part_reset(struct vs_segment_part *part) {
     const struct vesta_segment *seg = part->segment;
     uint64_t random[2] = {0};
-    (void)vs_random(random, sizeof random); /* if it fails, retries are not spread, and several processes may request a
-                                               range at the same time */
+    /* if this fails, retries are not spread, and several processes may request a range at the same time */
+    (void)vs_random(random, sizeof random);
     struct vs_refill_opts opts = {.step = seg->step ? seg->step : STEP_DEFAULT,
                                   .step_max = part->step_max,
                                   .delta = seg->parts_count,
                                   .remainder = part->index,
                                   .database = part->index,
                                   .entropy = random[0]};
-    assert(!atomic_load(&part->is_handed) || part->refill.phase == VS_RF_ENDED); /* else its thread may be using it */
+    /* otherwise the thread may be using the part */
+    assert(!atomic_load(&part->is_handed) || part->refill.phase == VS_RF_ENDED);
     vs_refill_init(&part->refill, &opts);
     part->token = random[1] | 1;
     part->due_us = 0;
@@ -74,7 +76,7 @@ static bool is_well(const struct vs_segment_part *part, const struct vs_segment 
     return !atomic_load(&part->is_troubled) && !vs_words_are_stopped(words, part->index);
 }
 
-/* The databases take turns, by generation.  Returns how many working ones come before this one. */
+/* The databases take turns, one per generation.  Returns how many working databases have their turn before this one. */
 static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segment *words, uint64_t generation) {
     const struct vesta_segment *seg = part->segment;
     int64_t rank = 0;
@@ -84,8 +86,8 @@ static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segme
     return rank;
 }
 
-/* True if this part may request the range that is due.  The caller must call vs_segment_end_refill.  A database that
- * failed is called in addition to the one whose turn it is, to find out when it works again. */
+/* Returns true if this part may request the range that is due.  The caller must then call vs_segment_end_refill.  A
+ * database that failed is called in addition to the database whose turn it is, to detect that it works again. */
 static bool part_may_ask(struct vs_segment_part *part, struct vs_segment *words) {
     int64_t now = part_now_us(part);
     assert(part->token);
@@ -102,14 +104,14 @@ static bool part_may_ask(struct vs_segment_part *part, struct vs_segment *words)
 
 /* ------------------------------------------------------------------ a refiller's actions */
 
-/* The store to call; NULL: none, because of `why`. */
+/* The store to call, or NULL with the reason in `why`. */
 struct asked {
     struct vs_store *store;
     const char *why;
 };
 
-/* Applies the row's share of the numbers, if it has one.  With several databases, it must match their order here,
- * because otherwise two of them could issue the same numbers. */
+/* Applies the row's share of the numbers, if the row has one.  With several databases, the share must match the order
+ * of the databases on this host, because otherwise two databases could issue the same numbers. */
 static void take_share(struct vs_segment_part *part, const struct vs_grant *grant, struct vs_refill_event *ev) {
     uint32_t count = part->segment->parts_count;
     if (grant->delta <= 1 || (grant->delta == count && grant->remainder == part->index)) return;
@@ -150,7 +152,7 @@ static void do_take(struct vs_segment_part *part, const struct asked *asked, con
     struct vs_store *store = asked->store;
     const struct vesta_segment *seg = part->segment;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
-    /* The first range uses the row's step, unless the last call was rejected and the options have a step. */
+    /* The first range uses the row's step, unless the database rejected the last call and the options have a step. */
     bool by_row = part->refill.refills == 0 && !(atomic_load(&part->is_refused) && seg->step);
     assert(action->step > 0);
     if (store)
@@ -192,7 +194,7 @@ static void do_publish(struct vs_segment_part *part, struct vs_live *live, const
     if (ev->published == VS_PUBLISHED) vs_words_tell(live->words);
 }
 
-/* Claims the rests of this database that this process took out of the map. */
+/* Claims this database's unused ranges that this process took out of the map. */
 static void do_claim(struct vs_segment_part *part, struct vs_live *live, bool ends, struct vs_refill_event *ev) {
     if (ends) {
         vs_process_lock();
@@ -221,7 +223,7 @@ static void part_observe(const struct vs_segment_part *part, const struct vs_liv
     ev->answered = atomic_load(&live->words->answered[part->index]);
 }
 
-/* Carries out an action.  Its result is the next event. */
+/* Carries out an action, and sets *ev to its result. */
 static void part_carry_out(struct vs_segment_part *part, struct vs_live *live, const struct asked *asked,
                            const struct vs_refill_action *action, struct vs_refill_event *ev) {
     uint64_t from = ev->from;
@@ -280,11 +282,13 @@ static enum vs_refill_do part_run(struct vs_segment_part *part, struct vs_live *
     if (part->refill.refilled_us != before.refilled_us) part_measure(part, &before);
     part->on_want = action.on_want;
     part->due_us = action.until_boot_us;
-    if (part->on_want) part->due_us -= part->due_us % VS_REFILL_LOOK_US; /* so that idle parts are due together */
+    /* align the time, so that idle parts are due together */
+    if (part->on_want) part->due_us -= part->due_us % VS_REFILL_LOOK_US;
     return action.kind;
 }
 
-/* Schedules polls around the time at which the next range will be wanted, if callers continue at the same rate. */
+/* Schedules polls around the time at which the next range will be wanted, assuming that callers continue at the same
+ * rate. */
 static void part_watch(struct vs_segment_part *part) {
     int64_t look_us = part->used_us / WATCH_PARTS, now = part_now_us(part);
     int64_t from_us = part->refill.refilled_us + part->used_us - look_us;
@@ -294,29 +298,30 @@ static void part_watch(struct vs_segment_part *part) {
     int64_t next_us = watches ? now + look_us : from_us;
     if (is_ahead && next_us < part->due_us) part->due_us = next_us;
     atomic_store(&part->watches, watches);
-    /* A taker that saw `watches` before this store did not wake the thread, but it has set `wanted`. */
+    /* A taker that saw `watches` before this store did not wake the thread, but has set `wanted`. */
     if (!watches && part->on_want && atomic_load(&part->wanted)) part->due_us = 0;
 }
 
 bool vs_part_run(struct vs_segment_part *part, struct vs_store *store, const char *why) {
     vs_segment_see(part->segment);
     if (part->segment->strict) {
-        if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* it has no rests */
+        if (atomic_load(&part->leave) != VS_LEAVE_NOT) return false; /* the part has no unused ranges */
         vs_strict_run(part, store, why);
         return true;
     }
     struct vs_live *live = atomic_load(&part->segment->live);
     bool leaves = atomic_load(&part->leave) == VS_LEAVE_AND_GIVE_BACK;
-    assert(part->refill.phase == VS_RF_REST); /* a run ends in this phase, or a reset follows */
+    assert(part->refill.phase == VS_RF_REST); /* each run ends in this phase, or a reset follows */
     atomic_store(&part->watches, false);
     if (!leaves && !vs_share_is_found(part, store, why)) return true;
-    atomic_exchange(&part->wanted, 0); /* before the check, so that a later request wakes the thread again */
+    atomic_exchange(&part->wanted, 0); /* clear this before the check, so that a later request wakes the thread again */
     bool due = !leaves && vs_segment_is_due(live->words), is_mine = due && part_may_ask(part, live->words);
     enum vs_refill_do last = part_run(part, live, &(struct asked){store, why}, is_mine);
     vs_segment_end_refill(live->words, part->token);
     vs_part_report(part);
     if (last == VS_REFILL_END) return false;
-    if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0; /* past the new mark */
+    /* takers have already passed the mark of the new range */
+    if (is_mine && part->on_want && vs_segment_is_due(live->words)) part->due_us = 0;
     if (due && !is_mine) {
         part->due_us = part_now_us(part) + AGAIN_US;
         part->on_want = false;

@@ -1,16 +1,17 @@
-/* share.c -- checks that all hosts name a segment's databases in the same order.  Each database remembers its share of
- * the numbers, and rejects a host that assigns another share to it.  Before a process takes its first range, it asks
- * all databases.  If one of them rejects the share, no range is taken from any: in a wrong order, two databases could
- * issue the same numbers.  A database that does not reply does not stop the others. */
+/* share.c -- checks that all hosts list a segment's databases in the same order.  Each database stores its share of the
+ * numbers, and rejects a host that assigns it a different share.  Before a process takes its first range, it asks all
+ * databases.  If one of them rejects its share, no range is taken from any database, because with a wrong order two
+ * databases could issue the same numbers.  A database that does not reply does not stop the others. */
 #include "keeper/segment/counter.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_US ((int64_t)10000)     /* poll interval while another database has not been asked yet */
-#define AGAIN_US ((int64_t)60000000) /* a single database is asked again, because another host may name more since */
-#define REST_US ((int64_t)1000000)   /* interval to ask again after a rejection, or without a reply */
+#define WAIT_US ((int64_t)10000) /* poll interval while another database has not been asked yet */
+/* a single database is asked again, because another host may have added databases */
+#define AGAIN_US ((int64_t)60000000)
+#define REST_US ((int64_t)1000000) /* interval between questions after a rejection, or without a reply */
 
 #define BLOCKED "no range is taken while "
 
@@ -47,7 +48,7 @@ bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, str
     if (atomic_load(&part->share) == VS_SHARE_FOUND && now_us < atomic_load(&part->share_until_us)) return true;
     vs_store_share(store, &counter, &all, reply);
     bool is_alone = reply->outcome == VS_STORE_OK;
-    /* No number was taken, even if it is unknown whether the share was stored. */
+    /* The outcome may be unknown, but no number was taken, so it counts as DOWN. */
     if (reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_MOVED) reply->outcome = VS_STORE_DOWN;
     atomic_store(&part->share, is_alone ? VS_SHARE_FOUND : VS_SHARE_UNASKED);
     atomic_store(&part->share_until_us, now_us + AGAIN_US);
@@ -61,7 +62,7 @@ bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, con
     if (atomic_load(&part->share) != VS_SHARE_FOUND) seg_ask_share(part, store, why);
     if (atomic_load(&part->share) != VS_SHARE_FOUND) {
         seg_rests(part, REST_US);
-        atomic_store(&part->is_troubled, true); /* so that another database has its turn */
+        atomic_store(&part->is_troubled, true); /* so that another database gets the turn */
         return false;
     }
     for (uint32_t i = 0; i < seg->parts_count; i++) {

@@ -1,6 +1,7 @@
-/* strict.c -- order `strict`: numbers grow from call to call, across hosts.  There are no ranges.  Callers draw
+/* strict.c -- order `strict`: numbers increase from call to call, across hosts.  There are no ranges.  Callers draw
  * tickets, and the database's thread raises the counter for all open tickets in one transaction.  A ticket that is
- * drawn after the transaction began waits for the next one: another host may have issued a larger number in between. */
+ * drawn after the transaction began waits for the next transaction, because another host may have issued a larger
+ * number in between. */
 #include "base/error.h"
 #include "base/rest.h"
 #include "keeper/segment/counter.h"
@@ -10,7 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define TRIES 4 /* attempts, if other processes change the counter at the same time */
+#define TRIES 4 /* attempts per transaction, in case other processes change the counter at the same time */
 
 /* ------------------------------------------------------------------ tickets */
 
@@ -19,7 +20,7 @@ uint64_t vs_strict_ask(struct vesta_segment *seg, uint64_t n) {
     return atomic_fetch_add(&seg->strict->drawn, n);
 }
 
-/* Reads a group.  False: the thread was writing it. */
+/* Reads a group.  Returns false if the thread was writing it. */
 static bool read_group(const struct vs_group *group, struct vs_group_read *out) {
     uint64_t turn = atomic_load(&group->turn);
     out->first = atomic_load(&group->first);
@@ -37,13 +38,13 @@ enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_
         *number = group.from + (ticket - group.first);
         return group.from ? VS_ANSWERED : VS_FAILED;
     }
-    return VS_FAILED; /* the group was overwritten: the caller slept too long, and these numbers stay unused */
+    return VS_FAILED; /* the group was overwritten because the caller slept too long, so these numbers stay unused */
 }
 
 /* ------------------------------------------------------------------ the thread */
 
-/* Answers the tickets from `served` to `until` with the numbers from `from` on.  from 0: they fail.  Only the
- * database's thread calls this. */
+/* Answers the tickets from `served` to `until` with the numbers from `from` on.  If `from` is 0, the tickets fail.
+ * Only the database's thread calls this. */
 static void strict_settle(struct vesta_segment *seg, uint64_t until, uint64_t from) {
     struct vs_strict *strict = seg->strict;
     uint64_t first = atomic_load(&strict->served);
@@ -59,7 +60,7 @@ static void strict_settle(struct vesta_segment *seg, uint64_t until, uint64_t fr
     vs_futex_wake(&strict->told);
 }
 
-/* Checks a grant.  Returns its first number, or 0 if it cannot be used, and sets `said`. */
+/* Checks a grant, and sets `said`.  Returns the grant's first number, or 0 if the grant cannot be used. */
 static uint64_t strict_judge(struct vs_segment_part *part, struct vs_segment *words, const struct vs_grant *grant,
                              uint64_t granted) {
     struct vs_range range;
@@ -97,7 +98,8 @@ static void say_outcome(struct vs_segment_part *part, const struct vs_reply *rep
     vs_put_said(part->refill.said, VS_SAID_MAX, what[reply->outcome], vs_reply_say(reply, "", text, sizeof text));
 }
 
-/* Raises a counter that went back, repeatedly until an operator has acted.  Returns how long to sleep after that. */
+/* Raises a counter that went back, again and again until an operator has acted.  Returns how long to sleep until the
+ * next call. */
 static int64_t raise_again(struct vs_segment_part *part, struct vs_segment *words, struct vs_store *store) {
     struct vs_strict *strict = part->segment->strict;
     const struct vesta_clock *clock = part->segment->clock;
@@ -106,8 +108,7 @@ static int64_t raise_again(struct vs_segment_part *part, struct vs_segment *word
     struct vs_reply reply;
     if (granted > 0 && now_us >= strict->raise_at_us) {
         vs_part_raise(part, store, granted, &reply);
-        strict->raise_at_us =
-            now_us + (reply.outcome == VS_STORE_OK ? VS_REFILL_RAISE_US : VS_REST_REFUSED_US);
+        strict->raise_at_us = now_us + (reply.outcome == VS_STORE_OK ? VS_REFILL_RAISE_US : VS_REST_REFUSED_US);
     }
     return strict->raise_at_us > now_us ? strict->raise_at_us - now_us : VS_REFILL_LOOK_US;
 }
@@ -118,8 +119,8 @@ void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const c
     struct vs_strict *strict = seg->strict;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     atomic_store(&part->wanted, 0);
-    /* Read before the store call: tickets drawn from here on, and grants to other processes of this host, belong to the
-     * next call. */
+    /* Read both before the store call.  Tickets drawn after this, and grants to other processes of this host, belong to
+     * the next call. */
     uint64_t granted = vs_segment_granted(words, part->index), until = atomic_load(&strict->drawn);
     uint64_t n = until - atomic_load(&strict->served);
     int64_t rest_us = VS_REFILL_LOOK_US;
@@ -133,8 +134,9 @@ void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const c
         atomic_store(&part->is_refused, reply.outcome == VS_STORE_REFUSED);
         if (first) strict->troubles = 0;
         if (!first)
-            rest_us = vs_rest_us(strict->troubles++, reply.outcome == VS_STORE_REFUSED ? VS_REST_REFUSED_US : VS_REST_MIN_US,
-                                 part->refill.dice);
+            rest_us =
+                vs_rest_us(strict->troubles++, reply.outcome == VS_STORE_REFUSED ? VS_REST_REFUSED_US : VS_REST_MIN_US,
+                           part->refill.dice);
         strict_settle(seg, until, first);
         if (first && atomic_load(&strict->drawn) != until) rest_us = 0;
     } else if (n > 0) {

@@ -1,5 +1,5 @@
 /* take.c -- takes numbers from a segment, and waits for them.  A taker never calls a database.  Once per range, it
- * wakes the thread that does. */
+ * wakes the thread that calls the database. */
 #include "keeper/segment/counter.h"
 #include "keeper/file.h"
 #include "os/clock.h"
@@ -11,9 +11,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define AGAIN_US 5000   /* wait time in a pause, because the time of a database's reply is unknown */
-#define SLICE_US 250000 /* longest sleep: the process that fetched a range may be killed before it wakes the others */
-#define CLOCK_US 1000   /* the same with another clock than the system's */
+#define AGAIN_US 5000 /* sleep during a pause, because the time of a database's reply is unknown */
+/* maximum sleep, because the process that fetched a range may be killed before it wakes the others */
+#define SLICE_US 250000
+#define CLOCK_US 1000 /* maximum sleep with a clock other than the system's */
 
 /* ------------------------------------------------------------------ waking threads */
 
@@ -24,13 +25,15 @@ static bool is_handed(const struct vs_segment_part *part) {
 static void hand_over(struct vesta_segment *seg) {
     assert(vs_process_is_locked());
     if (vs_words_are_closed(atomic_load(&seg->words)) && vs_segment_follow(seg, NULL) != VESTA_OK) return;
-    vs_lock_byte(atomic_load(&seg->live)->mapping.fd, VS_BYTE_HERE, false); /* a forked child does not inherit it */
+    /* a forked child does not inherit this lock */
+    vs_lock_byte(atomic_load(&seg->live)->mapping.fd, VS_BYTE_HERE, false);
     for (uint32_t i = 0; i < seg->parts_count && seg->keeps; i++)
         if (vs_database_start(seg->part[i].database) == 0 && !is_handed(&seg->part[i]))
             (void)vs_database_hand_over(&seg->part[i], VS_LEAVE_NOT);
 }
 
-/* `waits`: the caller got no number.  If it got one, a thread that polls anyway (`watches`) is not woken. */
+/* Wakes the threads.  `waits` is true if the caller got no number.  If the caller got one, a thread that polls anyway
+ * (`watches`) is not woken. */
 static void seg_kick(struct vesta_segment *seg, bool waits) {
     bool is_ready = !vs_words_are_closed(atomic_load(&seg->words));
     for (uint32_t i = 0; i < seg->parts_count; i++)
@@ -59,13 +62,14 @@ static enum vesta_why why_none(const struct vesta_segment *seg, const struct vs_
     return (atomic_load(&words->stopped) & all) == all ? VESTA_FAILSTOP : VESTA_RANGE;
 }
 
-/* Asks the thread to call `ready` when there are numbers again.  `told`: its value before the caller found none. */
+/* Makes the thread call `ready` when there are numbers again.  `told` is the futex's value before the caller found no
+ * number. */
 static void seg_listen(struct vesta_segment *seg, uint32_t told) {
-    uint64_t none = 0; /* an older value of another caller stays */
+    uint64_t none = 0; /* do not replace an older value that another caller has set */
     if (seg->ready) atomic_compare_exchange_strong(&seg->awaits, &none, UINT64_C(1) << 32 | told);
 }
 
-/* Takes numbers after reading `told`, so that a later publish ends a wait that begins with this value. */
+/* Takes numbers.  Reads `told` first, so that a later publish ends a wait that begins with this value. */
 static int take_or_pause(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, uint32_t *told,
                          struct vesta_pause *pause) {
     struct vs_segment *words = atomic_load(&seg->words);
@@ -117,10 +121,10 @@ int vesta_segment_next_n(struct vesta_segment *seg, uint64_t n, struct vesta_num
 /* ------------------------------------------------------------------ waiting */
 
 struct waiting {
-    int64_t us_max, until_us; /* 0 until the first pause */
+    int64_t us_max, until_us; /* both are 0 until the first pause */
 };
 
-/* Sleeps for a while, or until `told` has changed.  False: the time is over, or waiting does not help. */
+/* Sleeps for a while, or until `told` has changed.  Returns false if the time is over, or if waiting does not help. */
 static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
                          struct waiting *waiting) {
     const struct vesta_clock *clock = seg->clock;
@@ -133,7 +137,7 @@ static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pa
     if (pause->why == VESTA_FAILSTOP || left_us <= 0) return false;
     if (clock == vs_clock_system() && !vs_words_are_closed(words))
         vs_futex_wait(vs_segment_told(seg), told, left_us < SLICE_US ? left_us : SLICE_US);
-    else /* another clock, or the map is being replaced */
+    else /* the clock is not the system's, or the map is being replaced */
         clock->sleep_us(clock->self, left_us < CLOCK_US ? left_us : CLOCK_US);
     return true;
 }
@@ -144,7 +148,7 @@ static uint64_t draw_ticket(struct vesta_segment *seg, uint64_t n) {
     return ticket;
 }
 
-/* Draws a ticket, and another one whenever it fails. */
+/* Draws a ticket, and draws another one each time a ticket fails. */
 static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *taken, struct waiting *waiting,
                        struct vesta_pause *pause) {
     enum vs_segment_answer answer = VS_FAILED;
@@ -154,7 +158,7 @@ static int strict_wait(struct vesta_segment *seg, uint64_t n, struct vs_taken *t
         struct vs_segment *words = atomic_load(&seg->words);
         enum vesta_why why = why_none(seg, words);
         *pause = (struct vesta_pause){.why = why, .wait_us = why == VESTA_FAILSTOP ? -1 : AGAIN_US};
-        if (why == VESTA_FAILSTOP || waiting->us_max <= 0) return VESTA_EPAUSE; /* a ticket would be wasted */
+        if (why == VESTA_FAILSTOP || waiting->us_max <= 0) return VESTA_EPAUSE; /* another ticket would be wasted */
         if (answer == VS_FAILED) ticket = draw_ticket(seg, n);
         told = atomic_load(vs_segment_told(seg));
         answer = vs_strict_answer(seg, ticket, &taken->first);
@@ -186,7 +190,8 @@ int vesta_segment_next_wait(struct vesta_segment *seg, uint64_t *number, int64_t
     return rc;
 }
 
-/* True if a range that is here, or will be fetched, can have n numbers.  If not, taking would only waste numbers. */
+/* Returns true if the current range or a future one can contain n numbers.  If not, taking numbers would only waste
+ * them. */
 static bool may_hold(struct vesta_segment *seg, uint64_t n) {
     struct vs_segment_state state;
     vs_segment_get_state(atomic_load(&seg->words), &state);
@@ -233,7 +238,8 @@ int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n,
         return VESTA_OK;
     }
     seg_listen(seg, told);
-    vs_segment_kick(seg); /* again, for a forked child, or if the first kick did nothing because the lock was taken */
+    /* kick again for a forked child, or because the first kick may have done nothing without the lock */
+    vs_segment_kick(seg);
     return VESTA_EPAUSE;
 }
 
@@ -260,7 +266,8 @@ void vesta_segment_on_ready(struct vesta_segment *seg, void (*ready)(void *self)
     vs_process_unlock();
 }
 
-/* Describes the first database that went back: the value that it granted again, and the expected one. */
+/* Writes a message about the first database that went back, with the value that it granted again, and the expected
+ * value. */
 static bool stopped_text(struct vesta_segment *seg, char *buf, size_t size) {
     const struct vs_segment *words = atomic_load(&seg->words);
     for (uint32_t i = 0; i < seg->parts_count; i++) {

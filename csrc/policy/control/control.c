@@ -1,5 +1,5 @@
-/* control.c -- the control thread: waits for questions and settles one after another.  Also the watchdog that detects a
- * call which does not end.  Knows no verdicts. */
+/* control.c -- the control thread, which waits for questions and settles them one after another.  Also the watchdog,
+ * which detects a call that does not end.  The meaning of verdicts is in judge.c and leases.c. */
 #include "policy/control/shadow.h"
 
 #include "base/error.h"
@@ -16,21 +16,22 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A policy in an endless loop must not slow down the event loops.  A larger value would starve it on a busy machine. */
+/* The control thread has a lower priority, so that a policy in an endless loop does not slow down the event loops.
+ * With a larger value, the thread would starve on a busy machine. */
 #define NICENESS 10
 
 /* ------------------------------------------------------------------ the watchdog */
 
-/* Returns the processor time of the calling thread, because a thread that gets little time on a busy machine is not
- * stuck.  A test uses the clock of its budget instead. */
+/* Returns the calling thread's CPU time.  Elapsed time would be wrong, because a thread that gets little CPU time on a
+ * busy machine is not stuck.  A test passes the clock of its budget instead. */
 static int64_t control_had_us(const struct vs_control *c, const struct vesta_clock *budget) {
     return budget ? budget->boot_us(budget->self) : vs_thread_us(c->thread);
 }
 
 void vs_control_busy(struct vs_control *c, bool busy) {
     const struct vesta_clock *budget = c->opts.limits.clock;
-    /* relaxed: only this number is compared, and no other memory depends on it.  The first load is by the thread that
-     * opens the control, before a second thread exists. */
+    /* relaxed: other threads only compare this value, and no other memory depends on it.  The first load is in the
+     * thread that opens the control, before a second thread exists. */
     atomic_store_explicit(&c->busy_since_us, busy ? control_had_us(c, budget ? budget : vs_clock_thread()) : 0,
                           memory_order_relaxed);
     if (!busy) vs_control_is_stuck(c);
@@ -56,12 +57,12 @@ void vs_control_note(struct vs_control *c, const struct vesta_error *err) {
 
 /* ------------------------------------------------------------------ the thread */
 
-/* Polling is needed, because leases do not signal changes of their state. */
+/* Leases do not signal changes of their state, so they must be polled. */
 static bool control_look_is_due(const struct vs_control *c) {
     return c->opts.gen && vs_monotonic_us() - c->looked_us >= VS_LOOK_MS * INT64_C(1000);
 }
 
-/* Waits with the lock held, at most until the next look. */
+/* Waits until a question is asked, and at most until the next look.  Call with the lock held. */
 static void control_wait_to_be_asked(struct vs_control *c) {
     int64_t until_us = c->looked_us + VS_LOOK_MS * INT64_C(1000);
     c->idle = true;
@@ -74,7 +75,7 @@ static void control_wait_to_be_asked(struct vs_control *c) {
 
 static void *control_main(void *arg) {
     struct vs_control *c = arg;
-    id_t self = (id_t)gettid(); /* on Linux, a priority applies to this thread only */
+    id_t self = (id_t)gettid(); /* on Linux, the priority applies only to this thread */
     setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + NICENESS);
     pthread_mutex_lock(&c->lock);
     while (!c->ending) {

@@ -1,6 +1,6 @@
-/* judge.c -- verdicts about pauses.  A caller gets the verdict in force, or learns that the control thread is being
- * asked.  The thread calls the policy and carries out its verdict.  After a function failed, it is not called for a
- * while, and the fixed rules hold. */
+/* judge.c -- verdicts about pauses.  A caller gets the verdict in force, or VS_PENDING while the control thread is
+ * asking the policy.  The control thread calls the policy and carries out its verdict.  After a function has failed, it
+ * is not called for a while, and the fixed rules apply. */
 #include "policy/control/shadow.h"
 
 #include "base/array.h"
@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_US 250000                              /* a verdict of this age is asked for again ... */
-#define OLDEST_US (VESTA_VERDICT_MS * INT64_C(1000)) /* ... but stays in force until it expires, like a loan */
-#define LOAN_TOLD_US 10000000                        /* a loan is renewed each second, but logged less often */
-#define SWITCH_WAIT_MS 1000                          /* time for the keeper to get another worker id, or to find none */
+#define FRESH_US 250000                              /* a verdict older than this is requested again */
+#define OLDEST_US (VESTA_VERDICT_MS * INT64_C(1000)) /* a verdict older than this has expired, like a loan */
+/* minimum interval between log lines about a loan, which is renewed each second */
+#define LOAN_TOLD_US 10000000
+/* time allowed for the keeper to get another worker id, or to find none */
+#define SWITCH_WAIT_MS 1000
 #define BACK_OFF_MS_MIN 1000
 #define BACK_OFF_MS_MAX 60000
 
@@ -23,7 +25,7 @@ static const enum vs_hook hooks[VS_CAUSES] = {
 
 /* ------------------------------------------------------------------ asking, on any thread, never blocking */
 
-/* Returns which function decides, or -1. */
+/* Returns the index of the function that decides about the pause, or -1. */
 static int judge_cause_of(enum vesta_why why) {
     switch (why) {
     case VESTA_CLOCK_BACK: return VS_CAUSE_BACK;
@@ -43,7 +45,8 @@ static void judge_ask(struct vs_control *c, struct vs_pause_question *m, struct 
     pthread_cond_signal(&c->event);
 }
 
-/* Needs the lock. */
+/* Returns the verdict in force, or VS_PENDING, or VS_NO_VERDICT after a failure.  Asks the thread if the verdict is
+ * old.  Call with the lock held. */
 static enum vs_next_step judge_look_up(struct vs_control *c, struct vs_pause_question *m, struct vesta_gen *gen,
                                        const struct vesta_pause *pause, int64_t *until_boot_us) {
     int64_t now_us = vs_control_now_us(c), age_us = now_us - m->at_us;
@@ -57,11 +60,11 @@ static enum vs_next_step judge_look_up(struct vs_control *c, struct vs_pause_que
     return known ? m->next : VS_PENDING;
 }
 
-/* The keeper asks for a worker id.  If a policy is stuck, the fixed rules choose. */
+/* Tells the control thread that the keeper asks for a worker id.  If a policy is stuck, lets the fixed rules choose. */
 static enum vs_next_step judge_tell_to_look(struct vs_control *c, int ns, struct vesta_gen *gen,
                                             const struct vesta_pause *pause) {
     if (vs_control_is_stuck(c)) {
-        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* fails if it was chosen since */
+        (void)vesta_choose(gen, pause, VESTA_ANY_WORKER); /* fails if a worker id has been chosen in the meantime */
         return VS_NO_VERDICT;
     }
     atomic_store(&c->wants[ns], 1);
@@ -73,7 +76,7 @@ static enum vs_next_step judge_tell_to_look(struct vs_control *c, int ns, struct
     return VS_NO_VERDICT;
 }
 
-/* The fixed rules decide.  A shadow policy is asked about the pause as often as a policy would be. */
+/* Lets the fixed rules decide.  Asks a shadow policy about the pause as often as a policy would be asked. */
 static enum vs_next_step judge_show_shadow(struct vs_control *c, int ns, int cause, struct vesta_gen *gen,
                                            const struct vesta_pause *pause) {
     struct vs_pause_question *m = &c->question[ns * VS_CAUSES + cause];
@@ -95,7 +98,7 @@ enum vs_next_step vs_control_judge(void *control, int ns, struct vesta_gen *gen,
     if (!(atomic_load_explicit(&c->hooks[ns], memory_order_relaxed) & 1U << hooks[cause]))
         return judge_show_shadow(c, ns, cause, gen, pause);
     if (vs_control_is_stuck(c)) return VS_NO_VERDICT;
-    /* the holder may be the control thread, which has a low priority: an event loop does not wait for it */
+    /* the lock may be held by the control thread, which has a low priority, so an event loop does not wait for it */
     if (pthread_mutex_trylock(&c->lock) != 0) return VS_PENDING;
     enum vs_next_step next = judge_look_up(c, &c->question[ns * VS_CAUSES + cause], gen, pause, until_boot_us);
     pthread_mutex_unlock(&c->lock);
@@ -107,8 +110,8 @@ bool vs_control_lends(void *control, int ns, struct vesta_gen *gen, const struct
     int cause = judge_cause_of(pause->why);
     int64_t until_boot_us;
     if (cause < 0) return false;
-    (void)vs_control_judge(c, ns, gen, pause, &until_boot_us); /* asks again if the verdict has expired */
-    /* relaxed: only a hint for later requests, and each of them asks for itself */
+    (void)vs_control_judge(c, ns, gen, pause, &until_boot_us); /* this asks again if the verdict has expired */
+    /* relaxed: this is only a hint for later requests, each of which asks the policy again */
     return atomic_load_explicit(&c->lent[ns * VS_CAUSES + cause], memory_order_relaxed) == pause->slot + 1;
 }
 
@@ -116,7 +119,7 @@ void vs_control_look_at_policy(void *control, int ns, const struct vesta_pause *
     struct vs_control *c = control;
     int cause = pause ? judge_cause_of(pause->why) : -1;
     *out = (struct vs_policy_seen){.policy = ""};
-    if (pthread_mutex_trylock(&c->lock) != 0) return; /* as in vs_control_judge */
+    if (pthread_mutex_trylock(&c->lock) != 0) return; /* do not wait, for the same reason as in vs_control_judge */
     const struct vs_pause_question *m = cause < 0 ? NULL : &c->question[ns * VS_CAUSES + cause];
     if (c->set->policy[ns]) snprintf(out->policy, sizeof out->policy, "%s", vs_policy_set_name(c->set, ns));
     if (m && m->refusal && m->slot == pause->slot && vs_control_now_us(c) - m->at_us < OLDEST_US)
@@ -127,7 +130,7 @@ void vs_control_look_at_policy(void *control, int ns, const struct vesta_pause *
 /* ------------------------------------------------------------------ the call */
 
 static void judge_set_lent(struct vs_control *c, int question, uint32_t lent) {
-    atomic_store_explicit(&c->lent[question], lent, memory_order_relaxed); /* relaxed: as in vs_control_lends */
+    atomic_store_explicit(&c->lent[question], lent, memory_order_relaxed); /* relaxed: see vs_control_lends */
 }
 
 int vs_control_next(struct vs_control *c) {
@@ -190,7 +193,7 @@ static enum vs_next_step judge_switch_number(struct vs_control *c, int ns, struc
                c->name[ns], "policy", c->set->text[ns].name, NULL);
         c->switch_told = true;
     }
-    return VS_REFUSE; /* or it was changed less than a minute ago */
+    return VS_REFUSE; /* the worker id was assigned by hand, or was changed less than a minute ago */
 }
 
 static enum vs_next_step judge_carry_out(struct vs_control *c, int ns, struct vesta_gen *gen,
@@ -204,7 +207,7 @@ static enum vs_next_step judge_carry_out(struct vs_control *c, int ns, struct ve
     }
 }
 
-/* One text per verdict, because the log limits repetitions by text. */
+/* One sentence per verdict, because the log limits repeats by sentence. */
 static const char *const sentences[] = {[VS_VERDICT_WAIT] = "a policy judged: wait",
                                         [VS_VERDICT_BORROW] = "a policy judged: borrow",
                                         [VS_VERDICT_SWITCH] = "a policy judged: switch",
@@ -221,7 +224,7 @@ static void judge_tell_verdict(struct vs_control *c, int ns, enum vs_hook hook, 
            hook == VS_ON_CLOCK_BACK ? VS_DIGITS((pause->back_us + 999) / 1000) : NULL, NULL);
 }
 
-/* NULL: the verdict is not to refuse, or there is no memory. */
+/* Returns the text of a refusal.  NULL if the verdict is not "refuse", or if there is no memory. */
 static char *judge_refusal(const struct vs_control *c, int ns, const struct vs_verdict *verdict) {
     char text[VS_REFUSAL_MAX];
     if (verdict->kind != VS_VERDICT_REFUSE) return NULL;
@@ -302,7 +305,7 @@ void vs_control_settle(struct vs_control *c, int question) {
     pthread_mutex_lock(&c->lock);
     was = *m;
     bool has = atomic_load_explicit(&c->hooks[judge_ns_of(question)], memory_order_relaxed) & 1U << failure.hook;
-    if (!has) { /* the caller missed the swap, or asks a shadow policy only */
+    if (!has) { /* the caller missed the swap of the sets, or only a shadow policy has the function */
         c->asked[question] = false;
         judge_set_lent(c, question, 0);
         m->at_us = vs_control_now_us(c);

@@ -1,6 +1,7 @@
-/* leases.c -- policies about worker ids: whether to start, which one to claim, whether to continue while the store is
- * silent, and what to do after a worker id was lost.  Knows no store: the keeper asks, and the claim decides.  If a
- * policy has no such function, or it fails, the fixed rules hold: start, claim the default choice, continue. */
+/* leases.c -- policies about worker ids: whether to start, which worker id to claim, whether to continue while the
+ * store is silent, and what to do after a worker id was lost.  Does not call the store: the keeper asks for a worker
+ * id, and the store decides which claim gets it.  If a policy has no such function, or the function fails, the fixed
+ * rules apply: start, claim the default choice, continue. */
 #include "policy/control/shadow.h"
 
 #include "base/array.h"
@@ -16,11 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Namespaces that are checked at a time although no keeper waits: the others follow in the next look. */
+/* Maximum number of namespaces checked in one look, apart from those with a waiting keeper.  The other namespaces
+ * follow in the next look. */
 #define LOOKS_MAX 256
-/* A choice that a policy repeats each second, as for a held worker id, is logged this often. */
+/* Minimum interval between log lines about the same choice, which a policy may repeat each second, for example for a
+ * held worker id. */
 #define CHOICE_TOLD_US 60000000
-#define STORE_DOWN_US 1000000 /* how often a policy is called while the store stays silent */
+#define STORE_DOWN_US 1000000 /* interval between calls of a policy while the store stays silent */
 
 /* ------------------------------------------------------------------ asking */
 
@@ -46,14 +49,15 @@ static bool leases_ask_policy(struct vs_control *c, int ns, const struct vs_hook
     return failure.result == VS_CALL_OK;
 }
 
-/* Returns false if there is no such function, or it failed now or a moment ago. */
+/* Calls a policy's function.  Returns false if there is no such function, or if the function has just failed or failed
+ * a moment ago. */
 static bool leases_ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
     bool answered = leases_ask_policy(c, ns, input, verdict);
     vs_shadow_offer(c, ns, input, answered ? verdict : NULL);
     return answered;
 }
 
-/* Ends the namespace's leases until the program is restarted. */
+/* Ends the namespace's leases until the program restarts. */
 static void leases_end(struct vs_control *c, int ns, const char *event, const char *what, const char *reason) {
     struct vs_leasing *leasing = &c->leasing[ns];
     vs_log(VS_LOG_ERROR, event, "namespace", c->name[ns], "policy", leases_policy_name(c, ns), "reason",
@@ -74,12 +78,12 @@ bool vs_control_is_over(struct vs_control *c, int ns, char why[VS_OVER_MAX]) {
 
 /* ------------------------------------------------------------------ records, as policies get them */
 
-/* Whether it is a live lease of another generator. */
+/* Returns whether the record is a live lease of another generator. */
 static bool leases_is_peer(const struct vesta_record *r, const char *identity) {
     return r->held && !r->expired && strcmp(r->identity, identity) != 0;
 }
 
-/* Reads the peers' clocks: the time at a peer's last write, plus the time since then. */
+/* Computes the peers' clocks.  A peer's clock is its time at its last write, plus the time since then. */
 static size_t leases_read_peers(const struct vesta_choice *choice, const char *identity, struct vs_ctx_peer *out) {
     size_t count = 0;
     for (size_t i = 0; i < choice->count; i++) {
@@ -136,7 +140,7 @@ static bool leases_ask_for_worker(struct vs_control *c, int ns, const struct ves
     size_t count = 0;
     vs_host_name(host, sizeof host);
     int64_t ordinal = vs_host_ordinal(host);
-    (void)vs_random(&random, sizeof random); /* if it fails, 0 is as good as any */
+    (void)vs_random(&random, sizeof random); /* if this fails, 0 is as good as a random number */
     ctx[count++] = vs_ctx_text("namespace", c->name[ns]);
     ctx[count++] = vs_ctx_integer("now_ms", choice->store_ms);
     ctx[count++] =
@@ -161,7 +165,7 @@ static void leases_tell_beyond(struct vs_control *c, int ns, const struct vesta_
     vs_control_failed(c, ns, &failure, &c->leasing[ns].back_off[VS_CHOOSE_WORKER]);
 }
 
-/* Whether to log the choice: not if the same one was logged a moment ago. */
+/* Returns whether the choice must be logged.  An equal choice that was logged a moment ago is not logged again. */
 static bool leases_is_news(struct vs_control *c, int ns, unsigned attempt, const struct vs_verdict *verdict) {
     struct vs_leasing *leasing = &c->leasing[ns];
     const uint64_t numbers[] = {verdict->kind, verdict->kind == VS_VERDICT_WORKER ? verdict->worker : 0, attempt};
@@ -174,8 +178,8 @@ static bool leases_is_news(struct vs_control *c, int ns, unsigned attempt, const
     return true;
 }
 
-/* Logs before it answers the keeper.  Otherwise the log would report the choice after the worker id is in use.  If the
- * question is over by now, the answer has no effect. */
+/* Logs the choice and answers the keeper, in this order.  Otherwise the log would report the choice after the worker id
+ * is in use.  If the question is over by now, the answer has no effect. */
 static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pause *pause,
                              const struct vesta_choice *choice, const struct vs_verdict *verdict) {
     struct vesta_gen *gen = c->gen[ns];
@@ -202,7 +206,7 @@ static void leases_carry_out(struct vs_control *c, int ns, const struct vesta_pa
 }
 
 /* Logs once that the policy is not asked, even if the lease continues and the keeper does not ask.  A worker id that
- * was assigned when the file was created stays, whatever a config specifies later. */
+ * was assigned when the file was created stays, whatever the config specifies later. */
 static void leases_tell_fixed(struct vs_control *c, int ns) {
     struct vs_leasing *leasing = &c->leasing[ns];
     const struct vesta_gen *gen = c->gen[ns];
@@ -223,7 +227,7 @@ static void leases_choose(struct vs_control *c, int ns, const struct vesta_pause
         (void)vesta_choose(c->gen[ns], pause, VESTA_ANY_WORKER);
 }
 
-/* Answers the keeper if it asks. */
+/* Answers the keeper if it is asking for a worker id. */
 static void leases_answer_keeper(struct vs_control *c, int ns) {
     static const struct vesta_pause pause = {.why = VESTA_CHOOSE};
     struct vs_leasing *leasing = &c->leasing[ns];
@@ -260,7 +264,7 @@ static void leases_ask_about_silence(struct vs_control *c, int ns, const struct 
     vs_log(VS_LOG_WARN, "a policy ends a lease because its store is silent", "namespace", c->name[ns], "policy",
            leases_policy_name(c, ns), "worker", VS_DIGITS((int64_t)info->worker), "reason",
            *verdict.reason ? verdict.reason : NULL, NULL);
-    (void)vesta_drop(c->gen[ns]); /* cannot fail: the map is not private */
+    (void)vesta_drop(c->gen[ns]); /* cannot fail, because the map is not private */
 }
 
 /* ------------------------------------------------------------------ looking */
@@ -290,7 +294,8 @@ void vs_control_look(struct vs_control *c) {
     int count = c->opts.ns_count;
     vs_saying_tell(c->set);
     for (int i = 0; i < count; i++)
-        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed)) leases_look_at(c, i); /* waiting keepers first */
+        /* namespaces with a waiting keeper come first */
+        if (atomic_load_explicit(&c->wants[i], memory_order_relaxed)) leases_look_at(c, i);
     for (int i = 0; i < count && i < LOOKS_MAX; i++) {
         leases_look_at(c, c->looked_at);
         c->looked_at = (c->looked_at + 1) % count;

@@ -1,4 +1,4 @@
-/* reload.c -- loads a set of policies from its sources, and replaces the old set, or keeps it if the load fails. */
+/* reload.c -- loads a set of policies from its sources.  Then replaces the old set, or retains it if the load fails. */
 #include "policy/control/shadow.h"
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGES_TOLD_MAX 16 /* logged changes of one reload */
+#define CHANGES_TOLD_MAX 16 /* maximum number of changes logged for one reload */
 #define RELOAD_MORE_MAX 32  /* bytes of ", " and " and N more" */
 
 /* ------------------------------------------------------------------ a set */
@@ -54,15 +54,15 @@ static int reload_load_all(struct vs_control *c, struct vs_policy_set *set, stru
         vs_control_busy(c, false);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->name[i], why.text);
     }
-    for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) { /* from here on, because a file is loaded more often
-                                                                      than it is used */
+    /* Listen only after all policies are loaded, because a policy is loaded more often than it is put in force. */
+    for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) {
         set->saying[i] = (struct vs_saying){.set = set, .ns = i};
         if (set->policy[i]) vs_policy_listen(set->policy[i], vs_saying_hear, &set->saying[i]);
     }
     return rc;
 }
 
-/* The set takes over the texts, also after an error. */
+/* Makes a set.  The set takes over the texts, even after an error. */
 static int reload_make_set(struct vs_control *c, struct vs_policy_text *texts, bool is_shadow,
                            struct vs_policy_set **out, struct vesta_error *err) {
     struct vs_policy_set *set = reload_new_set(c, is_shadow);
@@ -132,7 +132,8 @@ static bool reload_has_policies(const struct vs_policy_set *set) {
     return false;
 }
 
-/* If their thread cannot be started, shadow policies are not called, and everything else continues. */
+/* Hands the shadow policies over to their thread.  If that thread cannot be started, shadow policies are not called,
+ * and everything else continues. */
 static void reload_hand_over_shadows(struct vs_control *c, struct vs_policy_set *set) {
     struct vs_shadow *shadow = atomic_load(&c->shadow);
     struct vesta_error err;
@@ -151,7 +152,7 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
     c->set = set;
     for (int i = 0; i < c->opts.ns_count; i++) {
         unsigned bits = vs_policy_set_hooks(set, i);
-        atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* relaxed: as in vs_control_judge */
+        atomic_store_explicit(&c->hooks[i], bits, memory_order_relaxed); /* relaxed: see vs_control_judge */
     }
     reload_hand_over_shadows(c, set);
     for (int i = 0; i < c->opts.ns_count * VS_CAUSES; i++) {
@@ -164,7 +165,8 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
     return old;
 }
 
-/* Lists the namespaces with another policy or shadow policy: "orders, shop and 3 more".  Returns how many. */
+/* Lists the namespaces whose policy or shadow policy has changed, as "orders, shop and 3 more".  Returns their number.
+ */
 static int reload_put_changes(const struct vs_control *c, const struct vs_policy_set *set, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "reloaded: the new policies are in use: ");
     int count = 0, named = 0;
@@ -180,7 +182,7 @@ static int reload_put_changes(const struct vs_control *c, const struct vs_policy
     return count;
 }
 
-/* Logs which namespaces get another policy or shadow policy, before the set is in force. */
+/* Logs which namespaces get a different policy or shadow policy.  Called before the set is in force. */
 static void reload_tell_changes(const struct vs_control *c, const struct vs_policy_set *set) {
     int count = 0;
     for (int i = 0; i < c->opts.ns_count; i++) {

@@ -1,5 +1,5 @@
-/* say.c -- writes the lines of policies' log() to the log: a few per second.  The others are counted, and their number
- * is logged.  Never blocks, because the log has its own thread. */
+/* say.c -- writes to the log what policies pass to log(), a few lines per second.  Further lines are counted, and their
+ * number is logged.  Never blocks, because the log has a separate thread. */
 #include "policy/control/controls.h"
 
 #include "log/log.h"

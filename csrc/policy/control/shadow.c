@@ -1,10 +1,11 @@
-/* shadow.c -- policies that are tried on a live server without being obeyed.  Each is asked the same questions as the
- * policy in force, a moment later.  Its verdict is compared with the actual decision, logged and counted.
+/* shadow.c -- shadow policies run on a live server, but their verdicts are not carried out.  Each shadow policy is
+ * asked the same questions as the policy in force, a moment later.  Its verdict is compared with the actual decision,
+ * logged and counted.
  *
- * The shadow policies run on their own thread with the lowest priority.  Each call has a budget and is followed by a
- * pause, so a shadow policy delays nothing, whatever it does.  The control thread copies a question into its slot and
- * continues.  There is one slot per function of a namespace.  If the last question there was not answered yet, the new
- * one is counted as dropped. */
+ * The shadow policies have a separate thread with the lowest priority.  Each call has a budget and is followed by a
+ * pause, so a shadow policy delays nothing, whatever it does.  The control thread copies each question into a slot and
+ * continues.  There is one slot per function of a namespace.  If the last question in a slot has not been answered yet,
+ * the new question is counted as dropped. */
 #include "policy/control/shadow.h"
 
 #include "base/error.h"
@@ -22,10 +23,11 @@
 #include <unistd.h>
 
 #define NICENESS 19
-/* The pause after a call is this many times its processor time, so that it uses at most a tenth of a core. */
+/* After each call, the thread sleeps for this many times the call's CPU time, so that it uses at most a tenth of a
+ * core. */
 #define REST_TIMES 9
-#define OFFER_STEPS 25   /* 5 ms in steps of vs_control_lock_soon */
-#define TELL_US 60000000 /* the same result is logged again after this time */
+#define OFFER_STEPS 25   /* 5 ms in attempts of vs_control_lock_soon */
+#define TELL_US 60000000 /* an unchanged result is logged again after this time */
 
 enum shadow_state { FREE, AWAITED, READY }; /* AWAITED: the actual decision is not known yet */
 struct shadow_sighting {
@@ -33,17 +35,17 @@ struct shadow_sighting {
     struct vs_done done;
 };
 
-/* The last logged result of a function, and when it may be called again. */
+/* The last logged result of a function, and the time at which the function may be called again. */
 struct shadow_history {
     struct vs_back_off back_off;
     enum vs_verdict_kind said, done;
-    int64_t told_us; /* 0: nothing was logged */
+    int64_t told_us; /* time at which the result was logged.  0: no result was logged */
 };
 
 /* The state of one namespace. */
 struct shadow_ns {
-    struct shadow_history history[VS_HOOKS]; /* shadow thread only */
-    _Atomic unsigned hooks;                  /* 1 << enum vs_hook for each function, of the set that was taken last */
+    struct shadow_history history[VS_HOOKS]; /* used only by the shadow thread */
+    _Atomic unsigned hooks;                  /* bit 1 << enum vs_hook for each function of the current set's policy */
     struct shadow_sighting sighting[VS_HOOKS];
     struct vs_shadow_seen seen;
     struct vs_shadow_seen seen_told; /* guarded by the control's told_lock */
@@ -52,14 +54,14 @@ struct shadow_ns {
 struct vs_shadow {
     struct vs_control *c;
     pthread_t thread;
-    struct vs_policy_set *set; /* shadow thread only, like the next member */
-    int64_t rest_until_us;     /* by vs_monotonic_us */
+    struct vs_policy_set *set; /* used only by the shadow thread, like the next member */
+    int64_t rest_until_us;     /* end of the thread's pause, by vs_monotonic_us */
     _Atomic uint64_t dropped;
     struct shadow_ns *ns;
-    pthread_cond_t event;             /* this and all members below are guarded by the control's shadow_lock */
+    pthread_cond_t event;             /* the control's shadow_lock guards this member and all members below */
     unsigned char (*state)[VS_HOOKS]; /* enum shadow_state of each question of each namespace */
-    struct vs_policy_set *next;       /* the set to take over */
-    bool idle;                        /* the thread waits for questions */
+    struct vs_policy_set *next;       /* the set that the thread must take over */
+    bool idle;                        /* the thread is waiting for questions */
     int turn;
     struct vs_shadow_counts counts;
     struct vs_shadow_counts counts_told; /* guarded by the control's told_lock */
@@ -109,7 +111,7 @@ bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook) {
 #define FIXED_RULE(upper, name, verdicts, fixed) VS_VERDICT_##fixed,
 static const enum vs_verdict_kind fixed_rules[] = {VS_HOOK_ROWS(FIXED_RULE)};
 
-/* Stores a question in its slot.  Returns false if the question there was not answered yet. */
+/* Stores a question in its slot.  Returns false if the slot's last question has not been answered yet. */
 static bool shadow_leave(struct vs_shadow *s, int ns, const struct vs_question_copy *question,
                          const struct vs_verdict *verdict) {
     struct shadow_sighting *at = &s->ns[ns].sighting[question->hook];
@@ -139,8 +141,8 @@ void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *i
     atomic_fetch_add(&s->dropped, 1);
 }
 
-/* Whether the held worker id is the chosen one.  While the generator is replacing a worker id, it still holds the old
- * one. */
+/* Returns whether the held worker id is the chosen one.  While a generator replaces its worker id, it still holds the
+ * old one. */
 static bool shadow_is_chosen(const struct shadow_sighting *at, uint64_t worker) {
     for (size_t i = 0; i < at->question.count; i++)
         if (strcmp(at->question.ctx[i].name, "leaving") == 0) return at->question.ctx[i].integer != (int64_t)worker;
@@ -183,7 +185,7 @@ static bool shadow_agree(const struct vs_verdict *said, const struct vs_done *do
     return said->kind == done->kind && (said->kind != VS_VERDICT_WORKER || said->worker == done->worker);
 }
 
-/* for example "borrow 1500 ms" or "7" */
+/* Writes a decision, for example "borrow 1500 ms" or "7". */
 static void shadow_show(char *buf, size_t size, const struct vs_done *what) {
     if (what->kind == VS_VERDICT_WORKER)
         snprintf(buf, size, "%" PRIu64, what->worker);
@@ -193,7 +195,7 @@ static void shadow_show(char *buf, size_t size, const struct vs_done *what) {
         snprintf(buf, size, "%s", vs_verdict_name(what->kind));
 }
 
-/* Whether to log the result.  A chosen worker id is always logged, an unchanged verdict is not. */
+/* Returns whether the result must be logged.  A chosen worker id is always logged.  An unchanged verdict is not. */
 static bool shadow_is_news(struct shadow_history *history, enum vs_hook hook, const struct vs_verdict *said,
                            const struct vs_done *done) {
     int64_t now_us = vs_monotonic_us();
@@ -204,7 +206,7 @@ static bool shadow_is_news(struct shadow_history *history, enum vs_hook hook, co
     return true;
 }
 
-/* Keeps the result for the status.  Needs the lock. */
+/* Stores the result for the status.  Call with the lock held. */
 static void shadow_see(struct vs_shadow *s, int ns, enum vs_hook hook, const struct vs_shadow_seen *now) {
     struct vs_shadow_seen *seen = &s->ns[ns].seen;
     seen->hook = hook;
@@ -275,7 +277,7 @@ static void shadow_judge(struct vs_shadow *s, int ns, const struct shadow_sighti
         shadow_take_failure(s, ns, &failure);
 }
 
-/* Takes the next question that can be answered, and gives it to the caller.  Needs the lock. */
+/* Takes the next question that can be answered, and passes it to the caller.  Call with the lock held. */
 static bool shadow_pick(struct vs_shadow *s, int *ns, struct shadow_sighting *out) {
     int count = s->c->opts.ns_count * VS_HOOKS;
     for (int i = 0; i < count; i++) {
@@ -306,7 +308,7 @@ static void shadow_wait_for_more(struct vs_shadow *s) {
     s->idle = false;
 }
 
-/* Takes over the next set.  The old one is freed without the lock, because that can take long at this priority. */
+/* Takes over the next set.  Frees the old set without the lock, because that can take long at this priority. */
 static void shadow_take_next(struct vs_shadow *s) {
     struct vs_policy_set *old = s->set;
     s->set = s->next;
@@ -322,7 +324,7 @@ static void *shadow_main(void *arg) {
     struct vs_shadow *s = arg;
     struct shadow_sighting asked;
     int ns;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, a priority applies to this thread only */
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS); /* on Linux, the priority applies only to this thread */
     pthread_mutex_lock(&s->c->shadow_lock);
     while (!atomic_load(&s->c->ending_now)) {
         if (s->next) {
@@ -401,7 +403,7 @@ bool vs_shadow_rests(const struct vs_control *c) {
     return rests;
 }
 
-/* Needs told_lock, so that a second loop never gets an older state than the first. */
+/* Call with told_lock held, so that a second event loop never gets an older state than the first. */
 static void shadow_look(struct vs_shadow *s, int ns) {
     if (!vs_control_lock_soon(&s->c->shadow_lock, VS_LOOK_STEPS)) return;
     s->counts_told = s->counts;

@@ -1,11 +1,11 @@
-/* shadow.h -- policies that are tried on a live server without being obeyed: the interface for control.c, judge.c and
- * leases.c. */
+/* shadow.h -- shadow policies, which run on a live server without being obeyed.  This is the interface for control.c,
+ * judge.c and leases.c. */
 #ifndef VS_SHADOW_H
 #define VS_SHADOW_H
 
 #include "policy/control/controls.h"
 
-/* The actual decision about a question, by the policy in force or by the fixed rules. */
+/* The actual decision about a question, made by the policy in force or by the fixed rules. */
 struct vs_done {
     enum vs_verdict_kind kind;
     uint64_t worker;
@@ -13,7 +13,7 @@ struct vs_done {
     bool by_policy;
 };
 
-/* A copy of a question.  Own: vs_question_free.  vs_question_keep: false if there is no memory. */
+/* A copy of a question.  Own: free with vs_question_free.  vs_question_keep returns false if there is no memory. */
 struct vs_question_copy {
     enum vs_hook hook;
     struct vs_ctx ctx[VS_CTX_MAX];
@@ -23,28 +23,29 @@ struct vs_question_copy {
 bool vs_question_keep(struct vs_question_copy *to, const struct vs_hook_input *from);
 void vs_question_free(struct vs_question_copy *question);
 
-/* Starts their thread.  Own: end with vs_shadow_close.  Errors: VESTA_ENOMEM. */
+/* Starts the shadow thread.  Own: end with vs_shadow_close.  Errors: VESTA_ENOMEM. */
 int vs_shadow_open(struct vs_control *c, struct vs_shadow **shadow, struct vesta_error *err);
-/* Ends a running call instead of waiting for it. */
+/* Ends the thread.  Cancels a running call instead of waiting for it. */
 void vs_shadow_close(struct vs_shadow *shadow);
 
-/* Replaces the shadow policies.  The old ones are freed when their call is over.  Takes ownership of the set. */
+/* Replaces the shadow policies, and takes ownership of the set.  The old policies are freed when their call is over. */
 void vs_shadow_take(struct vs_shadow *shadow, struct vs_policy_set *set);
 
-/* Whether a shadow policy has that function.  Threads: any. */
+/* Returns whether a shadow policy has that function.  Threads: any. */
 bool vs_shadow_has(const struct vs_control *c, int ns, enum vs_hook hook);
 
-/* Control thread only: a function is called.  `verdict` is the verdict of the policy in force, or NULL if the fixed
- * rules hold.  Then vs_shadow_settle reports the worker id that they chose.  Takes at most 5 ms.  A question that
- * cannot be stored in that time is dropped. */
+/* Offers a question to the shadow policies when the function is called for the policy in force.  `verdict` is the
+ * verdict of the policy in force, or NULL if the fixed rules apply.  In the latter case, vs_shadow_settle reports the
+ * worker id that the fixed rules chose.  Takes at most 5 ms.  A question that cannot be stored in that time is dropped.
+ * Threads: the control thread only. */
 void vs_shadow_offer(struct vs_control *c, int ns, const struct vs_hook_input *input, const struct vs_verdict *verdict);
 void vs_shadow_settle(struct vs_control *c, int ns, uint64_t worker);
 
-/* Whether their thread is idle.  Threads: any. */
+/* Returns whether the shadow thread is idle.  Threads: any. */
 bool vs_shadow_rests(const struct vs_control *c);
 
-/* Return the status.  If its lock cannot be taken soon, they return the last known one.  vs_shadow_counts needs
- * told_lock, vs_shadow_look must not hold it. */
+/* Both return the status, or the last known status if the lock cannot be taken soon.  Call vs_shadow_counts with
+ * told_lock held, and vs_shadow_look without it. */
 void vs_shadow_counts(const struct vs_control *c, struct vs_shadow_counts *out);
 void vs_shadow_look(void *control, int ns, struct vs_shadow_seen *out);
 
