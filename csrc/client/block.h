@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-/* If `is_ticks`, the block contains the ids of the ticks first, first + 1, ....  The five shifts and widths give the
+/* If `is_ticks`, the block contains the ids of the ticks first, first + 1, and so on.  The five shifts and widths give the
  * position of each tick's bits in its id (docs/blocks.md).  Otherwise the block contains the numbers first, first +
- * stride, .... */
+ * stride, and so on. */
 struct vs_block {
     bool is_ticks;
     uint8_t seq_bits, time_shift, seq_shift, low_bits, low_shift; /* for ticks only; each is 0 to 63 */

@@ -4,8 +4,10 @@
  * A policy can access nothing else.  These are left out:
  *
  *     xpcall                         its handler runs while the hook is off
- *     setmetatable                   __gc also runs while the hook is off, and __mode, __close and a __len of 2^53 are
- * harmful patterns, table.move           they run long inside C random numbers                 ctx contains one
+ *     setmetatable                   __gc also runs while the hook is off, and __mode, __close and a __len of 2^53
+ *                                    are harmful
+ *     patterns, table.move           they run long inside C
+ *     random numbers                 ctx contains one
  *     coroutines, load, require, debug, io, os */
 #include "host/vm.h"
 

@@ -19,12 +19,12 @@ enum vs_next_step {
     VS_REFUSE      /* reject the request at once */
 };
 
-/* The functions of a policy: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, .... */
+/* The functions of a policy: VS_CHOOSE_WORKER, VS_ON_CLOCK_BACK, and so on. */
 #define VS_HOOK(upper, name, verdicts, fixed) VS_##upper,
 enum vs_hook { VS_HOOK_ROWS(VS_HOOK) VS_HOOKS };
 #undef VS_HOOK
 
-/* The verdicts of these functions: VS_VERDICT_WAIT, VS_VERDICT_BORROW, .... */
+/* The verdicts of these functions: VS_VERDICT_WAIT, VS_VERDICT_BORROW, and so on. */
 #define VS_VERDICT(upper, name) VS_VERDICT_##upper,
 enum vs_verdict_kind {
     VS_VERDICT_NOTHING, /* choose_worker returned no worker id, but a reason */

@@ -11,7 +11,7 @@
 _Static_assert(sizeof(lua_Integer) >= 8, "an id fits a Lua integer");
 #endif
 
-#define EXACT_MAX 9007199254740992.0 /* 2^53: all integers up to it are exact as doubles */
+#define EXACT_MAX 9007199254740992.0 /* 2^53: doubles represent all integers up to it exactly */
 
 /* ------------------------------------------------------------------ classes */
 
@@ -47,7 +47,7 @@ const char *vs_lua_text(lua_State *L, int arg, const char *what) {
     return text;
 }
 
-static char cdata_reader; /* its address is the registry's key */
+static char cdata_reader; /* its address is the registry key */
 
 void vs_lua_set_cdata_reader(lua_State *L) {
     lua_pushlightuserdata(L, &cdata_reader);
@@ -55,7 +55,8 @@ void vs_lua_set_cdata_reader(lua_State *L) {
     lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
-/* Replaces a 64-bit cdata at `arg` by its decimal string.  This calls Lua, because LuaJIT's C API cannot read cdata. */
+/* Replaces a 64-bit cdata at `arg` by its decimal string.  Uses a Lua function, because LuaJIT's C API cannot read
+ * cdata. */
 static bool read_cdata(lua_State *L, int arg) {
     lua_pushlightuserdata(L, &cdata_reader);
     lua_rawget(L, LUA_REGISTRYINDEX);
@@ -73,19 +74,19 @@ static bool read_cdata(lua_State *L, int arg) {
     return known;
 }
 
-/* The use of a number: its name in messages, and the error code.  `bits`: a negative integer is an id in two's
- * complement, because next_int returns such integers if a layout sets bit 63. */
+/* How a number is used: its name in messages, and the error code.  If `bits` is true, a negative integer is accepted as
+ * an id in two's complement, because next_int returns such integers if a layout sets bit 63. */
 struct number {
     const char *what;
     int code;
     bool bits;
 };
 
-/* A double is only accepted if it cannot have lost digits. */
+/* Reads a double.  Rejects a double that may have lost digits. */
 static int read_double(double d, const struct number *number, uint64_t *value, struct vesta_error *err) {
     char text[32];
     snprintf(text, sizeof text, "%.17g", d);
-    if (d > EXACT_MAX && d - d == 0) /* larger, and not infinite */
+    if (d > EXACT_MAX && d - d == 0) /* above 2^53, and not infinite */
         return vs_fail(err, number->code, "%s passed as a double (precision lost): pass a string, not %s", number->what,
                        text);
     if (!(d >= 0 && d <= EXACT_MAX) || d != (double)(uint64_t)d)
@@ -102,7 +103,7 @@ static int read_string(lua_State *L, int arg, const struct number *number, uint6
                    VS_QUOTE(text, length));
 }
 
-/* Reads an unsigned 64-bit number from any type that can represent it. */
+/* Reads an unsigned 64-bit number from any Lua type that can represent it. */
 static int read_u64(lua_State *L, int arg, const struct number *number, uint64_t *value, struct vesta_error *err) {
     if (lua_type(L, arg) == VS_LUA_TCDATA && !read_cdata(L, arg))
         return luaL_error(L, "%s must be an int64_t or uint64_t cdata, not another ctype", number->what);
@@ -134,7 +135,8 @@ int vs_lua_time(lua_State *L, int arg, int64_t *unix_ms, struct vesta_error *err
         return luaL_error(L, "time must be Unix milliseconds or an RFC 3339 string, not %s", luaL_typename(L, arg));
     uint64_t value;
     int rc = read_u64(L, arg, &(struct number){"time", VESTA_EFIELD, false}, &value, err);
-    if (rc == VESTA_OK) *unix_ms = (int64_t)value; /* at most INT64_MAX: a Lua integer, or a double up to 2^53 */
+    /* at most INT64_MAX, because it came from a Lua integer, or from a double up to 2^53 */
+    if (rc == VESTA_OK) *unix_ms = (int64_t)value;
     return rc;
 }
 
@@ -145,13 +147,15 @@ static bool has_field(lua_State *L, int table, const char *name) {
     return has;
 }
 
-/* explain returns the time three times: `time` is exact, unix_ms and iso are derived from it. */
+/* Returns true if the member is derived from another one.  explain returns the time three times: `time` is exact, and
+ * unix_ms and iso are derived from it. */
 static bool is_derived(lua_State *L, int table, const char *name) {
     if (strcmp(name, "iso") == 0) return has_field(L, table, "time") || has_field(L, table, "unix_ms");
     return strcmp(name, "unix_ms") == 0 && has_field(L, table, "time");
 }
 
-/* True if the value is a date or Unix milliseconds.  A plain number in the field `time` counts time units. */
+/* Returns true if the member's value is a date or Unix milliseconds.  A plain number in the member `time` counts time
+ * units. */
 static bool is_instant(lua_State *L, const char *name) {
     if (strcmp(name, "iso") == 0 || strcmp(name, "unix_ms") == 0) return true;
     return strcmp(name, "time") == 0 && lua_type(L, -1) == LUA_TSTRING && strpbrk(lua_tostring(L, -1), "-T");
@@ -171,7 +175,7 @@ static int read_instant(lua_State *L, const struct vesta_layout *layout, uint64_
     return VESTA_OK;
 }
 
-/* Reads the key and the value on top of the stack. */
+/* Reads the key and the value at the top of the stack. */
 static int read_value(lua_State *L, const struct vesta_layout *layout, struct vesta_value *out,
                       struct vesta_error *err) {
     char what[VS_QUOTE_MAX + 8];

@@ -1,4 +1,4 @@
-/* choice.c -- the question for a worker id as a table, for lua/vesta/judge.lua.  Uses only public functions of
+/* choice.c -- pushes the question for a worker id as a table, for lua/vesta/judge.lua.  Uses only public functions of
  * vesta_gen. */
 #include "rock/border.h"
 #include "os/host.h"
@@ -6,7 +6,8 @@
 
 static const char CLASS[] = "vesta.choice";
 
-/* Owns the choice while it is pushed: if Lua runs out of memory and raises an error, its collector frees the choice. */
+/* Owns the choice while it is pushed.  If Lua runs out of memory and raises an error, the garbage collector frees the
+ * choice. */
 struct choice_box {
     struct vs_lua_object object;
     struct vesta_choice *choice;
@@ -55,7 +56,7 @@ static void set_machine(lua_State *L) {
     uint32_t random = 0;
     vs_host_name(host, sizeof host);
     int64_t ordinal = vs_host_ordinal(host);
-    (void)vs_random(&random, sizeof random); /* 0 if it fails, which is valid, too */
+    (void)vs_random(&random, sizeof random); /* if this fails, 0 is also valid */
     vs_lua_set_text(L, "host", host);
     if (vs_host_address(address) == 0) vs_lua_set_text(L, "ip", address);
     if (ordinal >= 0) vs_lua_set_integer(L, "ordinal", ordinal);

@@ -1,5 +1,5 @@
-/* client.c -- vesta.client's methods.  Uses only public functions of the client.  A fallback is a generator of gen.c,
- * which stays open as long as the client. */
+/* client.c -- the methods of vesta.client.  Uses only public functions of the client.  A fallback is a generator of
+ * gen.c, which stays open as long as the client. */
 #include "rock/border.h"
 #include "vesta_client.h"
 
@@ -7,9 +7,9 @@ static const char CLASS[] = "vesta.client";
 
 struct client_box {
     struct vs_lua_object object;
-    struct vesta_client *client; /* NULL once closed */
-    void *fallback;              /* from vs_lua_hold_gen; NULL: none */
-    int64_t wait_us_max;         /* 0: never */
+    struct vesta_client *client; /* NULL after close */
+    void *fallback;              /* result of vs_lua_hold_gen, or NULL if there is no fallback */
+    int64_t wait_us_max;         /* 0: never wait */
 };
 
 static struct client_box *client_self(lua_State *L) {
@@ -30,7 +30,7 @@ static int client_push_pause(lua_State *L, struct client_box *box, const struct 
     return 4;
 }
 
-/* Returns VESTA_OK and an id, else the number of pushed values. */
+/* Takes an id.  Returns VESTA_OK, or the number of pushed values after a failure. */
 static int client_take(lua_State *L, uint64_t *id) {
     struct client_box *box = client_self(L);
     struct vesta_pause pause;
@@ -123,7 +123,7 @@ static int client_info(lua_State *L) {
     return 1;
 }
 
-/* Closes the client first, because its thread may be using the generator. */
+/* Closes the client before its fallback, because the client's thread may be using the fallback. */
 static int client_close(lua_State *L) {
     struct client_box *box = client_self(L);
     vesta_client_close(box->client);
@@ -155,7 +155,7 @@ static const struct vs_lua_function METHODS[] = {
 
 /* ------------------------------------------------------------------ opening */
 
-/* Texts stay on the stack, so that they are valid until vesta_client_open has copied them. */
+/* Reads a string option.  The string stays on the stack, so that it is valid until vesta_client_open has copied it. */
 static const char *client_text_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
@@ -186,7 +186,7 @@ static void client_read_options(lua_State *L, struct vesta_client_opts *opts) {
     opts->timeout_ms = client_number_option(L, "timeout_ms", 1);
 }
 
-/* core.client(options): lua/vesta/client.lua has checked names, types and bounds. */
+/* Implements core.client(options).  lua/vesta/client.lua has checked names, types and bounds. */
 static int core_client(lua_State *L) {
     struct vesta_error err;
     struct vesta_client_opts opts = VESTA_CLIENT_OPTS_INIT;
@@ -196,7 +196,7 @@ static int core_client(lua_State *L) {
     struct client_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct client_box){.object = {CLASS}, .wait_us_max = client_number_option(L, "wait_ms_max", 1000)};
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* before the client exists, so that Lua closes it after any later error */
+    lua_setmetatable(L, -2); /* set this before the client exists, so that Lua closes the client after a later error */
     lua_getfield(L, 1, "fallback");
     if (!lua_isnil(L, -1)) {
         box->fallback = vs_lua_hold_gen(L, -1, &opts.fallback);
@@ -211,5 +211,5 @@ static const struct vs_lua_function FUNCTIONS[] = {{"client", core_client}, {NUL
 void vs_lua_open_client(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "servers"); /* the metatable, for fast.lua */
+    lua_setfield(L, -2, "servers"); /* stores the metatable for fast.lua */
 }

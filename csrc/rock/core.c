@@ -1,4 +1,4 @@
-/* core.c -- opens the module vesta.core, and its functions that need neither a layout nor a generator. */
+/* core.c -- opens the module vesta.core, and implements its functions that need neither a layout nor a generator. */
 #include "rock/border.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -7,7 +7,6 @@
 #include "os/clock.h"
 
 #include <string.h>
-
 
 static int core_guess(lua_State *L) {
     struct vesta_error err;
@@ -48,7 +47,7 @@ static int push_fit(lua_State *L, const struct vesta_proposal *fit) {
     return 1;
 }
 
-/* core.fit(rate, nodes, years, epoch [, unit [, bits]]): init.lua has checked the three numbers. */
+/* Implements core.fit(rate, nodes, years, epoch [, unit [, bits]]).  init.lua has checked the three numbers. */
 static int core_fit(lua_State *L) {
     struct vesta_error err;
     struct vesta_proposal fit;
@@ -103,14 +102,14 @@ static int core_parse(lua_State *L) {
 
 /* ------------------------------------------------------------------ the module */
 
-/* core.now_ms(): Unix milliseconds of the generators' clock. */
+/* Implements core.now_ms(), which returns the Unix milliseconds of the generators' clock. */
 static int core_now_ms(lua_State *L) {
     const struct vesta_clock *clock = vs_clock_system();
     vs_lua_push_integer(L, clock->unix_us(clock->self) / 1000);
     return 1;
 }
 
-/* Returns 0 if there is no such pause. */
+/* Returns the kind of pause with this name, or 0 if there is none. */
 static enum vesta_why why_named(const char *name) {
     int why = 1;
     while (strcmp(vesta_why_name((enum vesta_why)why), name) != 0)
@@ -118,8 +117,8 @@ static enum vesta_why why_named(const char *name) {
     return (enum vesta_why)why;
 }
 
-/* core.pause_step(code, wait_s, left_s): returns how long to sleep before the next try (nil: do not try again), and
- * whether to wake the keeper.  For callers that sleep in Lua. */
+/* Implements core.pause_step(code, wait_s, left_s), for callers that sleep in Lua.  Returns how long to sleep before
+ * the next attempt, or nil if there should be none.  Also returns whether to wake the keeper. */
 static int core_pause_step(lua_State *L) {
     struct vesta_pause pause = {.why = why_named(luaL_checkstring(L, 1)), .wait_us = -1};
     if (!lua_isnoneornil(L, 2)) pause.wait_us = (int64_t)(luaL_checknumber(L, 2) * 1e6);

@@ -1,30 +1,30 @@
 /* fast.c -- functions that lua/vesta/fast.lua calls through LuaJIT's FFI, for one id or for several.  They do not
- * report pauses: the caller then calls the normal method, which can wait and returns the reason. */
+ * report pauses.  In a pause, the Lua code calls the normal method instead, which can wait and returns the reason. */
 #include "base/text.h"
 #include "rock/border.h"
 
 #include <string.h>
 
-#define PIECE 512    /* ids per call of a larger batch, so that the buffer, which Lua allocates, stays small */
-#define TEXT_ROOM 32 /* bytes per text in an array of texts; the last byte is the text's length */
+#define PIECE 512    /* ids per call for a larger batch; a limit keeps the buffer that Lua allocates small */
+#define TEXT_ROOM 32 /* bytes per string in an array of strings; the last byte is the string's length */
 _Static_assert(TEXT_ROOM > VESTA_FORMAT_MAX, "the length has a byte of its own");
 
-/* Returns an id in a register, so that no buffer is shared between callers.  0: none is available at once.  An id that
- * is 0 is lost. */
+/* Returns an id in a register, so that no buffer is shared between callers.  Returns 0 if no id is available at once.
+ * If the id itself is 0, it is lost. */
 static uint64_t next_int(struct vesta_gen *gen) {
     struct vesta_pause pause;
     uint64_t id;
     return vesta_next(gen, &id, &pause) == VESTA_OK ? id : 0;
 }
 
-/* Returns the length of the text.  0: no id is available at once. */
+/* Writes an id as a string and returns its length, or 0 if no id is available at once. */
 static int next_text(struct vesta_gen *gen, char *text) {
     struct vesta_pause pause;
     uint64_t id;
     return vesta_next(gen, &id, &pause) == VESTA_OK ? (int)vesta_format(VESTA_DECIMAL, id, text) : 0;
 }
 
-/* Returns how many ids were taken.  Shape: n is at most PIECE. */
+/* Returns the number of ids taken.  Range: n is at most PIECE. */
 static int next_ints(struct vesta_gen *gen, int n, uint64_t *ids) {
     struct vesta_pause pause;
     size_t got;
@@ -44,7 +44,7 @@ static int fast_format(uint64_t id, char *text) {
     return (int)vesta_format(VESTA_DECIMAL, id, text);
 }
 
-/* Shape: the text is a valid id. */
+/* Converts the string of a valid id to the id. */
 static uint64_t fast_parse(const char *text) {
     uint64_t id = 0;
     (void)vesta_parse(VESTA_DECIMAL, text, strlen(text), &id);
@@ -52,7 +52,7 @@ static uint64_t fast_parse(const char *text) {
 }
 
 /* Passes the functions' addresses as numbers, which are exact below 2^53.  So fast.lua needs no dlopen of this file,
- * and no C declaration that could conflict with one of another library or a second load. */
+ * and no C declaration that could conflict with a declaration in another library, or if it is loaded twice. */
 void vs_lua_open_fast(lua_State *L) {
     lua_newtable(L);
     vs_lua_set_integer(L, "next_int", (int64_t)(uintptr_t)next_int);

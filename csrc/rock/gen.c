@@ -1,8 +1,9 @@
 /* gen.c -- the generator's methods.  Uses only public functions of vesta_gen.
  *
  * If an id is available, a call only needs vesta_next.  In a pause, the waiting path starts or wakes the keeper.  When
- * the time to wait is over, and there is a policy, it asks lua/vesta/judge.lua.  In nginx this path is off (wait_us_max
- * is -1), because only lua/vesta/resty.lua knows when a worker may wait, and in which process a thread survives. */
+ * the waiting time is over, and there is a policy, the waiting path calls lua/vesta/judge.lua.  In nginx this path is
+ * off (wait_us_max is -1), because only lua/vesta/resty.lua knows when an nginx worker may wait, and in which process a
+ * thread survives. */
 #include "rock/border.h"
 #include "keeper/rows.h"
 #include "os/clock.h"
@@ -11,28 +12,30 @@
 
 static const char CLASS[] = "vesta.gen";
 
-#define OPTIONS_MAX 40 /* stack slots for option texts, and some more */
-#define VERDICTS_MAX 3 /* verdicts of a policy per call */
+#define OPTIONS_MAX 40 /* stack slots for the strings of options, and a few more */
+#define VERDICTS_MAX 3 /* maximum number of a policy's verdicts per call */
 
-/* The clock of a generator for tests.  It only moves when the test moves it, and while a call waits. */
+/* The clock of a test generator.  It only moves when the test moves it, and while a call waits. */
 struct gen_hand {
     struct vesta_clock clock;
     int64_t unix_us, boot_us;
     bool is_used;
 };
 
-/* lua/vesta/fast.lua reads `begun` through LuaJIT's FFI, so it must stay the second word. */
+/* `begun` must stay the second word, because lua/vesta/fast.lua reads it through LuaJIT's FFI. */
 struct gen_box {
     struct vs_lua_object object;
-    struct vesta_gen *begun;   /* equal to `gen` after the first request for an id, NULL before */
-    struct vesta_gen *gen;     /* NULL once closed */
-    int64_t wait_us_max;       /* -1: never wait, and do not start the keeper */
-    int64_t lease_wait_us_max; /* the same for a pause without a lease: a claim needs several writes to a disk */
-    bool judged;               /* it has a policy */
-    unsigned holders;          /* clients that use it as fallback, and keep it open */
-    struct vesta_gen *held;    /* the generator after its close method, while it has holders; or NULL */
+    struct vesta_gen *begun; /* equal to `gen` after the first request for an id, NULL before */
+    struct vesta_gen *gen;   /* NULL after close */
+    int64_t wait_us_max;     /* -1: never wait, and do not start the keeper */
+    /* the same for a pause without a lease, which is longer because a claim needs several disk writes */
+    int64_t lease_wait_us_max;
+    bool judged;            /* the generator has a policy */
+    unsigned holders;       /* number of clients that use the generator as a fallback, and keep it open */
+    struct vesta_gen *held; /* the generator after its close method, as long as it has holders; otherwise NULL */
     struct gen_hand hand;
-    struct vesta_pause pause; /* the last pause that ended a call or went to the policy; `why` 0: none yet */
+    /* the last pause that ended a call or was passed to the policy; `why` is 0 if there was none */
+    struct vesta_pause pause;
 };
 
 _Static_assert(offsetof(struct gen_box, begun) == sizeof(void *), "begun is the second word");
@@ -48,7 +51,7 @@ static int gen_push_closed(lua_State *L) {
     return vs_lua_push_fail(L, VESTA_ECLOSED, "the generator is closed");
 }
 
-/* Pushes a pause, with the policy's message if that is the second value on the stack. */
+/* Pushes a pause.  Includes the policy's message if that is the second value on the stack. */
 static int gen_push_pause(lua_State *L, struct gen_box *box, const struct vesta_pause *pause) {
     char text[512];
     box->pause = *pause;
@@ -74,11 +77,11 @@ static int64_t gen_now_us(void) {
     return clock->boot_us(clock->self);
 }
 
-/* State of a call that waits for an id. */
+/* The state of a call that waits for an id. */
 struct gen_waiting {
     int64_t us_max;   /* length of the next wait; -1: do not wait any more */
-    int64_t until_us; /* deadline for a lease, no matter how often a worker id must be chosen */
-    int verdicts;     /* number of the policy's verdicts so far */
+    int64_t until_us; /* deadline for a lease, which does not depend on how often a worker id must be chosen */
+    int verdicts;     /* number of verdicts that the policy has returned so far */
 };
 
 static struct gen_waiting gen_begin_waiting(const struct gen_box *box, const struct vesta_pause *pause) {
@@ -87,7 +90,7 @@ static struct gen_waiting gen_begin_waiting(const struct gen_box *box, const str
     return w;
 }
 
-static char judge_key; /* its address is the registry's key */
+static char judge_key; /* its address is the registry key */
 
 /* Returns the time left to wait for the claim after a worker id was chosen, or -1. */
 static int64_t gen_left_us(const struct gen_waiting *w) {
@@ -95,10 +98,10 @@ static int64_t gen_left_us(const struct gen_waiting *w) {
     return left_us > 0 ? left_us : -1;
 }
 
-/* Decides how a call continues after it has waited without result.  Sets w->us_max to the length of the next wait, or
- * to -1: then the call ends with this pause, and with the policy's message if there is one.  Leaves the generator on
- * the stack, and the message.  No resource may be held here: a policy is Lua code, which may raise an error or close
- * the generator. */
+/* Decides how a call continues after it has waited without a result.  Sets w->us_max to the length of the next wait.
+ * If it sets -1, the call ends with this pause, and with the policy's message if there is one.  Leaves the generator on
+ * the stack, and the message if any.  The caller must not hold a resource here, because a policy is Lua code, which may
+ * raise an error or close the generator. */
 static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_pause *pause, struct gen_waiting *w) {
     box->pause = *pause;
     lua_settop(L, 1);
@@ -113,13 +116,13 @@ static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_paus
         return;
     }
     lua_Number ms = lua_tonumber(L, 2);
-    if (ms > 0) w->verdicts = VERDICTS_MAX; /* the policy named a time, so it is not asked again afterwards */
+    if (ms > 0) w->verdicts = VERDICTS_MAX; /* the policy named a time, so it is not asked again after that time */
     lua_settop(L, 1);
     if (pause->why != VESTA_CHOOSE) w->until_us = gen_now_us() + (int64_t)(ms * 1000);
     w->us_max = pause->why == VESTA_CHOOSE ? gen_left_us(w) : (int64_t)(ms * 1000);
 }
 
-/* The path for a call that found no id.  Cold and noinline, so that the fast path stays small. */
+/* Waits in a call that found no id.  Cold and noinline, so that the fast path stays small. */
 static __attribute__((cold, noinline)) int gen_wait(lua_State *L, struct gen_box *box, uint64_t *id,
                                                     struct vesta_pause *pause) {
     struct gen_waiting w = gen_begin_waiting(box, pause);
@@ -131,8 +134,9 @@ static __attribute__((cold, noinline)) int gen_wait(lua_State *L, struct gen_box
     return box->gen ? gen_push_pause(L, box, pause) : gen_push_closed(L);
 }
 
-/* Runs with the first call, and starts this process's keeper by waiting for 0 ids.  A call that finds a lease of
- * another process gets no pause, and would not start it.  False: the generator is closed. */
+/* Starts this process's keeper in the first call, by waiting for 0 ids.  Without this, a process that finds another
+ * process's lease would get no pause, and so would never start its keeper.  Returns false if the generator is closed.
+ */
 static __attribute__((cold, noinline)) bool gen_begin(struct gen_box *box) {
     struct vesta_pause pause;
     if (box->gen && box->wait_us_max >= 0) vesta_batch_wait(box->gen, NULL, 0, 0, &pause);
@@ -140,7 +144,7 @@ static __attribute__((cold, noinline)) bool gen_begin(struct gen_box *box) {
     return box->gen;
 }
 
-/* Returns VESTA_OK and an id, else the number of pushed values. */
+/* Takes an id.  Returns VESTA_OK, or the number of pushed values after a failure. */
 static inline int gen_take_id(lua_State *L, uint64_t *id) {
     struct gen_box *box = gen_self(L);
     struct vesta_pause pause;
@@ -148,8 +152,8 @@ static inline int gen_take_id(lua_State *L, uint64_t *id) {
     return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : gen_wait(L, box, id, &pause);
 }
 
-/* Returns VESTA_OK and n ids, else the number of pushed values.  The first call finds out whether a lease is missing.
- */
+/* Takes n ids.  Returns VESTA_OK, or the number of pushed values after a failure.  The first call finds out whether a
+ * lease is missing. */
 static int gen_take_batch(lua_State *L, struct gen_box *box, uint64_t *ids, size_t n) {
     size_t have = 0;
     struct vesta_pause pause = {.why = VESTA_FULL};
@@ -271,7 +275,7 @@ static int gen_close(lua_State *L) {
     return 0;
 }
 
-/* The registry keeps a reference, so that Lua does not collect the box while it has holders. */
+/* Keeps a generator open.  A reference in the registry prevents Lua from collecting the box while it has holders. */
 void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
     struct gen_box *box = lua_touserdata(L, arg);
     if (!box || lua_rawlen(L, arg) != sizeof *box || box->object.class != CLASS || !box->gen) return NULL;
@@ -333,7 +337,7 @@ static int flag_option(lua_State *L, const char *key) {
     return set;
 }
 
-/* An option's text stays on the stack, so that it is valid until vesta_open has copied it. */
+/* Reads an option.  A string stays on the stack, so that it is valid until vesta_open has copied it. */
 static int read_option(lua_State *L, const struct vs_row *row, struct vesta_opts *opts, struct vesta_error *err) {
     lua_getfield(L, 1, vs_row_name(row));
     switch (lua_type(L, -1)) {
@@ -355,7 +359,7 @@ static int gen_read_options(lua_State *L, struct vesta_opts *opts, struct vesta_
     return VESTA_OK;
 }
 
-/* core.options(): { { name =, kind =, values =, max = }, ... }, for the checks of init.lua. */
+/* Implements core.options(), which returns { { name =, kind =, values =, max = }, ... } for the checks in init.lua. */
 static int core_options(lua_State *L) {
     static const char *const kinds[] = {
         [VS_ROW_TEXT] = "text",   [VS_ROW_LAYOUT] = "layout", [VS_ROW_PATH] = "text",      [VS_ROW_URI] = "text",
@@ -389,7 +393,8 @@ static void hand_sleep_us(void *self, int64_t us) {
     hand->boot_us += us;
 }
 
-/* Only for private generators, whose ids have no guarantee anyway. */
+/* Sets a test clock if the option clock_ms is given.  Only for private generators, whose ids are not guaranteed to be
+ * unique anyway. */
 static void gen_take_hand(lua_State *L, struct gen_box *box, struct vesta_opts *opts) {
     lua_Number now_ms = gen_number_option(L, "clock_ms", -1);
     if (now_ms < 0 || !(opts->flags & VESTA_UNSAFE_PRIVATE)) return;
@@ -400,8 +405,8 @@ static void gen_take_hand(lua_State *L, struct gen_box *box, struct vesta_opts *
     opts->clock = &box->hand.clock;
 }
 
-/* core.move_clock(gen, step_ms, pass_ms): steps the clock of a test's generator, and lets time pass.  Returns the
- * clock's new time. */
+/* Implements core.move_clock(gen, step_ms, pass_ms), which steps the clock of a test generator, and lets time pass.
+ * Returns the clock's new time. */
 static int core_move_clock(lua_State *L) {
     struct gen_box *box = gen_self(L);
     int64_t step_us = (int64_t)(luaL_checknumber(L, 2) * 1000), pass_us = (int64_t)(luaL_checknumber(L, 3) * 1000);
@@ -412,7 +417,7 @@ static int core_move_clock(lua_State *L) {
     return 1;
 }
 
-/* core.open(options): init.lua has checked names, types and bounds. */
+/* Implements core.open(options).  init.lua has checked names, types and bounds. */
 static int core_open(lua_State *L) {
     struct vesta_error err;
     struct vesta_opts opts = VESTA_OPTS_INIT;
@@ -427,11 +432,13 @@ static int core_open(lua_State *L) {
                             .judged = flag_option(L, "judged")};
     gen_take_hand(L, box, &opts);
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* before the generator exists, so that Lua closes it after any later error */
+    /* set this before the generator exists, so that Lua closes the generator after a later error */
+    lua_setmetatable(L, -2);
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
 }
 
-/* core.take(gen, n): takes the ids that are available at once, 1 to n, for callers that wait themselves. */
+/* Implements core.take(gen, n), which takes the ids that are available at once, 1 to n, for callers that wait
+ * themselves. */
 static int core_take(lua_State *L) {
     uint64_t ids[VESTA_BATCH_MAX];
     struct gen_box *box = gen_self(L);
@@ -439,15 +446,15 @@ static int core_take(lua_State *L) {
     struct vesta_pause pause;
     if (!box->gen) return gen_push_closed(L);
     int rc = vesta_next_n(box->gen, ids, n, &got, &pause);
-    if (rc != VESTA_OK && box->hand.is_used) /* the caller's sleep would not move its clock */
+    if (rc != VESTA_OK && box->hand.is_used) /* the caller's sleep would not move the test clock */
         rc = vesta_batch_wait(box->gen, ids, got = 1, box->wait_us_max, &pause);
     return rc == VESTA_OK ? vs_lua_push_ids(L, ids, got) : gen_push_pause(L, box, &pause);
 }
 
 /* ------------------------------------------------------------------ pauses, for lua/vesta/judge.lua */
 
-/* core.set_judge(f): f(gen) decides about the generator's last pause.  It returns milliseconds to wait, or nil and a
- * message. */
+/* Implements core.set_judge(f).  f(gen) decides about the generator's last pause.  It returns milliseconds to wait, or
+ * nil and a message. */
 static int core_set_judge(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_pushlightuserdata(L, &judge_key);
@@ -456,7 +463,7 @@ static int core_set_judge(lua_State *L) {
     return 0;
 }
 
-/* core.pause(gen): returns the last pause with the current time of the generator's clock, or nil. */
+/* Implements core.pause(gen), which returns the last pause with the current time of the generator's clock, or nil. */
 static int core_pause(lua_State *L) {
     struct gen_box *box = gen_self(L);
     const struct vesta_pause *pause = &box->pause;
@@ -470,8 +477,8 @@ static int core_pause(lua_State *L) {
     return 1;
 }
 
-/* core.borrow(gen, ms): lets the slot of the last pause run that far ahead of the clock.  The pause is kept in C, so
- * that Lua code cannot pass a wrong one. */
+/* Implements core.borrow(gen, ms), which lets the slot of the last pause run that far ahead of the clock.  The pause is
+ * stored in C, so that Lua code cannot pass a wrong one. */
 static int core_borrow(lua_State *L) {
     struct gen_box *box = gen_self(L);
     lua_Number ms = lua_type(L, 2) == LUA_TNUMBER ? lua_tonumber(L, 2) : -1;
@@ -481,21 +488,23 @@ static int core_borrow(lua_State *L) {
     return 0;
 }
 
-/* core.switch(gen): requests another worker id than that of the last pause.  False: not possible. */
+/* Implements core.switch(gen), which requests a worker id other than that of the last pause.  Returns false if this is
+ * not possible. */
 static int core_switch(lua_State *L) {
     struct gen_box *box = gen_self(L);
     lua_pushboolean(L, box->gen && box->pause.why && vesta_switch(box->gen, &box->pause) == VESTA_OK);
     return 1;
 }
 
-/* core.choice(gen): returns the records to choose from, or nil if the keeper does not ask (any more). */
+/* Implements core.choice(gen), which returns the records to choose from, or nil if the keeper is not asking, or no
+ * longer asking. */
 static int core_choice(lua_State *L) {
     struct gen_box *box = gen_self(L);
     return box->gen ? vs_lua_push_choice(L, box->gen) : 0;
 }
 
-/* core.choose(gen, worker), core.choose(gen, nil, reason for none), core.choose(gen) for the default choice.  False:
- * the layout has no such worker id. */
+/* Implements core.choose(gen, worker), core.choose(gen, nil, reason) to choose none, and core.choose(gen) for the
+ * default choice. Returns false if the layout has no such worker id. */
 static int core_choose(lua_State *L) {
     static const struct vesta_pause asked = {.why = VESTA_CHOOSE};
     struct gen_box *box = gen_self(L);
@@ -503,7 +512,7 @@ static int core_choose(lua_State *L) {
     lua_settop(L, 3);
     if (box->gen && lua_type(L, 3) == LUA_TSTRING)
         rc = vesta_choose_none(box->gen, &asked, lua_tostring(L, 3));
-    else if (box->gen) /* judge.lua has checked that the worker id is whole and at most 2^53 */
+    else if (box->gen) /* judge.lua has checked that the worker id is a whole number of at most 2^53 */
         rc = (lua_toboolean(L, 4) && !lua_isnil(L, 2) ? vesta_choose_fixed : vesta_choose)(
             box->gen, &asked, lua_isnil(L, 2) ? VESTA_ANY_WORKER : (uint64_t)luaL_checknumber(L, 2));
     lua_pushboolean(L, rc != VESTA_EFIELD); /* VESTA_ENOTNOW counts as true: another thread has answered */
@@ -511,16 +520,13 @@ static int core_choose(lua_State *L) {
 }
 
 static const struct vs_lua_function FUNCTIONS[] = {
-    {"choice", core_choice}, {"choose", core_choose},
-    {"open", core_open},     {"options", core_options},
-    {"take", core_take},     {"set_judge", core_set_judge},
-    {"pause", core_pause},   {"borrow", core_borrow},
-    {"switch", core_switch}, {"move_clock", core_move_clock},
-    {NULL, NULL},
+    {"choice", core_choice}, {"choose", core_choose},         {"open", core_open},   {"options", core_options},
+    {"take", core_take},     {"set_judge", core_set_judge},   {"pause", core_pause}, {"borrow", core_borrow},
+    {"switch", core_switch}, {"move_clock", core_move_clock}, {NULL, NULL},
 };
 
 void vs_lua_open_gen(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "gen"); /* the metatable, in which fast.lua and resty.lua replace `next` */
+    lua_setfield(L, -2, "gen"); /* stores the metatable, in which fast.lua and resty.lua replace `next` */
 }

@@ -1,9 +1,9 @@
-/* layout.c -- vesta.layout: reads ids and makes them from values.  Needs no generator and no file. */
+/* layout.c -- vesta.layout: splits ids into values, and makes ids from values.  Needs no generator and no file. */
 #include "rock/border.h"
 
 static const char CLASS[] = "vesta.layout";
 
-/* Plain data, so it needs no __gc. */
+/* Contains only plain data, so it needs no __gc. */
 struct layout_box {
     struct vs_lua_object object;
     struct vesta_layout layout;
@@ -87,7 +87,7 @@ static int layout_time(lua_State *L) {
     return 1;
 }
 
-/* Returns true, or false and the reason.  An argument that is not an id fails with nil, text, code. */
+/* Returns true, or false and the reason.  If the argument is not an id, returns nil, text, code. */
 static int layout_fits(lua_State *L) {
     const struct vesta_layout *layout = layout_self(L);
     struct vesta_error err;
@@ -180,5 +180,5 @@ static const struct vs_lua_function FUNCTIONS[] = {
 void vs_lua_open_layout(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "layout_class"); /* the metatable, by which vesta.open recognizes a layout */
+    lua_setfield(L, -2, "layout_class"); /* stores the metatable, by which vesta.open recognizes a layout */
 }

@@ -1,5 +1,5 @@
-/* segment.c -- the segment's methods.  Uses only public functions of vesta_segment.  In nginx, lua/vesta/resty.lua
- * waits instead. */
+/* segment.c -- the segment's methods.  Uses only public functions of vesta_segment.  In nginx, lua/vesta/resty.lua does
+ * the waiting. */
 #include "rock/border.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static const char CLASS[] = "vesta.segment";
 
 struct segment_box {
     struct vs_lua_object object;
-    struct vesta_segment *seg; /* NULL once closed */
+    struct vesta_segment *seg; /* NULL after close */
     int64_t wait_us_max;
 };
 
@@ -31,7 +31,7 @@ static int segment_push_pause(lua_State *L, const struct segment_box *box, const
     return 4;
 }
 
-/* Returns VESTA_OK and a number, else the number of pushed values. */
+/* Takes a number.  Returns VESTA_OK, or the number of pushed values after a failure. */
 static int segment_take(lua_State *L, uint64_t *number) {
     const struct segment_box *box = segment_self(L);
     struct vesta_pause pause;
@@ -154,7 +154,7 @@ static const struct vs_lua_function METHODS[] = {
 
 /* ------------------------------------------------------------------ opening */
 
-/* An option's text stays on the stack, so that it is valid until vesta_segment_open has copied it. */
+/* Reads a string option.  The string stays on the stack, so that it is valid until vesta_segment_open has copied it. */
 static const char *segment_text_option(lua_State *L, const char *key) {
     lua_getfield(L, 1, key);
     return lua_isnil(L, -1) ? NULL : vs_lua_text(L, -1, key);
@@ -165,7 +165,7 @@ static lua_Number segment_number_option(lua_State *L, const char *key) {
     return lua_tonumber(L, -1);
 }
 
-/* Reads a list of texts.  lua/vesta/segment.lua has checked their number and types. */
+/* Reads a list of strings.  lua/vesta/segment.lua has checked their number and types. */
 static void list_option(lua_State *L, const char *key, const char *out[VESTA_DATABASES_MAX]) {
     lua_getfield(L, 1, key);
     int list = lua_gettop(L);
@@ -175,7 +175,7 @@ static void list_option(lua_State *L, const char *key, const char *out[VESTA_DAT
     }
 }
 
-/* core.segment(options): lua/vesta/segment.lua has checked names, types and bounds. */
+/* Implements core.segment(options).  lua/vesta/segment.lua has checked names, types and bounds. */
 static int core_segment(lua_State *L) {
     struct vesta_error err;
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -196,7 +196,8 @@ static int core_segment(lua_State *L) {
     struct segment_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct segment_box){.object = {CLASS}, .wait_us_max = 0};
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* before the segment exists, so that Lua closes it after any later error */
+    /* set this before the segment exists, so that Lua closes the segment after a later error */
+    lua_setmetatable(L, -2);
     lua_getfield(L, 1, "wait_ms_max");
     box->wait_us_max = (int64_t)(lua_tonumber(L, -1) * 1000);
     lua_pop(L, 1);
@@ -208,5 +209,5 @@ static const struct vs_lua_function FUNCTIONS[] = {{"segment", core_segment}, {N
 void vs_lua_open_segment(lua_State *L) {
     vs_lua_functions(L, FUNCTIONS);
     vs_lua_class(L, CLASS, METHODS);
-    lua_setfield(L, -2, "segment_class"); /* the metatable, in which resty.lua replaces `next` */
+    lua_setfield(L, -2, "segment_class"); /* stores the metatable, in which resty.lua replaces `next` */
 }

@@ -1,4 +1,5 @@
-/* zone.c -- a named time zone, for policies in the rock.  Uses csrc/number's reader, like csrc/policy/world.c. */
+/* zone.c -- a named time zone, for policies in the rock.  Uses the reader in csrc/number, as csrc/policy/world.c does.
+ */
 #include "rock/border.h"
 #include "number/zone.h"
 
@@ -18,7 +19,7 @@ static int64_t zone_floor_of(lua_Number number) {
 
 #define SET(name, member) vs_lua_set_integer(L, name, (int64_t)at.member);
 
-/* zone:time(ms): returns the zone's date and time, with the names of os.date("*t"), and offset_s. */
+/* Implements zone:time(ms), which returns the zone's date and time, with the names of os.date("*t"), and offset_s. */
 static int zone_time(lua_State *L) {
     struct zone_box *box = vs_lua_self(L, CLASS, sizeof(struct zone_box));
     lua_Number ms = luaL_checknumber(L, 2);
@@ -29,7 +30,7 @@ static int zone_time(lua_State *L) {
     return 1;
 }
 
-/* core.zone(name): returns the zone, or nil, text, code.  Reads a file. */
+/* Implements core.zone(name), which reads a file and returns the zone, or nil, text, code. */
 static int core_zone(lua_State *L) {
     struct vesta_error err;
     const char *name = vs_lua_text(L, 1, "a zone's name");

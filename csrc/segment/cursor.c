@@ -2,12 +2,13 @@
  *
  * Why no number is issued twice:
  * - A fetch-add on `cursor` assigns each offset of a generation to one taker.
- * - Each generation is drawn once, so it has one range.  Its publisher writes the range before `next` names it.
+ * - Each generation is drawn once, so it has one range.  Its publisher writes the range, and then stores the generation
+ *   in `next`.
  * - The cursor only moves to a higher generation, by a CAS that requires the old generation.
- * - The words of a range are rewritten only after the cursor has left it, and then with another tag.  A reader checks
- *   the tag after it has read the words, so a late reader detects the change.
- * - Closing sets a bit of `cursor`, and taking out the rest moves `cursor` by a CAS.  Both return the offset that no
- *   taker has reached or will reach. */
+ * - The words of a range are rewritten only after the cursor has left the range, and then with another tag.  A reader
+ *   checks the tag after it has read the words, so a late reader detects the change.
+ * - Closing sets a bit of `cursor`, and taking out the unused numbers moves `cursor` by a CAS.  Both return the offset
+ *   that no taker has reached or will reach. */
 #include "segment/next.h"
 
 #include <assert.h>
@@ -28,7 +29,7 @@ void vs_segment_format(struct vs_segment *seg) {
     memcpy(seg->magic, VS_SEGMENT_MAGIC, sizeof seg->magic);
     seg->format = VS_SEGMENT_FORMAT;
     seg->size = sizeof *seg;
-    /* generation 1 is empty, and so exhausted from the start */
+    /* generation 1 is empty, so it is exhausted from the start */
     atomic_store(&range_at(seg, 1)->tag, 1);
     atomic_store(&seg->cursor, START(1));
     atomic_store(&seg->next, 1);
@@ -47,9 +48,9 @@ const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes) {
 
 /* ------------------------------------------------------------------ taking */
 
-/* True for one caller per generation: that caller notifies the refiller. */
+/* Returns true to one caller per generation, which then notifies the refiller. */
 static COLD bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
-    /* relaxed: it only selects the caller that notifies */
+    /* relaxed: this only selects the caller that notifies the refiller */
     uint64_t was = atomic_load_explicit(&seg->want, memory_order_relaxed);
     while (was < generation)
         if (atomic_compare_exchange_weak_explicit(&seg->want, &was, generation, memory_order_relaxed,
@@ -58,8 +59,9 @@ static COLD bool is_first_to_want(struct vs_segment *seg, uint64_t generation) {
     return false;
 }
 
-/* The generation is exhausted, or its range was overwritten, which implies it.  Moves the cursor to the next range.  If
- * there is none, sets `dry`, so that takers stop pushing the cursor. */
+/* Moves the cursor to the next range.  Called when the generation is exhausted, or its range was overwritten, which
+ * happens only after it is exhausted.  If there is no next range, sets `dry`, so that takers stop pushing the cursor.
+ */
 static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
     /* acquire: pairs with vs_segment_publish, so that a thread that sees the new cursor also sees the range's words */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
@@ -70,8 +72,9 @@ static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
     }
     uint64_t at = atomic_load_explicit(&seg->cursor, memory_order_relaxed);
     VS_POINT(switches);
-    /* The offset may differ, because other threads push it.  The generation must not: a thread that slept here finds a
-     * newer one.  A closed cursor matches no generation.  acq_rel: passes on what vs_segment_publish released. */
+    /* The offset may differ, because other threads push the cursor.  The generation must be equal: a thread that slept
+     * here finds a newer generation.  A closed cursor matches no generation.  acq_rel: passes on what
+     * vs_segment_publish released. */
     while (at >> VS_OFFSET_BITS == generation &&
            !atomic_compare_exchange_weak_explicit(&seg->cursor, &at, START(next), memory_order_acq_rel,
                                                   memory_order_relaxed))
@@ -79,19 +82,20 @@ static COLD void cursor_move_on(struct vs_segment *seg, uint64_t generation) {
     vs_raise_u64(&seg->ahead, next);
 }
 
-/* Translates n offsets into numbers.  False: the offsets are past the end, or the range was overwritten.  No taker uses
- * these offsets then. */
+/* Translates n offsets into numbers.  Returns false if the offsets are past the range's end, or if the range was
+ * overwritten.  In both cases, no taker uses these offsets. */
 static inline bool cursor_look_up(struct vs_segment *seg, uint64_t at, uint64_t n, struct vs_taken *out,
                                   uint64_t *mark) {
     uint64_t generation = at >> VS_OFFSET_BITS, offset = at & VS_OFFSET_MASK;
     struct vs_range_words *range = range_at(seg, generation);
-    /* acquire: pair with the releases of write_range.  If a word is of a later range, the tag below differs, too. */
+    /* acquire: pairs with the releases in write_range.  If one of these words belongs to a later range, the tag below
+     * differs, too. */
     uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
     uint64_t first = atomic_load_explicit(&range->first, memory_order_acquire);
     VS_POINT(read_half);
     uint64_t stride = atomic_load_explicit(&range->stride, memory_order_acquire);
     *mark = atomic_load_explicit(&range->mark, memory_order_acquire);
-    /* The generation of a closed cursor is above every tag, so it fails here. */
+    /* The generation of a closed cursor is above every tag, so a closed cursor fails here. */
     if (UNLIKELY(atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count))
         return false;
     *out = (struct vs_taken){
@@ -99,14 +103,14 @@ static inline bool cursor_look_up(struct vs_segment *seg, uint64_t at, uint64_t 
     return true;
 }
 
-/* True for every taker past the mark, not only for the one that crosses it: that process may be killed before it
- * notifies the refiller. */
+/* Returns true to every taker past the mark, not only to the taker that crosses it, because that process may be killed
+ * before it notifies the refiller. */
 static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uint64_t mark) {
     return (at & VS_OFFSET_MASK) + n > mark &&
            UNLIKELY(atomic_load_explicit(&seg->want, memory_order_relaxed) < at >> VS_OFFSET_BITS);
 }
 
-/* Continues after the first push, whose result is `at`. */
+/* Continues a take after the first push, which returned `at`. */
 static COLD int take_on(struct vs_segment *seg, uint64_t n, uint64_t at, struct vs_taken *out) {
     for (uint64_t mark; at != VS_NOT_PUSHED; at = vs_segment_push(seg, n)) {
         if (cursor_look_up(seg, at, n, out, &mark)) {
@@ -143,17 +147,19 @@ int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted) {
 
 /* ------------------------------------------------------------------ refilling */
 
-/* Draws a generation and reserves its place, which no taker will read before it is published.  0: no place is free. */
+/* Draws a generation and reserves its slot in `range`, which no taker reads before it is published.  Returns 0 if no
+ * slot is free. */
 static uint64_t cursor_take_place(struct vs_segment *seg, uint64_t current) {
     for (int i = 0; i < VS_RANGES; i++) {
-        /* relaxed: only the value must be unique, and it orders no other word */
+        /* relaxed: the value only has to be unique, and orders no other word */
         uint64_t generation = atomic_fetch_add_explicit(&seg->drawn, 1, memory_order_relaxed) + 1;
         if (generation > VS_GENERATION_MAX) return 0;
         struct vs_range_words *range = range_at(seg, generation);
         uint64_t tag = atomic_load_explicit(&range->tag, memory_order_relaxed);
         VS_POINT(takes_place);
-        /* A place below the cursor, or one never used: the cursor never returns to it.  VS_WRITING is not set, so its
-         * publisher has finished.  acq_rel: a reader that sees one of the new words also sees this tag. */
+        /* The slot is free if it was never used, or if the cursor is past its generation, because the cursor never
+         * returns to it. VS_WRITING is not set, so the slot's publisher has finished.  acq_rel: a reader that sees one
+         * of the new words also sees this tag. */
         if (!(tag & VS_WRITING) && tag < current &&
             atomic_compare_exchange_strong_explicit(&range->tag, &tag, generation | VS_WRITING, memory_order_acq_rel,
                                                     memory_order_relaxed))
@@ -166,8 +172,8 @@ static void write_range(struct vs_range_words *words, const struct vs_range *ran
                         uint64_t before) {
     assert(generation <= VS_GENERATION_MAX);
     /* The generation was drawn once, so no other thread writes here.
-     * release: pair with the acquires of cursor_look_up.  A reader that sees one of these words sees the tag that
-     * cursor_take_place set before. */
+     * release: pairs with the acquires in cursor_look_up.  A reader that sees one of these words also sees the tag that
+     * cursor_take_place has set. */
     atomic_store_explicit(&words->first, range->first, memory_order_release);
     VS_POINT(writes_first);
     atomic_store_explicit(&words->count, range->count, memory_order_release);
@@ -199,11 +205,13 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     if (!generation) return VS_SEGMENT_SPENT;
     write_range(range_at(seg, generation), range, generation, 1 + vs_segment_granted(seg, range->database));
     VS_POINT(links);
-    /* Replaces only a `next` that the cursor has reached, because a newer one is another publisher's range, which would
-     * be lost.  The new generation was drawn later, so `next` rises.  acq_rel: pairs with cursor_move_on's acquire. */
+    /* Replaces only a `next` that the cursor has reached.  A newer `next` is another publisher's range, which would be
+     * lost. The new generation was drawn later, so `next` increases.  acq_rel: pairs with the acquire in
+     * cursor_move_on. */
     if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
                                                 memory_order_acquire)) {
-        /* Only now: the caller may still return a range that was not linked, which lowers the counter. */
+        /* Raise this only after linking the range, because the caller may return a range that was not linked, which
+         * lowers the counter. */
         vs_raise_u64(&seg->granted[range->database], range->until);
         return VS_PUBLISHED;
     }
@@ -215,7 +223,7 @@ bool vs_segment_is_due(const struct vs_segment *seg) {
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
     if (cursor & VS_CLOSED || next > GENERATION(cursor)) return false;
     const struct vs_range_words *range = &seg->range[GENERATION(cursor) % VS_RANGES];
-    /* If the range was overwritten meanwhile, it has a successor, and the refiller checks again soon. */
+    /* If the range was overwritten in the meantime, it has a successor, and the refiller checks again soon. */
     return (cursor & VS_OFFSET_MASK) >= atomic_load_explicit(&range->mark, memory_order_acquire);
 }
 
@@ -225,7 +233,7 @@ bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boo
     uint64_t was = atomic_load_explicit(&seg->refiller, memory_order_relaxed);
     if (was && was != token && boot_us < atomic_load_explicit(&seg->pulse_boot_us, memory_order_relaxed)) return false;
     VS_POINT(begins_refill);
-    /* relaxed, here and below: it orders no other word.  Two refillers at once cost time, but are safe. */
+    /* relaxed, here and below: orders no other word.  Two refillers at once waste time, but are safe. */
     if (!atomic_compare_exchange_strong_explicit(&seg->refiller, &was, token, memory_order_relaxed,
                                                  memory_order_relaxed))
         return false;
@@ -240,8 +248,8 @@ void vs_segment_end_refill(struct vs_segment *seg, uint64_t token) {
 
 /* ------------------------------------------------------------------ the end */
 
-/* Returns how many numbers a range has from an offset on, and describes them in *out.  The caller ensures that the
- * range is not overwritten meanwhile: the cursor has not left it, or no publisher can reuse its place any more. */
+/* Returns how many numbers of a range follow an offset, and describes them in *out.  The caller ensures that the range
+ * is not overwritten meanwhile: either the cursor has not left it, or no publisher can reuse its slot any more. */
 static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint64_t offset, struct vs_unused *out) {
     const struct vs_range_words *range = &seg->range[generation % VS_RANGES];
     uint64_t count = atomic_load_explicit(&range->count, memory_order_acquire);
@@ -253,15 +261,15 @@ static uint64_t rest_of(const struct vs_segment *seg, uint64_t generation, uint6
     uint32_t before_of = atomic_load_explicit(&range->before_of, memory_order_acquire);
     if (atomic_load_explicit(&range->tag, memory_order_relaxed) != generation || offset >= count) return 0;
     *out = (struct vs_unused){.from = first + offset * stride, .until = until, .stride = stride, .database = database};
-    /* If the whole range is unused, this host's last grant ended at `before`.  The numbers between may belong to other
-     * hosts, which may give them back. */
+    /* If the whole range is unused, this host's previous grant ended at `before`.  The numbers in between may belong to
+     * other hosts, which may return them. */
     bool is_known = before > 0 && before <= out->from && before_of == (uint32_t)generation;
     out->issued_until = offset == 0 && is_known ? before - 1 : out->from;
     bool is_whole = stride > 0 && out->from < until && until <= VS_NUMBER_MAX && database < VS_DATABASES_MAX;
-    return is_whole ? count - offset : 0; /* not whole: another program has written into the map */
+    return is_whole ? count - offset : 0; /* 0 if the range is damaged: another program has written into the map */
 }
 
-/* The highest rest first: only the end of what the counter granted can be given back. */
+/* Sorts the unused ranges in descending order, because only the end of what the counter granted can be returned. */
 static void cursor_order(struct vs_unused unused[2], int count) {
     if (count < 2 || unused[0].database != unused[1].database || unused[0].until >= unused[1].until) return;
     struct vs_unused lower = unused[0];
@@ -269,27 +277,29 @@ static void cursor_order(struct vs_unused unused[2], int count) {
     unused[1] = lower;
 }
 
-/* If a rest is the end of what was granted, lowers `granted`, because the counter may be lowered from now on. */
+/* If an unused range is the end of what was granted, lowers `granted`, because the counter may be lowered from now on.
+ */
 static void cursor_forgo(struct vs_segment *seg, struct vs_unused unused[2], int count) {
     cursor_order(unused, count);
     for (int i = 0; i < count; i++) {
         uint64_t until = unused[i].until;
         unused[i].is_last =
             atomic_compare_exchange_strong(&seg->granted[unused[i].database], &until, unused[i].issued_until);
-        atomic_fetch_add(&seg->forgone, 1); /* after `granted`, because a refiller reads this word first */
+        /* increment this after `granted` is lowered, because a refiller reads this word first */
+        atomic_fetch_add(&seg->forgone, 1);
     }
 }
 
-/* The rests of the current and the next range, as far as both are older than a generation that was drawn. */
+/* The unused numbers of the current and the next range, if both are older than a certain generation. */
 struct both {
     uint64_t at, next;
     struct vs_unused unused[2];
     int count;
 };
 
-/* False: the cursor is closed, or one of the two has a later generation than `before`. */
+/* Returns false if the cursor is closed, or if one of the two ranges has a later generation than `before`. */
 static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *out) {
-    /* acquire: pair with cursor_move_on and vs_segment_publish, so that the ranges' words are visible */
+    /* acquire: pairs with cursor_move_on and vs_segment_publish, so that the ranges' words are visible */
     out->at = atomic_load_explicit(&seg->cursor, memory_order_acquire);
     uint64_t current = GENERATION(out->at);
     uint64_t next = out->next = atomic_load_explicit(&seg->next, memory_order_acquire);
@@ -301,12 +311,12 @@ static bool look_at_both(struct vs_segment *seg, uint64_t before, struct both *o
 }
 
 /* Moves the cursor to an empty range, past the numbers that are taken out.  The CAS finds the cursor unchanged, so
- * takers own every offset below it, and none will get an offset from it on.  The next range was drawn before the empty
- * one, so the cursor never moves to it. */
+ * takers own every offset below it, and no taker will get an offset at or above it.  The next range was drawn before
+ * the empty one, so the cursor never moves to the next range. */
 static bool cursor_take_out(struct vs_segment *seg, uint64_t generation, struct both *both) {
     while (look_at_both(seg, generation, both)) {
         VS_POINT(takes_out);
-        /* acq_rel: as in cursor_move_on */
+        /* acq_rel: see cursor_move_on */
         if (atomic_compare_exchange_strong_explicit(&seg->cursor, &both->at, START(generation), memory_order_acq_rel,
                                                     memory_order_relaxed))
             return true;
@@ -314,9 +324,9 @@ static bool cursor_take_out(struct vs_segment *seg, uint64_t generation, struct 
     return false;
 }
 
-/* A publisher that read the words before that step may have linked a range since.  The cursor never moves to it,
- * because its generation was drawn before the empty one.  So this range is taken out, too.  Then the empty range
- * becomes the next one, so that a later publisher cannot link its range, and still owns it. */
+/* A publisher that read the words before cursor_take_out may have linked a range since.  The cursor never moves to that
+ * range, because its generation was drawn before the empty range.  So this range is taken out, too.  Then the empty
+ * range becomes the next one, so that a later publisher cannot link its range, and still owns it. */
 static void take_passed_by(struct vs_segment *seg, uint64_t generation, struct both *both) {
     /* acquire: pairs with vs_segment_publish, so that the range's words are visible */
     uint64_t next = atomic_load_explicit(&seg->next, memory_order_acquire);
@@ -325,7 +335,7 @@ static void take_passed_by(struct vs_segment *seg, uint64_t generation, struct b
         if (is_passed_by) both->count += rest_of(seg, next, 0, &both->unused[both->count]) > 0;
         both->next = next;
         VS_POINT(shuts_out);
-        /* acq_rel: as in vs_segment_publish */
+        /* acq_rel: see vs_segment_publish */
         if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
                                                     memory_order_acquire))
             return;
@@ -366,7 +376,8 @@ bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused)
     struct vs_segment_state state;
     vs_segment_get_state(seg, &state);
     if (state.is_closed || state.left > 0) return false;
-    cursor_move_on(seg, state.generation); /* the current range is exhausted: use the next one, which frees its place */
+    /* the current range is exhausted, so move to the next one, which frees a slot */
+    cursor_move_on(seg, state.generation);
     return vs_segment_publish(seg, &range) == VS_PUBLISHED;
 }
 
@@ -376,8 +387,9 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
     uint64_t at = atomic_fetch_or_explicit(&seg->cursor, VS_CLOSED, memory_order_acq_rel);
     if (at & VS_CLOSED) return false;
     VS_POINT(closed);
-    /* After the cursor was closed, so that it cannot move to this range any more.  Before the rests are given back, so
-     * that a publisher that comes later still owns its range.  acq_rel: pairs with vs_segment_publish. */
+    /* This must come after the cursor was closed, so that the cursor cannot move to this range any more.  It must come
+     * before the unused ranges are returned, so that a later publisher still owns its range.  acq_rel: pairs with
+     * vs_segment_publish. */
     uint64_t next = atomic_exchange_explicit(&seg->next, VS_ENDED, memory_order_acq_rel);
     vs_raise_u64(&seg->dry, VS_ENDED);
     *count = 0;
@@ -388,10 +400,11 @@ bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *c
 }
 
 void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
-    /* Mark only closed words: publishers still raise `granted` in words that are in use. */
+    /* Mark only closed words, because publishers still raise `granted` in words that are in use. */
     uint64_t mark = atomic_load(&old->cursor) & VS_CLOSED ? VS_INHERITED : 0;
     for (int i = 0; i < VS_DATABASES_MAX; i++) {
-        /* One atomic step: either cursor_forgo came first, or its CAS fails, because the mark changed the value. */
+        /* One atomic step: either cursor_forgo came first, or the CAS of cursor_forgo fails, because the mark changed
+         * the value. */
         uint64_t granted = atomic_fetch_or(&old->granted[i], mark);
         vs_raise_u64(&seg->granted[i], granted & ~VS_INHERITED);
         vs_raise_u64(&seg->lowered[i], atomic_load(&old->lowered[i]));
@@ -402,7 +415,8 @@ void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
 
 /* ------------------------------------------------------------------ rests to be claimed */
 
-/* The word of a slot that contains a rest of this database.  While a thread reads the slot, it is the complement. */
+/* Returns the word of a slot that contains an unused range of this database.  While a thread reads the slot, the word
+ * is the complement of this. */
 static uint64_t cursor_waiting(uint64_t owner, uint32_t database) {
     return owner ^ (uint64_t)(database + 1) << 56;
 }
@@ -443,7 +457,7 @@ int vs_rest_claim(struct vs_unclaimed rests[VS_RESTS_MAX], uint64_t owner, uint3
         uint64_t is = cursor_waiting(owner, database);
         if (!atomic_compare_exchange_strong(&rests[i].owner, &is, ~is)) continue;
         VS_POINT(claims);
-        struct vs_unused unused = rests[i].unused; /* no thread overwrites it before the word is 0 */
+        struct vs_unused unused = rests[i].unused; /* no thread overwrites the range until the word is 0 */
         atomic_store(&rests[i].owner, 0);
         int at = count++;
         for (; at > 0 && out[at - 1].until < unused.until; at--)

@@ -1,4 +1,4 @@
-/* range.c -- the arithmetic of ranges.  Pure; see range.h. */
+/* range.c -- the arithmetic of ranges (range.h).  Pure. */
 #include "segment/range.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ const char *vs_range_of(uint64_t from, uint64_t until, uint64_t delta, uint64_t 
     if (until > VS_NUMBER_MAX) return "it ends above 2^63 - 1, the largest number";
     if (from >= until) return "it is empty: check that its step is positive";
     if (until - from > VS_RANGE_MAX) return "it is longer than 4,294,967,296 numbers: check its step";
-    uint64_t ahead = (remainder + delta - from % delta) % delta; /* distance to the first number of this remainder */
+    uint64_t ahead = (remainder + delta - from % delta) % delta; /* distance to the first number with this remainder */
     if (ahead >= until - from) return "it contains no number of this remainder: make its step at least delta";
     uint64_t count = (until - from - ahead - 1) / delta + 1;
     *out =
@@ -34,7 +34,8 @@ uint64_t vs_range_mark(uint64_t count, uint64_t used, int64_t used_us, int64_t f
     assert(used <= VS_RANGE_MAX);
     uint64_t tenth = count / 10;
     if (used_us <= 0 || fetch_us <= 0) return tenth;
-    double need = 2.0 * (double)used * (double)fetch_us / (double)used_us; /* twice: the next fetch may be slower */
+    /* twice the last fetch, because the next one may be slower */
+    double need = 2.0 * (double)used * (double)fetch_us / (double)used_us;
     if (need >= (double)count) return 0;
     uint64_t left = count - (uint64_t)need;
     return left < tenth ? left : tenth;

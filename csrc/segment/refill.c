@@ -1,4 +1,4 @@
-/* refill.c -- the refiller of a counter: what an event means in each phase.  Pure; see refill.h. */
+/* refill.c -- the refiller of a counter: converts an event in each phase to an action.  Pure (refill.h). */
 #include "segment/refill.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CONFLICTS_MAX 3 /* retries without a pause */
+#define CONFLICTS_MAX 3 /* number of retries without a sleep */
 
 __attribute__((format(printf, 2, 3))) static void refill_say(struct vs_refill *refill, const char *format, ...) {
     va_list args;
@@ -33,7 +33,8 @@ static void act_sleep(struct vs_refill *refill, const struct vs_refill_event *ev
     out->on_want = on_want;
 }
 
-/* All failures have the same longest pause: a database that rejects calls may recover as soon as one that is down. */
+/* All failures have the same maximum sleep, because a database that rejects calls may recover as quickly as one that is
+ * down. */
 static void act_back_off(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                          int64_t us) {
     assert(us > 0);
@@ -58,7 +59,7 @@ static void act_untake(struct vs_refill *refill, struct vs_refill_action *out, e
     out->unused = unused;
 }
 
-/* Gives back the range that was just granted, because it is not needed. */
+/* Returns the range that was just granted to the store, because the range is not needed. */
 static void act_return(struct vs_refill *refill, struct vs_refill_action *out, bool ends) {
     refill->ends = ends;
     act_untake(
@@ -66,14 +67,15 @@ static void act_return(struct vs_refill *refill, struct vs_refill_action *out, b
         (struct vs_unused){.from = refill->from, .until = refill->range.until, .database = refill->range.database});
 }
 
-/* Makes the refiller the owner of the rests.  `how`: CLOSE also ends the segment's words, CLAIM leaves them in use. */
+/* Makes the refiller the owner of the unused ranges.  With CLOSE, also closes the segment's words.  With CLAIM, the
+ * words stay in use. */
 static void act_claim(struct vs_refill *refill, struct vs_refill_action *out, enum vs_refill_do how) {
     refill_act(refill, out, VS_RF_CLAIM, how);
 }
 
-/* The counter went back.  It is raised to what this host was granted, so that no other host is granted those numbers
- * again.  This repeats until an operator has acted, because a restore may lower the counter a second time.  A counter
- * that is high enough is not changed. */
+/* Handles a counter that went back.  Raises it to what this host was granted, so that no other host is granted those
+ * numbers again.  Repeats this until an operator has acted, because another restore may lower the counter again.  A
+ * counter that is high enough is not changed. */
 static void stand_still(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     if (ev->granted == 0) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
@@ -88,7 +90,7 @@ static void stand_still(struct vs_refill *refill, const struct vs_refill_event *
 static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_WAKE);
     if (ev->stop || ev->closed || refill->ends) {
-        if (ev->stop) refill_say(refill, "%s", ""); /* from here on, `said` reports the end only */
+        if (ev->stop) refill_say(refill, "%s", ""); /* from here on, `said` reports only the end */
         act_claim(refill, out, ev->closed || refill->ends ? VS_REFILL_CLOSE : VS_REFILL_CLAIM);
     } else if (ev->stopped) {
         if (!*refill->said) refill_say(refill, "the counter went back: correct it, then run vesta segments resume");
@@ -96,7 +98,8 @@ static void step_rest(struct vs_refill *refill, const struct vs_refill_event *ev
     } else if (!ev->due) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
     } else {
-        /* Read before the request is sent: the reply need not include what other processes here are granted later. */
+        /* Read both before the request is sent, because the reply need not include later grants to other processes of
+         * this host. */
         refill->granted = ev->granted;
         refill->forgone = ev->forgone;
         act_take(refill, ev, out);
@@ -111,7 +114,8 @@ static void refill_halt(struct vs_refill *refill, const struct vs_refill_event *
     refill_act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
 }
 
-/* If the counter went back meanwhile, the range is neither used nor given back: other hosts may have it, too. */
+/* Discards a granted range.  The counter has gone back in the meantime, so the range is neither used nor returned,
+ * because other hosts may have it, too. */
 static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                         bool ends) {
     refill->ends = ends;
@@ -121,7 +125,7 @@ static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *
         stand_still(refill, ev, out);
 }
 
-/* The store has granted [from, until). */
+/* Handles a grant of [from, until). */
 static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
     if (why) {
@@ -131,7 +135,7 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     refill->from = ev->from;
-    refill->step = ev->until - ev->from; /* may differ from the requested step: the row's own step has priority */
+    refill->step = ev->until - ev->from; /* may differ from the requested step, because the row's step has priority */
     refill->range.database = refill->opts.database;
     if (ev->stopped && ev->from >= refill->granted) {
         refill_burn(refill, ev, out, ev->closed);
@@ -142,7 +146,8 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     if (ev->from < refill->granted && ev->forgone != refill->forgone) {
-        act_return(refill, out, false); /* a rest was given back meanwhile, which may explain it: request again */
+        /* another process returned a range in the meantime, which may explain the low value, so request again */
+        act_return(refill, out, false);
         return;
     }
     if (ev->from < refill->granted) {
@@ -172,7 +177,8 @@ static void step_take(struct vs_refill *refill, const struct vs_refill_event *ev
         vs_put_said(refill->said, sizeof refill->said, "the counter's store is unreachable", ev->text);
         break;
     case VS_STORE_UNKNOWN:
-        /* The grant may be done now, later or never, and another host may be granted the range that the row shows. */
+        /* The database may make the grant now, later or never.  The range that the row shows may also be granted to
+         * another host. */
         vs_put_said(refill->said, sizeof refill->said,
                     "no reply from the store: it may have granted a range, which stays unused", ev->text);
         break;
@@ -196,7 +202,7 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
             act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
     }
-    /* The first two ranges are requested one right after the other, so the first one measures no rate. */
+    /* The first two ranges are requested in direct succession, so the first one measures no rate. */
     if (refill->refills++ > 0) refill->refilled_us = refill->sent_us;
     refill->count = refill->range.count;
     refill->settled = refill->step;
@@ -205,8 +211,8 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
     act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
 }
 
-/* Whatever the outcome, this is not retried: a retry might find the same counter value again, at the end of another
- * host's range. */
+/* Never retries, whatever the outcome.  A retry might find the same counter value again, at the end of another host's
+ * range. */
 static void step_return(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (refill->ends)
@@ -223,7 +229,7 @@ static void step_raise(struct vs_refill *refill, const struct vs_refill_event *e
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
 }
 
-/* Sends the next rest to the store, which happens once per rest, or puts it back into the segment's words. */
+/* Handles the next unused range: sends it to the store, once per range, or puts it back into the segment's words. */
 static void refill_give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
     if (refill->unused_at == refill->unused_count) {
         refill_act(refill, out, VS_RF_ENDED, VS_REFILL_END);
@@ -246,11 +252,12 @@ static void step_claim(struct vs_refill *refill, const struct vs_refill_event *e
     memcpy(refill->unused, ev->unused, sizeof refill->unused);
     refill->unused_count = ev->unused_count;
     refill->unused_at = 0;
-    /* A counter that went back may have reached the end of this rest again, with numbers of other hosts. */
+    /* A counter that went back may have reached the end of this range again, with numbers of other hosts. */
     refill_give_back(refill, out, !ev->stopped);
 }
 
-/* Rests go back in descending order.  If one cannot, the counter is not at the end of a lower one, either. */
+/* The unused ranges are returned in descending order.  If the store does not take one back, the counter is not at the
+ * end of a lower one, either. */
 static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (ev->outcome == VS_STORE_OK) {
@@ -266,7 +273,8 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
     }
     refill_say(refill, "the store did not take back the numbers from %" PRIu64 " on: kept for the next start here",
                refill->sent.from);
-    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK); /* safe: the store will not do it later, either */
+    /* this is safe, because the store has rejected the range, and will not take it back later */
+    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
     out->unused = refill->sent;
 }
 

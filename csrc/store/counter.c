@@ -43,7 +43,7 @@ bool vs_counter_check_from(uint64_t from, struct vs_reply *reply) {
                      from);
 }
 
-/* Lists the numbers of the stores that are missing when only one of them is named. */
+/* Lists the indexes of the missing stores, for a caller that named only one of them. */
 static void list_missing(const struct vs_share *stands, char text[VS_SAID_MAX]) {
     size_t length = 0;
     text[0] = '\0';
@@ -96,7 +96,7 @@ void vs_counter_check_untake(uint64_t from, uint64_t until) {
 }
 
 static bool check_step(const struct vs_tag *row, uint64_t step, struct vs_reply *reply) {
-    assert(step <= VS_RANGE_MAX); /* 0: the row's own */
+    assert(step <= VS_RANGE_MAX); /* 0 selects the row's step */
     if (row->step < 0 || row->step > (int64_t)VS_RANGE_MAX)
         return vs_answer(reply, VS_STORE_REFUSED,
                          "tag '%s' has a step of %" PRId64
@@ -202,7 +202,7 @@ bool vs_counter_decide(const struct vs_counter_change *change, const char *tag, 
 size_t vs_counter_text(const struct vs_tag *row, uint64_t ver, char *text) {
     struct vs_counter_record record = {
         .ver = ver, .max = (uint64_t)row->max, .step = (uint64_t)row->step, .updated_ms = row->updated_ms};
-    assert(row->max >= 0); /* a take never writes less */
+    assert(row->max >= 0); /* a take never writes a lower value */
     assert(row->delta == 1);
     snprintf(record.tag, sizeof record.tag, "%s", row->tag);
     return vs_counter_record_write(&record, text);
@@ -236,7 +236,7 @@ void vs_tags_pass(struct vs_tag_list *list, struct vs_slice name) {
     if (list->passed++ == 0) vs_quote(list->strange, name.at, name.length);
 }
 
-/* Returns NULL if the row was skipped, or if the reply is filled (*well is false). */
+/* Adds a row.  Returns NULL if the row was skipped, or if the reply has been filled, in which case *well is false. */
 static struct vs_tag_listed *add_row(struct vs_tag_list *list, struct vs_slice name, struct vs_reply *reply,
                                      bool *well) {
     assert(list->count <= list->room);

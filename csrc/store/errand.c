@@ -11,7 +11,7 @@
 struct vs_errand {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    bool is_done, is_left; /* guarded by the mutex.  The side that sets the second one frees the errand */
+    bool is_done, is_left; /* guarded by the mutex.  The thread that sets the second of the two frees the errand */
     void (*run)(void *work);
     void (*drop)(void *work);
     void *work;
@@ -20,7 +20,7 @@ struct vs_errand {
 static void free_errand(struct vs_errand *errand) {
     pthread_cond_destroy(&errand->changed);
     int held = pthread_mutex_destroy(&errand->mutex);
-    assert(held == 0); /* else the other side still uses it */
+    assert(held == 0); /* otherwise the other thread still uses the errand */
     (void)held;
     free(errand);
 }
@@ -47,7 +47,7 @@ static int errand_start(struct vs_errand *errand) {
 }
 
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work) {
-    assert(drop); /* an abandoned errand calls it from its own thread */
+    assert(drop); /* if the errand is abandoned, its thread calls drop */
     struct vs_errand *errand = calloc(1, sizeof *errand);
     if (!errand) return NULL;
     vs_cond_init(&errand->changed);
@@ -60,7 +60,7 @@ struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *wor
     return NULL;
 }
 
-/* Waits in slices, because a cut of the store does not signal this condition. */
+/* Waits in slices, because a cut of the store does not signal this condition variable. */
 static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
     vs_cond_wait(&errand->changed, &errand->mutex, vs_monotonic_us() + wait_ms * 1000);
 }
@@ -68,7 +68,7 @@ static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
 bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store) {
     int64_t left_ms;
     pthread_mutex_lock(&errand->mutex);
-    assert(!errand->is_left); /* else its thread may have freed it */
+    assert(!errand->is_left); /* otherwise the errand's thread may have freed it */
     while (!errand->is_done && (left_ms = vs_call_slice_ms(store)) > 0)
         wait_a_slice(errand, left_ms);
     bool is_done = errand->is_done;
@@ -85,8 +85,8 @@ bool vs_errand_is_done(struct vs_errand *errand) {
 
 void *vs_errand_take(struct vs_errand *errand) {
     void *work = errand->work;
-    pthread_mutex_lock(&errand->mutex); /* waits for the errand's thread to unlock it */
-    assert(errand->is_done);            /* else the thread still uses `work` */
+    pthread_mutex_lock(&errand->mutex); /* waits until the errand's thread has unlocked the mutex */
+    assert(errand->is_done);            /* otherwise the thread still uses `work` */
     assert(!errand->is_left);
     pthread_mutex_unlock(&errand->mutex);
     free_errand(errand);

@@ -1,4 +1,4 @@
-/* export.c -- exports a backend from its module.  Compiled once for each module, with VS_MODULE_OPS as its
+/* export.c -- exports a backend from its module.  Compiled once for each module, with VS_MODULE_OPS defined as its
  * operations. */
 #include "store/module.h"
 

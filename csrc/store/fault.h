@@ -1,18 +1,18 @@
-/* fault.h -- the causes of failed store calls, sorted by the operator's remedy.  A backend maps its own error numbers
- * to these faults.  One table has the remedy of each fault: the log, /readyz and all commands print it. */
+/* fault.h -- the causes of failed store calls, grouped by the operator's remedy.  A backend maps its error numbers to
+ * these faults.  One table contains the remedy for each fault.  The log, /readyz and all commands print it. */
 #ifndef VS_STORE_FAULT_H
 #define VS_STORE_FAULT_H
 
 enum vs_fault {
     VS_FAULT_NONE = 0, /* no fault, or the reply's text contains the remedy */
-    /* the connection to the store */
+    /* faults of the connection to the store */
     VS_FAULT_UNREACHABLE,
     VS_FAULT_SILENT,
     VS_FAULT_NAME,
     VS_FAULT_STRANGER,
     VS_FAULT_TLS,
     VS_FAULT_WANTS_TLS,
-    /* the user */
+    /* faults of the database user */
     VS_FAULT_LOGIN,
     VS_FAULT_SOCKET_LOGIN,
     VS_FAULT_HOST,
@@ -23,7 +23,7 @@ enum vs_fault {
     VS_FAULT_RIGHTS,
     VS_FAULT_OWNER,
     VS_FAULT_FILE_RIGHTS,
-    /* the objects that a store needs */
+    /* faults of the objects that a store needs */
     VS_FAULT_NO_DATABASE,
     VS_FAULT_NO_TABLES,
     VS_FAULT_NO_COUNTERS,
@@ -31,7 +31,7 @@ enum vs_fault {
     VS_FAULT_SCHEMA,
     VS_FAULT_ENGINE,
     VS_FAULT_VERSION,
-    /* the server's state and settings */
+    /* faults of the server's state and settings */
     VS_FAULT_READ_ONLY,
     VS_FAULT_MAJORITY,
     VS_FAULT_OPTION,
@@ -47,7 +47,8 @@ enum vs_fault {
     VS_FAULTS
 };
 
-/* Returns the remedy: an imperative that starts with a small letter, or a command.  NULL for VS_FAULT_NONE. */
+/* Returns the remedy, as an imperative that starts with a small letter, or as a command.  Returns NULL for
+ * VS_FAULT_NONE. */
 const char *vs_fault_remedy(enum vs_fault fault);
 
 /* Maps the errno of a file operation to a fault. */
