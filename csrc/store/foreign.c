@@ -43,12 +43,12 @@ bool vs_foreign_end(const struct vs_foreign_list *list, const struct vs_foreign_
                      VS_FOREIGN_MAX, list->lowest, highest);
 }
 
-/* Returns the position after "key" and its colon.  A key inside a text does not match, because its closing quote is
- * escaped there. */
+/* Returns the position after "key" and its colon.  A key inside a JSON string does not match, because its closing quote
+ * is escaped there. */
 static const char *value_of(const char *json, const char *key) {
     char quoted[40];
     int length = snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    assert((size_t)length < sizeof quoted); /* else `at` would be beyond the match */
+    assert((size_t)length < sizeof quoted); /* otherwise `at` would be beyond the match */
     const char *at = strstr(json, quoted);
     if (!at) return NULL;
     at += length;
@@ -62,7 +62,7 @@ bool vs_foreign_number(const char *json, const char *key, int64_t *out) {
     size_t length = at ? strspn(at, "0123456789") : 0;
     if (length == 0 || length > 18 || !strchr(",} \t\r\n", at[length])) return false;
     *out = strtoll(at, NULL, 10);
-    assert(*out >= 0); /* -1 is VS_FOREIGN_FREE */
+    assert(*out >= 0); /* -1 would be VS_FOREIGN_FREE */
     return true;
 }
 

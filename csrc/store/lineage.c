@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reply inside a longer message, cut to 400 bytes. */
+/* the text of a reply, truncated to 400 bytes for use inside a longer message */
 #define LINEAGE_SAID(reply) vs_reply_say(reply, "", (char[400]){0}, 400)
 
 const char *vs_generation_name(const char *name, unsigned n, char *buf) {
@@ -134,7 +134,8 @@ static void see_name(void *to, const char *name) {
     if (n > newest->n) newest->n = n;
 }
 
-/* Looks up each possible name, so that a store with many namespaces need not list them all. */
+/* Finds the newest generation by looking up each possible name, so that a store with many namespaces need not list them
+ * all. */
 static unsigned look_for_newest(struct vs_store *store, const char *name) {
     char buf[VESTA_NAMESPACE_MAX];
     unsigned n = VS_GENERATIONS_MAX;
@@ -166,7 +167,7 @@ static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct ves
 }
 
 /* Finds the newest generation and reads its record.  If an older generation is missing, it was lost.  Counting up from
- * 1 would create it again, with ids that were not proved against the newer generations. */
+ * 1 would create the lost generation again, with ids that were not proved against the newer generations. */
 static int find_last(const struct vs_lineage *lineage, unsigned *count, struct vs_ns_record *last,
                      struct vesta_error *err) {
     int rc = find_newest(lineage, count, err);
@@ -225,15 +226,16 @@ static int lineage_make(const struct vs_lineage *lineage, unsigned n, const stru
                    reply.outcome == VS_STORE_UNKNOWN ? "no reply came: " : "", name, LINEAGE_SAID(&reply));
 }
 
-/* Splits a name such as orders.2 into its base and the generation, from 2 on.  Returns 0 if it has no such suffix. */
+/* Splits a name such as orders.2 into its base and the generation, which is 2 or higher.  Returns 0 if the name has no
+ * such suffix. */
 static unsigned lineage_place_of(const char *name, char *base) {
     const char *dot = strrchr(name, '.');
     snprintf(base, VESTA_NAMESPACE_MAX, "%.*s", dot ? (int)(dot - name) : 0, name);
     return dot ? vs_generation_of(base, name) : 0;
 }
 
-/* orders.2 is a generation of orders if that exists.  The next generation is then orders.3 and must be proved against
- * both. */
+/* Rejects a name that is a generation of another namespace.  For example, orders.2 is a generation of orders if orders
+ * exists. The next generation is then orders.3, and must be proved against both. */
 static int check_public(const struct vs_lineage *lineage, struct vesta_error *err) {
     char base[VESTA_NAMESPACE_MAX];
     struct vs_lineage of = *lineage;
@@ -263,7 +265,7 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
 
 /* ------------------------------------------------------------------ a namespace by its name alone */
 
-/* Proves the layout against the generations after n, which exist if generation n was lost or is created last. */
+/* Proves the layout against the generations after n, which may exist if generation n was lost, or is created last. */
 static int prove_behind(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     unsigned newest = 0;
@@ -300,10 +302,12 @@ int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, c
     struct vs_reply reply;
     struct vesta_layout layout;
     size_t count;
-    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return VESTA_OK; /* the lease engine reports it */
+    /* the lease engine reports this error */
+    if (vesta_layout_parse(ns->layout, &layout, NULL) != VESTA_OK) return VESTA_OK;
     int rc = vs_lineage_admit(lineage, &layout, err);
     if (rc == VESTA_OK) return rc;
     store->leases->list(store, &listed, &count, &reply);
     free(listed);
-    return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc; /* a namespace with leases stays usable */
+    /* a namespace that already has leases stays usable */
+    return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc;
 }

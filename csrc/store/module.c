@@ -1,4 +1,4 @@
-/* module.c -- finds linked backends, and loads modules on first use. */
+/* module.c -- finds linked backends, and loads the others from modules on first use. */
 #include "store/module.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* backends.h is made from CMakeLists.txt: VS_BACKEND(scheme, remedy) for each backend, and VS_FROM_PROGRAM, the
- * relative path from programs to libraries.  Weak: NULL if the backend is not linked.  Hidden: never resolved to
- * another copy of this code in the process. */
+/* backends.h is generated from CMakeLists.txt.  It contains VS_BACKEND(scheme, remedy) for each backend, and
+ * VS_FROM_PROGRAM, the relative path from programs to libraries.  Weak: NULL if the backend is not linked.  Hidden:
+ * never resolved to another copy of this code in the process. */
 #define VS_BACKEND(scheme, remedy)                                                                                     \
     extern const struct vs_backend vs_store_##scheme __attribute__((weak, visibility("hidden")));
 #include "store/backends.h"
@@ -40,7 +40,7 @@ const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_
     for (size_t i = 0; i < VS_COUNT(backends); i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), ", %s:", backends[i].scheme);
     assert(strlen(known) + 1 < sizeof known);
-    char written[VS_HINT_MAX], hint[VS_HINT_MAX]; /* with a colon, as the list has it */
+    char written[VS_HINT_MAX], hint[VS_HINT_MAX]; /* each includes the colon, as in the list */
     int length = snprintf(written, sizeof written, "%.*s:", (int)scheme.length, scheme.at);
     bool is_jdbc = vs_slice_is(scheme, "jdbc");
     vs_fail(err, VESTA_EOPTION, "there is no store '%s': choose one of %s%s", VS_QUOTE(scheme.at, scheme.length), known,
@@ -57,11 +57,11 @@ const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_
 #define FORK_TRIES_MAX 1000 /* one millisecond each */
 
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool is_alone; /* this thread forks, and no module is being loaded */
-static atomic_bool was_loading;     /* this process was forked while its parent loaded a module */
+static _Thread_local bool is_alone; /* this thread is forking, and no module is being loaded */
+static atomic_bool was_loading;     /* this process was forked while its parent was loading a module */
 
-/* Waits for a module that another thread is loading, but not for ever: its file may be on a disk that hangs.  If the
- * wait fails, the child loads no modules. */
+/* Waits until no other thread is loading a module.  The wait is limited, because the module's file may be on a disk
+ * that hangs.  If the wait fails, the child loads no modules. */
 static void module_before_fork(void) {
     is_alone = false;
     for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
@@ -79,15 +79,17 @@ static void module_in_child(void) {
     if (!is_alone) atomic_store(&was_loading, true);
 }
 
-/* Registered when this code is loaded, because a fork in progress does not call handlers that are registered later. */
+/* Registers the fork handlers when this code is loaded, because a fork in progress does not call handlers that are
+ * registered later. */
 __attribute__((constructor)) static void module_watch_forks(void) {
     pthread_atfork(module_before_fork, module_in_parent, module_in_child);
 }
 
-/* Returns NULL if it fails, with the reason in dlerror.  Modules are never unloaded, because threads of the client
- * library may run in them. */
+/* Loads a module and returns its symbol.  Returns NULL if it fails, with the reason in dlerror.  Modules are never
+ * unloaded, because threads of the client library may run in them. */
 static const void *load_symbol(const char *path, const char *symbol) {
-    assert(!vs_process_is_locked()); /* a fork takes both locks */
+    /* a fork takes both locks, so no thread may wait for one while it holds the other */
+    assert(!vs_process_is_locked());
     pthread_mutex_lock(&loading);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     const void *found = handle ? dlsym(handle, symbol) : NULL;
@@ -97,8 +99,8 @@ static const void *load_symbol(const char *path, const char *symbol) {
 
 /* ------------------------------------------------------------------ modules */
 
-/* Returns the folder of the file that contains this code.  For the main program the loader has no absolute path, so it
- * is read from /proc.  False: unknown. */
+/* Writes the folder of the file that contains this code.  Reads it from /proc for the main program, whose absolute path
+ * the loader does not record.  Returns false if the folder is unknown. */
 static bool own_folder(char folder[PATH_MAX]) {
     Dl_info info;
     struct link_map *map = NULL;
@@ -115,9 +117,9 @@ static bool own_folder(char folder[PATH_MAX]) {
     return slash;
 }
 
-/* Modules are at store/X.so next to vesta/core.so or a program in the build folder, at vesta/store/X.so next to
- * libvesta.so, and at ../lib/vesta/store/X.so for an installed program.  This code's own folder comes first, then the
- * folder where this build installs. */
+/* Finds a module's file.  Modules are at store/X.so next to vesta/core.so or a program in the build folder, at
+ * vesta/store/X.so next to libvesta.so, and at ../lib/vesta/store/X.so for an installed program.  The folder of this
+ * code is searched first, and then the folder where this build installs. */
 static bool module_find_file(const char *folder, const char *name, char path[PATH_MAX]) {
     static const char *const places[] = {"", "vesta/", "../lib/vesta/", VS_FROM_PROGRAM "/vesta/"};
     for (size_t i = 0; i < VS_COUNT(places); i++)
@@ -132,8 +134,8 @@ static bool module_find_file(const char *folder, const char *name, char path[PAT
  * So every link and folder between the program's folder and the file must be writable only by root, by the user who
  * runs the program, or by a user who could replace the program itself.  Then the checked file is the loaded one. */
 
-/* `own`: the program's folder.  A user who may write there could replace the program itself, unless the folder is
- * sticky. */
+/* Returns whether other users can replace an entry of the folder `part`.  `own` is the program's folder.  A user with
+ * write access there could replace the program itself, unless the folder is sticky. */
 static bool is_open_to_others(const struct stat *part, const struct stat *own) {
     mode_t beside = own->st_mode & S_ISVTX ? 0 : own->st_mode;
     if (own->st_gid != part->st_gid) beside &= ~(mode_t)S_IWGRP;
@@ -167,8 +169,8 @@ static int check_parts(const char *path, size_t shared, const struct stat *own, 
     return rc;
 }
 
-/* Returns the length of the innermost folder that contains both.  A user who can change what is above it can change
- * both. */
+/* Returns the length of the innermost folder that contains both paths.  The folders above it need no check, because a
+ * user who can change them can change both paths. */
 static size_t bytes_shared(const char *folder, const char *path) {
     size_t i = 0, shared = 0;
     for (; folder[i] && folder[i] == path[i]; i++)
@@ -176,11 +178,12 @@ static size_t bytes_shared(const char *folder, const char *path) {
     return folder[i] == '\0' && path[i] == '/' ? i : shared;
 }
 
-/* Checks the path as it is named, with its links, then the path that it resolves to, which replaces `path`. */
+/* Checks the path as it is written, with its links.  Then checks the path that it resolves to, and stores that in
+ * `path`. */
 static int check_way(const char *folder, char path[PATH_MAX], const char *what, struct vesta_error *err) {
     char here[PATH_MAX + 2], real_folder[PATH_MAX], real_path[PATH_MAX];
     struct stat own;
-    snprintf(here, sizeof here, "%s/.", folder); /* "" for a program in / */
+    snprintf(here, sizeof here, "%s/.", folder); /* the folder is "" for a program in / */
     if (stat(here, &own) != 0 || !realpath(here, real_folder))
         return vs_fail(err, VESTA_EOPTION, "the %s cannot be loaded: %.120s: %s", what, here, strerror(errno));
     int rc = check_parts(path, strlen(folder), &own, what, err);
@@ -191,12 +194,12 @@ static int check_way(const char *folder, char path[PATH_MAX], const char *what, 
     return check_parts(path, bytes_shared(real_folder, path), &own, what, err);
 }
 
-/* dlopen blocks the creation of threads while it reads.  Reading the file first moves the wait for a slow disk out of
- * dlopen. */
+/* Reads the whole file, because dlopen blocks the creation of threads while it reads.  This moves the wait for a slow
+ * disk out of dlopen. */
 static void read_through(const char *path) {
     char bytes[16384];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return; /* dlopen reports it */
+    if (fd < 0) return; /* dlopen reports this error */
     while (read(fd, bytes, sizeof bytes) > 0)
         ;
     close(fd);
@@ -247,8 +250,8 @@ bool vs_module_is_known(struct vs_slice scheme) {
     return module_named(scheme);
 }
 
-/* Two threads may load a module at the same time.  dlopen returns the same module to both, or another one if the file
- * was replaced in between.  The first one is kept. */
+/* Loads a backend.  Two threads may load the same module at once.  dlopen returns the same module to both, or different
+ * modules if the file was replaced in between.  The first one is used. */
 static const struct vs_backend *load_once(struct backend *b, struct vesta_error *err) {
     const struct vs_backend *none = NULL, *backend = module_load(b, err);
     if (!backend || atomic_compare_exchange_strong(&b->backend, &none, backend)) return backend;
@@ -277,7 +280,7 @@ const struct vs_backend *vs_module_here(size_t n) {
 }
 
 const struct vs_backend *vs_module_find(struct vs_slice scheme, struct vesta_error *err) {
-    assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* file: is not a module */
+    assert(!vs_slice_is(scheme, vs_store_file.scheme)); /* the file: store is never a module */
     struct backend *b = module_named(scheme);
     return b ? module_ready(b, err) : vs_module_unknown(scheme, err);
 }

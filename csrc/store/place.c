@@ -5,13 +5,13 @@
 
 #include <stdio.h>
 
-/* The characters that a name or a secret may contain.  Others are written as %XX. */
+/* The characters that a name or a secret may contain.  Other characters are written as %XX. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!\"$&'()*+,-.;<=>\\^_`{|}~%"
 
 #define FORM "%s://NAME:SECRET@HOST:PORT, or %ss:// for TLS"
 
-/* Rejects a text that may contain a secret, without quoting it.  `wrong`: the reason, which must not quote it either.
- * NULL: it has no valid form. */
+/* Rejects a text that may contain a secret, without quoting it.  `wrong` is the reason, which must not quote the text
+ * either. NULL means that the text has no valid form. */
 static int fail_hidden(const char *scheme, int number, const char *wrong, struct vesta_error *err) {
     char shown[32] = "the address";
     if (number) snprintf(shown, sizeof shown, "server %d", number);
@@ -54,7 +54,7 @@ static bool read_user(const struct vs_uri_parts *parts, struct vs_place *out) {
            (parts->has_password ? *out->secret : *out->user);
 }
 
-/* Parses an address, which cannot contain a secret and may be quoted. */
+/* Parses an address.  It cannot contain a secret, so it may be quoted. */
 static int read_address(struct vs_slice text, const char *scheme, struct vs_place *out, struct vesta_error *err) {
     if (text.length >= sizeof out->address)
         return vs_fail(err, VESTA_EOPTION, "'%s' is longer than %zu bytes", VS_QUOTE(text.at, text.length),
@@ -68,7 +68,7 @@ static int read_address(struct vs_slice text, const char *scheme, struct vs_plac
     return vs_address_check(out->address, err);
 }
 
-/* Parses NAME:SECRET@HOST:PORT/0.  HOST:PORT is required. */
+/* Parses NAME:SECRET@HOST:PORT/0.  NAME:SECRET@ and /0 are optional. */
 static bool read_parts(const struct vs_uri_parts *parts, const char *scheme, struct vs_place *out) {
     struct vesta_error hidden;
     if (!parts->has_authority || (parts->has_user && !read_user(parts, out))) return false;
@@ -77,14 +77,14 @@ static bool read_parts(const struct vs_uri_parts *parts, const char *scheme, str
            read_address(parts->hosts, scheme, out, &hidden) == VESTA_OK;
 }
 
-/* Whether it is the scheme, or the scheme with an s (TLS). */
+/* Returns whether the slice is the scheme, or the scheme followed by s for TLS. */
 static bool is_scheme(struct vs_slice slice, const char *scheme, bool *is_tls) {
     size_t length = strlen(scheme);
     *is_tls = slice.length == length + 1 && slice.at[length] == 's';
     return slice.length == length + *is_tls && memcmp(slice.at, scheme, length) == 0;
 }
 
-/* Quotes only the key of the query: its value may contain a secret. */
+/* Rejects a query.  Quotes only its key, because its value may contain a secret. */
 static int fail_query(struct vs_slice query, const char *scheme, int number, struct vesta_error *err) {
     struct vs_slice key, value;
     char wrong[160];

@@ -10,18 +10,19 @@
 #define VS_PLACE_SECRET_MAX 512
 
 struct vs_place {
-    char address[256];                /* in the form of address.h, without credentials */
+    char address[256];                /* in the form of address.h, without the credentials */
     char user[256];                   /* "": none */
     char secret[VS_PLACE_SECRET_MAX]; /* "": none */
     bool is_tls;
 };
 
-/* Parses `text`. `scheme` is "redis" or "http", and a following s means TLS. Does no lookup.  A message quotes the text
- * only if it cannot contain a secret.  Otherwise it names the server by its `number` in a list (0: no number).  Errors:
- * VESTA_EOPTION. */
+/* Parses `text`.  `scheme` is "redis" or "http", and a trailing s selects TLS.  Does no name lookup.  A message quotes
+ * the text only if it cannot contain a secret.  Otherwise it names the server by its `number` in a list, where 0 means
+ * no number.  Errors: VESTA_EOPTION. */
 int vs_place_read(struct vs_slice text, const char *scheme, int number, struct vs_place *out, struct vesta_error *err);
 
-/* Returns the host without brackets and port, as TLS verifies it, in buf[0..size). "" for a unix: address. */
+/* Writes the host without brackets and port, as TLS verifies it, to buf[0..size).  Writes "" for a unix: address.
+ * Returns buf. */
 const char *vs_place_host(const struct vs_place *place, char *buf, size_t size);
 
 #endif

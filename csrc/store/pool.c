@@ -15,12 +15,12 @@ struct idle {
 };
 
 struct vs_pool {
-    struct vs_pool *next; /* process lock, like all members below */
+    struct vs_pool *next; /* next pool; guarded by the process lock, like all members below */
     const struct vs_pool_kind *kind;
-    uint64_t runs_in; /* vs_process_token: the process that opened the connections */
+    uint64_t runs_in; /* vs_process_token of the process that opened the connections */
     unsigned users, losses, count;
     int64_t looked_us;
-    struct idle idle[VS_POOL_MAX]; /* the one put back last is at the end */
+    struct idle idle[VS_POOL_MAX]; /* the connection that was put back last is at the end */
     size_t bytes;
     unsigned char key[];
 };
@@ -32,7 +32,8 @@ static void pool_lock(struct vs_pool *pool) {
     assert(pool->users > 0);
     if (pool->runs_in == vs_process_token()) return;
     pool->runs_in = vs_process_token();
-    pool->count = 0; /* these are the parent's: closing one would send bytes on the parent's connection */
+    /* the connections belong to the parent, so closing one would send bytes on the parent's connection */
+    pool->count = 0;
 }
 
 static struct vs_pool *pool_find(const struct vs_pool_kind *kind, const void *key, size_t bytes) {
@@ -75,7 +76,7 @@ unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]) {
     return count;
 }
 
-/* Connections that are removed while the lock is held, and closed after it is released. */
+/* Connections that are removed from the pool while the lock is held, and closed after it is released. */
 struct weeds {
     void *link[VS_POOL_MAX];
     unsigned count;

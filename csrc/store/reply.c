@@ -8,14 +8,14 @@
 #include <string.h>
 
 void vs_sent(struct vs_reply *reply) {
-    assert(reply->outcome != VS_STORE_OK);    /* a write that succeeded is not sent again */
-    assert(reply->outcome != VS_STORE_MOVED); /* nor a write to a changed namespace */
+    assert(reply->outcome != VS_STORE_OK);    /* a write that succeeded must not be sent again */
+    assert(reply->outcome != VS_STORE_MOVED); /* a write to a changed namespace must not be sent again, either */
     reply->outcome = VS_STORE_UNKNOWN;
 }
 
 void vs_not_done(struct vs_reply *reply) {
-    assert(reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_DOWN); /* an outcome that is known must not
-                                                                                      be weakened */
+    /* a known outcome must not be weakened */
+    assert(reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_DOWN);
     reply->outcome = VS_STORE_DOWN;
 }
 
@@ -38,7 +38,8 @@ void vs_not_first(struct vs_reply *reply) {
 static bool reply_answer(struct vs_reply *reply, enum vs_outcome outcome, enum vs_fault fault, const char *format,
                          va_list args) {
     assert(outcome != VS_STORE_OK);
-    assert(outcome <= VS_STORE_UNKNOWN); /* `outcome` is uninitialized: no call has cleared the reply */
+    /* otherwise `outcome` is uninitialized, because no call has cleared the reply */
+    assert(outcome <= VS_STORE_UNKNOWN);
     vsnprintf(reply->text, sizeof reply->text, format, args);
     const char *conversion = format + strcspn(format, "s");
     bool has_place = format[0] == '%' && strncmp(conversion, "s: ", 3) == 0;
@@ -73,7 +74,7 @@ bool vs_answer_as(struct vs_reply *reply, enum vs_outcome outcome, const struct 
 
 bool vs_take_record(struct vs_reply *reply, const char *text, size_t length, const char *where, uint64_t worker) {
     const char *why = length > 0 ? vs_record_read(text, length, &reply->record) : "it is empty";
-    assert(why || reply->record.ver > 0); /* 0 means that there is no record */
+    assert(why || reply->record.ver > 0); /* version 0 means that there is no record */
     return !why ||
            vs_answer(reply, VS_STORE_REFUSED, "record %.90s/%" PRIu64 " cannot be used: %s", where, worker, why);
 }
@@ -85,7 +86,8 @@ bool vs_take_ns(struct vs_reply *reply, const char *text, size_t length, const c
 }
 
 void vs_meet(struct vs_met *met, const struct vs_reply *reply) {
-    assert(reply->ns.ver || !reply->ns.incarnation); /* no record: the reply must not contain parts of an earlier one */
+    /* without a record, the reply must not contain parts of an earlier one */
+    assert(reply->ns.ver || !reply->ns.incarnation);
     *met = (struct vs_met){reply->ns.ver, reply->ns.incarnation};
 }
 

@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]) {
-    bool is_drawn = token[0] | token[1]; /* a token of zeros is invalid: a request may contain it, and a damaged row
-                                            reads as 0 */
+    /* a token of zeros is invalid, because a request may contain it, and a damaged row reads as 0 */
+    bool is_drawn = token[0] | token[1];
     return is_drawn && row->is_there && row->token[0] == token[0] && row->token[1] == token[1];
 }
 
-/* REFUSED because of the number's own row, with VS_BY_RESERVATION.  Returns false. */
+/* Fills the reply with REFUSED because of the number's row, which sets VS_BY_RESERVATION.  Returns false. */
 static __attribute__((format(printf, 2, 3))) bool reservation_settled(struct vs_reply *reply, const char *format, ...) {
     char text[VS_SAID_MAX];
     va_list args;
@@ -30,8 +30,8 @@ bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct
                                row->number, tag, row->is_committed ? "committed" : "cancelled");
 }
 
-/* Whether the database may have lost the row of a number that it granted.  No counter grants 0, and no reservation has
- * a token of zeros. */
+/* Returns whether the database may have lost the row of a number that it granted.  No counter grants 0, and no
+ * reservation has a token of zeros. */
 static bool may_be_lost(const struct vs_reserved *row, const struct vs_reservation *reservation) {
     return !row->is_there && reservation->number > 0 && reservation->number < reservation->granted &&
            (reservation->token[0] | reservation->token[1]);
@@ -43,7 +43,7 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
     if (may_be_lost(row, reservation))
         vs_answer(reply, VS_STORE_REFUSED,
                   "number %" PRIu64 " of tag '%s' was granted, but the database has no row for it: it may have been "
-                                    "restored from a backup. Ask an operator before you use or drop the number",
+                  "restored from a backup. Ask an operator before you use or drop the number",
                   number, tag);
     else if (!row->is_there)
         reservation_settled(reply, "number %" PRIu64 " of tag '%s' was never reserved: check the number and the tag",
@@ -51,7 +51,7 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
     else if (!vs_reserved_is_own(row, reservation->token))
         reservation_settled(reply,
                             "number %" PRIu64 " of tag '%s' is not reserved under this token. If it was, it was "
-                                              "cancelled or expired since, and it was reserved again",
+                            "cancelled or expired since, and it was reserved again",
                             number, tag);
     else if (row->is_committed && !commit)
         reservation_settled(reply, "number %" PRIu64 " of tag '%s' is committed and cannot be cancelled", number, tag);
@@ -81,7 +81,7 @@ bool vs_reservation_went_back(uint64_t number, const char *tag, struct vs_reply 
 }
 
 bool vs_reservation_remembers(const struct vs_tag *row, uint64_t granted, struct vs_reply *reply) {
-    if (row->max < 0 || (uint64_t)row->max >= granted) return true; /* below 0: see vs_counter_grant */
+    if (row->max < 0 || (uint64_t)row->max >= granted) return true; /* vs_counter_grant handles a value below 0 */
     reply->by = VS_BY_HISTORY;
     reply->lowered = (uint64_t)row->max;
     return vs_answer(reply, VS_STORE_REFUSED,

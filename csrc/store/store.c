@@ -1,7 +1,7 @@
 /* store.c -- finds the backend of a URI, and implements what all backends have in common.
  *
- * A backend is a module (store/mysql.so) that is loaded when a URI first names it.  So the program, the library and the
- * rock do not depend on a database's client library unless that database is used.  Tests link the backends. */
+ * A backend is a module (store/mysql.so) that is loaded when a URI first names it.  Therefore, the program, the library
+ * and the rock do not depend on a database's client library unless that database is used.  Tests link the backends. */
 #include "store/store.h"
 #include "base/error.h"
 #include "store/counter.h"
@@ -21,10 +21,11 @@ static void check_row(const struct vs_backend *backend) {
     size_t length = strlen(backend->scheme);
     assert(strncmp(backend->form, backend->scheme, length) == 0);
     assert(backend->form[length] == ':');
-    assert(backend->form[length + 1] == '/'); /* the fixed part must not be empty: see vs_store_is_formed */
+    assert(backend->form[length + 1] == '/'); /* the fixed part must not be empty (vs_store_is_formed) */
     assert(strstr(VS_STORE_FORMS, backend->form));
     assert(backend->is_local || !backend->is_folder);
-    assert(backend->is_local || backend->admin); /* a shared store's tables need `vesta store init` */
+    /* administrators create the tables of a shared store with `vesta store init` */
+    assert(backend->is_local || backend->admin);
     assert(backend->is_local == !backend->tls);
     assert(backend->is_local == !backend->secret);
     assert(backend->leases);
@@ -48,11 +49,11 @@ bool vs_store_is_known(const char *uri) {
 static void store_put(char *buf, const char *between, const char *one) {
     size_t used = strlen(buf);
     int length = snprintf(buf + used, VS_STORE_LIST_MAX - used, "%s%s:", used ? between : "", one);
-    assert(used + (size_t)length < VS_STORE_LIST_MAX); /* VS_STORE_LIST_MAX is too small */
+    assert(used + (size_t)length < VS_STORE_LIST_MAX); /* otherwise VS_STORE_LIST_MAX is too small */
 }
 
 const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf) {
-    const char *one = NULL; /* the last one found.  At the end of the list, " or " comes before it */
+    const char *one = NULL; /* the last store found.  At the end of the list, " or " comes before it */
     const struct vs_backend *backend = &vs_store_file;
     buf[0] = '\0';
     for (size_t i = 0; backend; backend = vs_module_here(i++)) {
@@ -75,8 +76,8 @@ bool vs_store_is_local(const char *uri) {
     return backend && backend->is_local;
 }
 
-/* Must not load modules: nginx workers call this for stores whose client library they must not load.  A store that is a
- * folder needs no module. */
+/* Returns the folder of a store that is a folder.  Does not load modules, because nginx workers call this for stores
+ * whose client library they must not load. */
 const char *vs_store_folder(const char *uri, char *buf) {
     struct vs_slice scheme = scheme_of(uri);
     const struct vs_backend *backend = &vs_store_file;
@@ -114,25 +115,27 @@ size_t vs_store_password(const char *uri, size_t *at) {
     const char *user = strstr(uri, "://"), *end = strrchr(uri, '@'), *mark = user ? strchr(user + 3, ':') : NULL;
     if (!mark || !end || mark >= end) return 0;
     *at = (size_t)(mark + 1 - uri);
-    return (size_t)(end - mark) - 1; /* up to the last '@': hide too much rather than show a part of a password */
+    /* up to the last '@', because hiding too much is better than printing part of a password */
+    return (size_t)(end - mark) - 1;
 }
 
 #define HIDDEN "***"
 
-/* Whether the password was replaced by vs_store_public. */
+/* Returns whether vs_store_public has replaced the password. */
 static bool is_hidden(const char *uri) {
     size_t at, length = vs_store_password(uri, &at);
-    return length > 0 && length < sizeof HIDDEN && memcmp(uri + at, HIDDEN, length) == 0; /* also "*" */
+    /* also matches a shorter row of stars, such as "*" */
+    return length > 0 && length < sizeof HIDDEN && memcmp(uri + at, HIDDEN, length) == 0;
 }
 
-/* Every backend must copy these options.  Without cut_us, its calls would delay a stop. */
+/* Asserts that the backend has copied these options.  Without cut_us, its calls would delay a stop. */
 static void check_opened(const struct vs_store *store, const struct vs_backend *backend,
                          const struct vs_store_opts *opts) {
     assert(store->backend == backend);
     assert(store->leases == backend->leases);
     assert(store->clock == opts->clock);
     assert(store->cut_us == opts->cut_us);
-    /* with a shorter limit, a keeper that waits for a reply would be considered dead */
+    /* With a shorter limit, a keeper that waits for a reply would be considered dead. */
     assert(backend->is_local || store->call_ms_max > opts->call_ms_max);
     assert(backend->is_local || store->list_ms_max > VS_STORE_LIST_MS);
 }
@@ -155,7 +158,8 @@ int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_s
 
 const char *vs_store_public(const char *uri, char *buf) {
     size_t at, length = vs_store_password(uri, &at);
-    bool is_room = strlen(uri) - length + sizeof HIDDEN <= VS_URI_MAX; /* a short password leaves no room for *** */
+    /* a password shorter than *** may leave no room for it */
+    bool is_room = strlen(uri) - length + sizeof HIDDEN <= VS_URI_MAX;
     if (length > 0)
         snprintf(buf, VS_URI_MAX, "%.*s%s%s", (int)at, uri, is_room ? HIDDEN : "*", uri + at + length);
     else
@@ -164,7 +168,7 @@ const char *vs_store_public(const char *uri, char *buf) {
 }
 
 void vs_store_hide(char uri[VS_URI_MAX]) {
-    char shown[VS_URI_MAX] = ""; /* zeroed to its last byte, because all of it is written to a file */
+    char shown[VS_URI_MAX] = ""; /* zeroed to the last byte, because all of it is written to a file */
     memcpy(uri, vs_store_public(uri, shown), sizeof shown);
 }
 
@@ -189,7 +193,8 @@ void vs_store_share(struct vs_store *store, const struct vs_counter *counter, co
 
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply) {
-    assert(fresh->incarnation); /* keepers detect a repaired store by its new incarnation, and 0 is no incarnation */
+    /* keepers detect a repaired store by its new incarnation, and 0 is not a valid incarnation */
+    assert(fresh->incarnation);
     store->leases->ns_read(store, reply);
     if (reply->outcome != VS_STORE_OK) return;
     uint64_t old_ver = reply->ns.ver;
@@ -202,16 +207,16 @@ void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, 
 
 #define BEFORE_ANY_MS INT64_C(946771200000) /* 2 January 2000 in every time zone */
 
-/* Whether another application uses the counter: it has issued numbers that no floor has ever allowed.  Lifting it would
- * raise that application's numbers for good.  Puts the range of the first take back. */
+/* Returns whether another application uses the counter, because it has issued numbers that no floor has ever allowed.
+ * Lifting such a counter would raise that application's numbers permanently.  Returns the range of the first take to
+ * the counter. */
 static bool is_anothers(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                         uint64_t least, struct vs_reply *reply) {
     const struct vs_grant granted = reply->grant;
     if (granted.from <= 2 || granted.from >= floor->at(floor->self, BEFORE_ANY_MS)) return false;
     store->counters->untake(store, counter, granted.from, granted.until, reply);
     if (reply->outcome == VS_STORE_CONFLICT)
-        return true; /* the counter moved, perhaps because another host has lifted
-                        it: try again */
+        return true; /* the counter has moved, perhaps because another host has lifted it, so try again */
     vs_answer(reply, VS_STORE_REFUSED,
               "tag '%s' has issued numbers up to %" PRIu64 " without a date, so it cannot be lifted to %" PRIu64
               ", today's lowest number: create another tag for numbers with a date (vesta segments add)",
@@ -219,8 +224,8 @@ static bool is_anothers(struct vs_store *store, const struct vs_counter *counter
     return true;
 }
 
-/* The order matters.  The floor is computed from the time of the take that granted the range, so it cannot rise between
- * the two.  The counter alone decides the order of the callers. */
+/* Takes a range above the floor.  The order of the steps matters.  The floor is computed from the time of the take that
+ * granted the range, so it cannot rise between the two.  The counter alone decides the order of the callers. */
 static void take_above_floor(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                              const struct vs_floor *floor, struct vs_reply *reply) {
     store->counters->take(store, counter, step, reply);
@@ -241,7 +246,7 @@ static void take_above_floor(struct vs_store *store, const struct vs_counter *co
                   "twice: find the program that lowers it");
 }
 
-/* Puts the range back if no other caller has taken one since. */
+/* Returns the range to the counter if no other caller has taken one since. */
 static void store_give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
     struct vs_reply given_back = {.outcome = VS_STORE_DOWN};
     store->counters->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
@@ -263,12 +268,13 @@ uint64_t vs_form_fingerprint(const char *form) {
 }
 _Static_assert(UINT64_MAX >> 2 < VS_NUMBER_MAX, "a fingerprint must be a valid counter value");
 
-/* A user without rights to the table of forms still gets numbers if the caller records the form itself. */
+/* Returns whether the caller may continue without a stored form.  A user without rights to the table of forms still
+ * gets numbers if the caller records the form elsewhere. */
 static bool may_forget(const struct vs_floor *floor, const struct vs_reply *kept) {
     return floor->is_kept && kept->outcome == VS_STORE_REFUSED && kept->by == VS_BY_RIGHTS;
 }
 
-/* Whether the counter's stored form is this one, or none yet (*is_new). */
+/* Returns whether the counter's stored form is this one, or whether there is none yet, which sets *is_new. */
 static bool may_write(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       bool *is_new, struct vs_reply *reply) {
     uint64_t form = vs_form_fingerprint(floor->form);
@@ -284,7 +290,7 @@ static bool may_write(struct vs_store *store, const struct vs_counter *counter, 
     return reply->outcome == VS_STORE_OK;
 }
 
-/* Stores the form of a counter's first numbers.  If that fails, puts the range back. */
+/* Stores the form of a counter's first numbers.  If that fails, returns the range to the counter. */
 static void keep_form(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       struct vs_reply *reply) {
     struct vs_reply kept = {.outcome = VS_STORE_DOWN};
@@ -295,8 +301,8 @@ static void keep_form(struct vs_store *store, const struct vs_counter *counter, 
     vs_answer_as(reply, kept.outcome == VS_STORE_REFUSED ? VS_STORE_REFUSED : VS_STORE_UNKNOWN, &kept);
 }
 
-/* The form is checked before the take, so that the counter is not raised for a caller with another form.  A new form is
- * stored after the take, so that a caller without a number does not exclude other forms. */
+/* Takes a range.  The form is checked before the take, so that the counter is not raised for a caller with a different
+ * form. A new form is stored after the take, so that a caller that gets no number does not exclude other forms. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply) {
     bool is_new = false;

@@ -2,8 +2,8 @@
  * client library.
  *
  * A call blocks until its deadline at most.  One thread at a time (a keeper) makes calls.  A connection stays open
- * between calls, and other stores with the same address may use it (pool.h).  If it broke, the next call opens a new
- * one.  A forked child leaves its parent's connections alone. */
+ * between calls, and other stores with the same address may use it (pool.h).  If the connection breaks, the next call
+ * opens a new one.  A forked child never uses or closes its parent's connections. */
 #ifndef VS_STORE_H
 #define VS_STORE_H
 
@@ -14,38 +14,38 @@
 
 #include <stdatomic.h>
 
-/* The longest wait of one call for the store, unless vs_lease_timing.call_ms has another value. */
+/* The maximum duration of one call, unless vs_lease_timing.call_ms has another value. */
 #define VS_STORE_CALL_MS 800
-/* A listing is only a hint, and no lease waits for it, so it may take longer. */
+/* The maximum duration of a listing.  It is longer, because a listing is only a hint, and no lease waits for it. */
 #define VS_STORE_LIST_MS 10000
 
 /* ------------------------------------------------------------------ counters */
 
 struct vs_counter {
     const char *table; /* NULL: leaf_alloc.  Always NULL in a store without tables */
-    const char *tag;   /* see vs_tag_is_named */
+    const char *tag;   /* a name that vs_tag_is_named accepts */
 };
 
 /* The result of a take: the range [from, until), of which only the numbers congruent to `remainder` modulo `delta`
  * belong to this store. */
 struct vs_grant {
     uint64_t from, until;
-    uint64_t step;             /* the row's own step.  0: it has none */
-    uint64_t delta, remainder; /* 1 and 0: all numbers of the range */
-    int64_t held_until_ms;     /* reserve: after this instant of the store's clock, `from` may be reserved again */
+    uint64_t step;             /* the row's step.  0: the row has none */
+    uint64_t delta, remainder; /* 1 and 0 if all numbers of the range belong to this store */
+    int64_t held_until_ms;     /* for reserve: after this instant of the store's clock, `from` may be reserved again */
 };
 
-/* If several databases grant a counter's numbers together: this database grants the numbers congruent to `remainder`
- * modulo `delta`. */
+/* A database's share of a counter's numbers, if several databases grant them together.  This database grants the
+ * numbers congruent to `remainder` modulo `delta`. */
 struct vs_share {
-    uint64_t delta, remainder; /* 1 and 0: this database grants all numbers alone */
+    uint64_t delta, remainder; /* 1 and 0 if this database grants all numbers alone */
 };
 
 struct vs_reservation {
-    uint64_t number;   /* settle only */
-    uint64_t token[2]; /* random, unique to this reservation */
-    int64_t hold_ms;   /* reserve only */
-    uint64_t granted;  /* all numbers of the counter below this one were granted to this host.  0: unknown */
+    uint64_t number;   /* used by settle only */
+    uint64_t token[2]; /* random, and unique to this reservation */
+    int64_t hold_ms;   /* used by reserve only */
+    uint64_t granted;  /* this host was granted all numbers of the counter below this one.  0: unknown */
 };
 
 /* A row with integer values, which may be out of range. */
@@ -55,8 +55,8 @@ struct vs_tag {
     int64_t step, delta, remainder;
     int64_t updated_ms; /* by the store's clock.  0: unknown */
 };
-/* A row of a list.  Its values may be unusable: a text, NULL, a number beyond 2^63, or a damaged record.  Such a row is
- * still listed.  Otherwise a caller might add the tag again and repeat its numbers. */
+/* A row of a list.  Its values may be unusable: text, NULL, a number beyond 2^63, or a damaged record.  Such a row is
+ * still listed, because otherwise a caller might add the tag again and repeat its numbers. */
 #define VS_TAG_WHY_MAX 160
 struct vs_tag_listed {
     char tag[VESTA_NAMESPACE_MAX];
@@ -66,62 +66,67 @@ struct vs_tag_listed {
         char why[VS_TAG_WHY_MAX];
     } has; /* read it with vs_tag_usable, so that no caller forgets the unusable case */
 };
-/* Returns the row's values, or NULL if they cannot be used.  *why: the reason, as the end of a sentence. */
+/* Returns the row's values.  If they cannot be used, returns NULL and sets *why to the reason, as the end of a
+ * sentence. */
 const struct vs_tag *vs_tag_usable(const struct vs_tag_listed *row, const char **why);
 
 struct vs_tag_list {
     struct vs_tag_listed *rows;
     size_t count, room;
-    size_t passed;              /* rows left out of the list because their names are not valid tags */
+    size_t passed;              /* number of rows left out of the list because their names are not valid tags */
     char strange[VS_QUOTE_MAX]; /* the first of these names, quoted for messages */
 };
-#define VS_TAGS_MAX 100000 /* limit of one table.  Above it the list is REFUSED */
+#define VS_TAGS_MAX 100000 /* maximum number of counters in one table.  A list of more is REFUSED */
 
-/* Whether a tag's name is valid, by the same rule as for a namespace: [A-Za-z0-9_.:-]{1,64}, without a dot in front. */
+/* Returns whether a tag's name is valid, by the same rule as for a namespace: [A-Za-z0-9_.:-]{1,64}, without a dot in
+ * front. */
 bool vs_tag_is_named(const char *tag);
 
 /* ------------------------------------------------------------------ calls */
 
-/* The cause of a REFUSED reserve, settle or keep_form. */
+/* The cause if a reserve, settle or keep_form is REFUSED. */
 enum vs_refused_by {
-    VS_BY_STORE,       /* the store cannot do it now: it is read-only, lacks a table, or forbids it */
-    VS_BY_RESERVATION, /* the number's row: it was settled the other way, or has another token.  This is final */
-    VS_BY_RIGHTS,      /* this user may not use or create the table of forms */
-    VS_BY_HISTORY      /* the counter is below the numbers that this host was granted: the database went back */
+    /* the store cannot execute the call now, because it is read-only, lacks a table, or forbids it */
+    VS_BY_STORE,
+    /* the number's row: the number was settled differently, or has another token.  This cause is final */
+    VS_BY_RESERVATION,
+    VS_BY_RIGHTS, /* this user may not use or create the table of forms */
+    VS_BY_HISTORY /* the counter is below the numbers that this host was granted: the database went back */
 };
 
-#define VS_REPLY_TEXT_MAX 768 /* fits the address and a server's longest sentence */
+#define VS_REPLY_TEXT_MAX 768 /* enough for the address and a server's longest sentence */
 
 /* The reply to a call.  `outcome` decides which other members are set. */
 struct vs_reply {
     enum vs_outcome outcome;
-    enum vs_fault fault;   /* if not OK.  It selects the remedy */
-    size_t words;          /* offset in `text` of the store's own words, after its address */
-    enum vs_refused_by by; /* REFUSED, of reserve, settle and keep_form */
-    bool forgets_form;     /* OK of vs_store_take: this user may not record the form of the numbers */
-    uint64_t lowered;      /* VS_BY_HISTORY: where the counter is now */
+    enum vs_fault fault;   /* set if the outcome is not OK; selects the remedy */
+    size_t words;          /* offset in `text` of the store's own text, after its address */
+    enum vs_refused_by by; /* set if a reserve, settle or keep_form is REFUSED */
+    bool forgets_form;     /* set by vs_store_take if it is OK, but this user may not record the form of the numbers */
+    uint64_t lowered;      /* for VS_BY_HISTORY: the counter's current value */
     int64_t store_ms;
-    struct vs_record record;      /* read, swap */
-    struct vs_ns_record ns;       /* ns_read, ns_swap */
-    struct vs_grant grant;        /* take */
-    char text[VS_REPLY_TEXT_MAX]; /* the reason of a failure, in the store's own words if it has any.  See
-                                     vs_reply_say */
+    struct vs_record record;      /* set by read and swap */
+    struct vs_ns_record ns;       /* set by ns_read and ns_swap */
+    struct vs_grant grant;        /* set by take */
+    char text[VS_REPLY_TEXT_MAX]; /* the reason of a failure, in the store's own text if there is one (vs_reply_say) */
 };
 
-/* Writes the reason of a failure for people: the reply's text or, if it is empty, `otherwise`, and the remedy of its
- * fault.  A small buffer leaves out the store's address first, then the remedy.  Returns buf. */
+/* Writes the reason of a failure for people.  This is the reply's text, or `otherwise` if that is empty, followed by
+ * the remedy of the fault.  In a small buffer, first the store's address is left out, and then the remedy.  Returns
+ * buf. */
 const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size);
 
 struct vs_store {
     const struct vs_backend *backend;
-    const struct vs_store_leases *leases;     /* these three are copied from the backend */
-    const struct vs_store_counters *counters; /* NULL: no counters */
-    const struct vs_store_admin *admin;       /* NULL: none */
+    const struct vs_store_leases *leases;     /* these three pointers are copied from the backend */
+    const struct vs_store_counters *counters; /* NULL: the store has no counters */
+    const struct vs_store_admin *admin;       /* NULL: the store has no such operations */
     const struct vesta_clock *clock;
-    /* The longest time of a call or a listing, with all waits in its client library.  0: the time of a disk access. */
+    /* The maximum duration of a call and of a listing, including all waits in the client library.  0: the time of a
+     * disk access. */
     int64_t call_ms_max, list_ms_max;
     int64_t until_us;              /* deadline of the current call, in boot time */
-    const _Atomic int64_t *cut_us; /* see vs_store_opts */
+    const _Atomic int64_t *cut_us; /* copied from vs_store_opts */
 };
 
 /* Generators whose own tables or nodes record the numbers that they have issued. */
@@ -129,157 +134,166 @@ enum vs_foreign_kind { VS_BUTTERFLY_DB, VS_BUTTERFLY_ZK, VS_LEAF, VS_UID, VS_VES
 
 struct vs_foreign {
     uint64_t worker;
-    int64_t until_ms; /* when its holder must stop unless it renews, in the other generator's terms, or one of: */
+    /* when the number's holder must stop unless it renews, in the other generator's terms, or one of these: */
+    int64_t until_ms;
 #define VS_FOREIGN_EVER INT64_MAX
 #define VS_FOREIGN_FREE (-1)
-    int64_t wall_ms; /* until_ms as the date and time written there, read as UTC.  0: there is no date */
+    int64_t wall_ms; /* until_ms as the date and time written in the row, read as UTC.  0: there is no date */
     char who[VS_HOLDER_MAX];
 };
 struct vs_foreign_ask {
     enum vs_foreign_kind kind;
     const char *name;                 /* the generator's own name in its table, or NULL */
     const char *table;                /* NULL: the generator's usual table */
-    uint64_t worker_max;              /* maximum of the layout's field */
-    uint64_t skip_first, skip_beyond; /* numbers that need no row: from skip_first to below skip_beyond */
+    uint64_t worker_max;              /* maximum of the layout's worker field */
+    uint64_t skip_first, skip_beyond; /* numbers from skip_first to below skip_beyond need no row */
 };
 struct vs_foreign_list {
     struct vs_foreign *rows;
     size_t count, room;
-    size_t usable, beyond;    /* rows within worker_max, and rows beyond it */
-    uint64_t lowest, highest; /* of the usable rows */
-    /* All numbers from issued_first to below issued_until were issued, with or without a row.  issued_until 0: the
+    size_t usable, beyond;    /* number of rows within worker_max, and of rows beyond it */
+    uint64_t lowest, highest; /* lowest and highest number of the usable rows */
+    /* All numbers from issued_first to below issued_until were issued, with or without a row.  issued_until is 0 if the
      * generator keeps no count. */
     uint64_t issued_first, issued_until;
     const char *doubt; /* why issued_until may be too low, as the end of a sentence.  NULL: it is exact */
 };
-#define VS_FOREIGN_MAX 100000    /* usable rows in one reply.  More are REFUSED */
-#define VS_FOREIGN_BEYOND_MAX 10 /* listed rows beyond worker_max.  Further ones are only counted */
+#define VS_FOREIGN_MAX 100000    /* maximum number of usable rows in one reply.  More are REFUSED */
+#define VS_FOREIGN_BEYOND_MAX 10 /* maximum number of listed rows beyond worker_max.  Further rows are only counted */
 #define VS_FOREIGN_TABLE_MAX 64  /* bytes of a table's name, without a backquote */
 #define VS_FOREIGN_NAME_MAX 250
 
 struct vs_store_opts {
     const char *namespace_;
     int group;                       /* gid that owns the created files, or -1 */
-    const struct vesta_clock *clock; /* replaces the store's clock if it has none */
-    const char *secret;              /* password or digest (user:password).  NULL: see the URI */
-    int64_t call_ms_max;             /* 0: VS_STORE_CALL_MS */
-    const _Atomic int64_t *cut_us;   /* if not 0: boot time at which every call ends.  May be NULL */
+    const struct vesta_clock *clock; /* replaces the store's clock if the store has none */
+    const char *secret;              /* password or digest (user:password).  NULL: the secret is in the URI */
+    int64_t call_ms_max;             /* 0 selects VS_STORE_CALL_MS */
+    const _Atomic int64_t *cut_us;   /* boot time at which every call ends, unless it is 0.  May be NULL */
 };
 
 /* Reports one problem to a person, with the remedy. */
 typedef void vs_tell_fault(void *to, const char *what, const char *todo);
 
-/* All texts, options and replies are copied: the caller may free its arguments after the call.
+/* All texts and options are copied, so the caller may free its arguments after the call.
  *
  * Outcomes.  A read is OK, REFUSED or DOWN.  A write can also be
- *     CONFLICT  the stored version is another one: `record` or `ns` is the stored one
- *     MOVED     the namespace's record is another one
- *     UNKNOWN   it was sent, and no reply came: the store may have done it, or may still do it
- * DOWN is a promise: the call was not done, and will not be. */
+ *     CONFLICT  the stored version differs, and `record` or `ns` is the stored record
+ *     MOVED     the namespace's record differs
+ *     UNKNOWN   the write was sent, but no reply came, so the store may have done it, or may still do it
+ * DOWN guarantees that the call was not done and will not be done. */
 /* The records of leases and of their namespace, for a keeper. */
 struct vs_store_leases {
-    /* Lists the namespace's records in ascending order of worker ids.  This is a hint, and must never decide about a
-     * lease.  The caller frees *listed. */
+    /* Lists the namespace's records in ascending order of worker ids.  The list is a hint, and must never decide about
+     * a lease. The caller frees *listed. */
     void (*list)(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply);
     void (*read)(struct vs_store *store, uint64_t worker, struct vs_reply *reply);
-    /* Calls `tell` for each name that may be a namespace of the store, in no order.  `of`: at least that name and all
-     * names that continue it after a dot.  NULL: all names.  May take as long as a listing. */
+    /* Calls `tell` for each name that may be a namespace of the store, in no particular order.  If `of` is given, this
+     * may be limited to that name and all names that continue it after a dot.  May take as long as a listing. */
     void (*names)(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                   struct vs_reply *reply);
-    /* Whether a namespace of that name may exist.  NULL: this store has no quick way, so use `names`. */
+    /* Returns whether a namespace of that name may exist.  NULL if this store has no quick way to find out; then use
+     * `names`. */
     bool (*has)(struct vs_store *store, const char *name);
-    /* Writes `record` with ver old_ver + 1, in one atomic step, if the stored version is old_ver (0: no record) and
-     * belongs to the same claim (epoch and owner) or to the claim before it.  Sets written_ms by the store's clock.  In
-     * the same step, the namespace's record must still be the record of this object's last ns_read, if there was any.
-     * Otherwise the outcome is MOVED. */
+    /* Writes `record` with version old_ver + 1, in one atomic step.  Requires that the stored version is old_ver, where
+     * 0 means no record.  It must belong to the same claim (epoch and owner), or to the claim before it.  Sets
+     * written_ms by the store's clock.  If this object has called ns_read, the same step requires that the namespace's
+     * record has not changed since the last ns_read.  Otherwise the outcome is MOVED. */
     void (*swap)(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                  struct vs_reply *reply);
     void (*ns_read)(struct vs_store *store, struct vs_reply *reply);
-    /* OK: reply->ns is the record that a later ns_read finds. */
+    /* Writes the namespace's record.  If the outcome is OK, reply->ns is the record that a later ns_read finds. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
-    /* Announces that no call comes until `until_boot_us`, so that the store can release a connection for others.  NULL:
-     * the store keeps nothing open. */
+    /* Announces that no call comes until `until_boot_us`, so that the store can release a connection for others.  NULL
+     * if the store keeps no connection open. */
     void (*idle)(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us);
-    /* Whether the server may have changed since the last call.  Sends no request.  NULL: this store cannot find out. */
+    /* Returns whether the server may have changed since the last call.  Sends no request.  NULL if this store cannot
+     * find out. */
     bool (*stirred)(struct vs_store *store, int64_t now_boot_us);
 };
 
-/* Counters belong to no namespace.  Each write is one atomic, durable step, with the outcomes above.  REFUSED, with the
- * tag in the text: the tag does not exist, or its row has unusable values. */
+/* Operations on counters, which belong to no namespace.  Each write is one atomic, durable step, with the outcomes
+ * above.  The outcome REFUSED, with the tag in the text, means that the tag does not exist, or that its row has
+ * unusable values. */
 struct vs_store_counters {
-    /* Raises the counter by `step` (1 to VS_RANGE_MAX, or 0: the row's own step).  reply->grant is the range that it
-     * passed over.  CONFLICT: another writer changed the row, so try again.  UNKNOWN: the range is lost, because no
-     * caller may use it. */
+    /* Raises the counter by `step`, which is 1 to VS_RANGE_MAX, or 0 for the row's step.  reply->grant is the range
+     * between the old and the new value.  CONFLICT means that another writer changed the row; try again.  UNKNOWN means
+     * that the range is lost, because no caller may use it. */
     void (*take)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
-    /* Sets the counter from `until`, the end of a range that the caller was granted, back to `from`.  CONFLICT: the
-     * counter is not at `until`, or does not exist.  Whatever the reply, never retry this call. */
+    /* Sets the counter from `until`, the end of a range that the caller was granted, back to `from`.  CONFLICT means
+     * that the counter is not at `until`, or does not exist.  Never retry this call, whatever the reply. */
     void (*untake)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t until,
                    struct vs_reply *reply);
-    /* Lists the counters of a table (NULL: leaf_alloc), in no order.  The list must be empty.  The caller frees its
-     * rows.  A missing table is REFUSED if administrators create this store's tables, else the list is empty.  A ticket
-     * server's table appears as one tag with the table's name, for imports only: `max` is its next number or a higher
-     * one, and delta and remainder are its server's auto-increment settings. */
+    /* Lists the counters of a table, or of leaf_alloc if `table` is NULL, in no particular order.  The list must be
+     * empty.  The caller frees its rows.  If the table is missing, the outcome is REFUSED if administrators create this
+     * store's tables.  Otherwise the list is empty.  A ticket server's table appears as one tag with the table's name,
+     * for imports only.  Its `max` is the next number or a higher one, and its delta and remainder are the server's
+     * auto-increment settings. */
     void (*tags)(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply);
-    /* Creates a counter with its first range at `from`.  CONFLICT: it exists. */
+    /* Creates a counter with its first range at `from`.  CONFLICT means that the counter exists. */
     void (*tag_add)(struct vs_store *store, const struct vs_counter *counter, uint64_t from, uint64_t step,
                     struct vs_reply *reply);
     void (*tag_step)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
-    /* Reserves a number for hold_ms and returns it in reply->grant.from: the counter's lowest number with a cancelled
-     * or expired reservation, else its next number.  Draw a new token (vs_random) for each number.  After UNKNOWN,
-     * repeat the call with the same token: it returns the same number.  reserve and settle are NULL if the store cannot
-     * issue numbers without gaps. */
+    /* Reserves a number for hold_ms and returns it in reply->grant.from.  This is the counter's lowest number with a
+     * cancelled or expired reservation, or else its next number.  Draw a new token (vs_random) for each number.  After
+     * UNKNOWN, repeat the call with the same token, and it returns the same number.  reserve and settle are NULL if the
+     * store cannot issue numbers without gaps. */
     void (*reserve)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *wanted,
                     struct vs_reply *reply);
-    /* Commits the number for good, or cancels it.  After UNKNOWN, repeat the call.  An expired reservation can be
-     * committed until its number is reserved again.  REFUSED, with the cause in `by`: the number was reserved again,
-     * was settled the other way, or was never reserved under that token. */
+    /* Commits the number permanently, or cancels its reservation.  After UNKNOWN, repeat the call.  An expired
+     * reservation can be committed until its number is reserved again.  If the outcome is REFUSED, `by` is the cause:
+     * the number was reserved again, was settled differently, or was never reserved under that token. */
     void (*settle)(struct vs_store *store, const struct vs_counter *counter, const struct vs_reservation *reservation,
                    bool commit, struct vs_reply *reply);
-    /* Raises the counter to `floor` if it is below.  OK: no range that is granted from now on starts below `floor`. */
+    /* Raises the counter to `floor` if the counter is below it.  OK means that no range granted from now on starts
+     * below `floor`. */
     void (*lift)(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
-    /* Compares a counter's share with the stored share, and stores it if it is missing.  Otherwise two hosts with
-     * different lists of databases could issue the same numbers.  OK: the stored share is this one, durably.  A share
-     * of 1 is also OK if this user may not store it.  REFUSED: another share is stored.  NULL: this store keeps no
-     * shares. */
+    /* Compares a counter's share with the stored share, and stores it if there is none.  Otherwise two hosts with
+     * different lists of databases could issue the same numbers.  OK means that the stored share is this one, durably.
+     * A share of 1 is also OK if this user may not store it.  REFUSED means that a different share is stored.  NULL if
+     * this store stores no shares. */
     void (*share)(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                   struct vs_reply *reply);
-    /* Compares the form in which callers write the counter's numbers with the stored form, and stores it if it is
-     * missing, because numbers in two forms can have the same text.  `fingerprint`: of the form, 1 to VS_NUMBER_MAX -
-     * 1, or 0 to return the stored one (0: none) in reply->grant.from.  OK: the stored form is this one, durably.
-     * REFUSED: another form is stored.  REFUSED with VS_BY_RIGHTS: this user may not store it. */
+    /* Compares the form in which callers write the counter's numbers with the stored form, and stores it if there is
+     * none.  This is needed because numbers in two forms can have the same text.  `fingerprint` is the fingerprint of
+     * the form, 1 to VS_NUMBER_MAX - 1.  If it is 0, the call only returns the stored fingerprint in reply->grant.from,
+     * where 0 means none.  OK means that the stored form is this one, durably.  REFUSED means that a different form is
+     * stored.  REFUSED with VS_BY_RIGHTS means that this user may not store it. */
     void (*keep_form)(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                       struct vs_reply *reply);
-    /* Creates a table of counters (NULL: leaf_alloc) if it is missing.  NULL: the first tag creates it. */
+    /* Creates a table of counters, or leaf_alloc if `table` is NULL, if it is missing.  NULL if the first tag creates
+     * the table. */
     void (*tag_init)(struct vs_store *store, const char *table, struct vs_reply *reply);
 };
 
 /* Operations for the administrator of a shared store. */
 struct vs_store_admin {
-    /* Reports problems of a store that works, each with its remedy. */
+    /* Reports problems of a working store, each with its remedy. */
     void (*inspect)(struct vs_store *store, vs_tell_fault *tell, void *to, struct vs_reply *reply);
     /* Creates the tables or the root node of a shared store if they are missing. */
     void (*init)(struct vs_store *store, struct vs_reply *reply);
     /* Reads the rows of another generator's own table or node.  The list must be empty.  The caller frees its rows.
-     * REFUSED: this store cannot have such rows, or there are more than VS_FOREIGN_MAX. */
+     * REFUSED means that this store cannot have such rows, or that there are more than VS_FOREIGN_MAX. */
     void (*foreign)(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
                     struct vs_reply *reply);
 };
 
 struct vs_backend {
-    const char *scheme;        /* for example "file" of file:/var/lib/vesta */
-    const char *form;          /* the form of its URI for people, for example "file:/DIR".  Parts in capitals are
-                                  placeholders */
-    bool is_local;             /* on this machine only: a call takes no longer than a disk access */
-    bool is_folder;            /* its URI names a folder of this machine, and it needs no client library */
-    const char *made, *rights; /* texts: what `vesta store init` created, and the rights that a process needs to
-                                  lease */
-    const char *secret;        /* the config key of its secret: "password", "auth".  NULL: none */
-    const char *tls;           /* "": its URI accepts tls=verify and tls=off.  Else the reason why not.  NULL: it has no
-                                  connection */
-    /* Whether the backend can parse the URI: VESTA_OK or VESTA_EOPTION.  Does no I/O. */
+    const char *scheme; /* for example "file" of file:/var/lib/vesta */
+    const char *form;   /* the form of its URI for people, for example "file:/DIR".  Parts in capitals are
+                           placeholders */
+    bool is_local;      /* the store is on this machine only, so a call takes no longer than a disk access */
+    bool is_folder;     /* its URI names a folder of this machine, and it needs no client library */
+    /* made: what `vesta store init` created.  rights: what a process needs to lease worker ids */
+    const char *made, *rights;
+    const char *secret; /* the config key of its secret: "password", "auth".  NULL: none */
+    /* "": its URI accepts tls=verify and tls=off.  NULL: it has no connection.  Otherwise the reason why it has no TLS
+     */
+    const char *tls;
+    /* Returns whether the backend can parse the URI: VESTA_OK or VESTA_EOPTION.  Does no I/O. */
     int (*check)(const char *uri, struct vesta_error *err);
-    /* Creates what belongs to this host (a folder, a file).  Does not connect. */
+    /* Opens the store.  Creates the folder or file on this host, but does not connect. */
     int (*open)(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
     void (*close)(struct vs_store *store);
     const struct vs_store_leases *leases;
@@ -287,74 +301,81 @@ struct vs_backend {
     const struct vs_store_admin *admin;       /* NULL: only for a store on this machine, which needs no init */
 };
 
-/* The other backends are lines of CMakeLists.txt, and are loaded when a URI names them (see store.c). */
+/* The other backends are listed in CMakeLists.txt, and are loaded when a URI names them (store.c). */
 extern const struct vs_backend vs_store_file;
 
-/* Returns the backend of a URI's scheme.  NULL with err: there is no such store, or this build lacks it. */
+/* Returns the backend for a URI's scheme.  If there is no such store, or this build lacks it, returns NULL and sets
+ * err. */
 const struct vs_backend *vs_store_of(const char *uri, struct vesta_error *err);
-/* Whether a store of that scheme exists, in this build or not. */
+/* Returns whether a store with that scheme exists, in this build or not. */
 bool vs_store_is_known(const char *uri);
-/* The URI forms of all stores, also of stores that are not installed.  A constant, because every help text has it and
- * must not load modules. */
+/* The URI forms of all stores, including stores that are not installed.  A constant, because every help text contains
+ * it and must not load modules. */
 #define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"
-/* Lists the installed stores for which `is` is true, as "mysql: or zk:".  Loads all of them.  Returns buf. */
+/* Lists the installed stores for which `is` returns true, as "mysql: or zk:".  Loads all of them.  Returns buf. */
 #define VS_STORE_LIST_MAX 80
 const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf);
-/* Whether a URI starts with the fixed part of its store's form and continues after it. */
+/* Returns whether a URI starts with the fixed part of its store's form and continues after it. */
 bool vs_store_is_formed(const char *uri);
 
-/* Opens the store of a URI.  Errors: VESTA_EOPTION: this build lacks its scheme, or the URI is wrong.  VESTA_EIO. */
+/* Opens the store of a URI.  Errors: VESTA_EOPTION if this build lacks the scheme, or if the URI is invalid.
+ * VESTA_EIO. */
 int vs_store_open(const char *uri, const struct vs_store_opts *opts, struct vs_store **store, struct vesta_error *err);
 
-/* Whether the store is on this machine.  False also if this build lacks its scheme. */
+/* Returns whether the store is on this machine.  Also returns false if this build lacks the scheme. */
 bool vs_store_is_local(const char *uri);
 
-/* Returns the folder of a store that is a folder, in buf of VS_URI_MAX bytes.  NULL: it is none. */
+/* Writes the folder of a store to buf of VS_URI_MAX bytes.  Returns buf, or NULL if the store is not a folder. */
 const char *vs_store_folder(const char *uri, char *buf);
-/* Writes the path of a store on this machine.  False: the store is elsewhere, or the URI is wrong. */
+/* Writes the path of a store on this machine.  Returns false if the store is elsewhere, or if the URI is invalid. */
 bool vs_store_place(const char *uri, char path[VS_URI_MAX]);
-/* Writes the canonical URI: one per path if the store is on this machine, else the text itself.  Errors: VESTA_EOPTION,
- * VESTA_EIO. */
+/* Writes the canonical URI.  For a store on this machine, there is one canonical URI per path.  For other stores, it is
+ * the text itself.  Errors: VESTA_EOPTION, VESTA_EIO. */
 int vs_store_canonical(const char *uri, char out[VS_URI_MAX], struct vesta_error *err);
-/* Writes the URI of an absolute path.  Errors: VESTA_EIO: it is too long. */
+/* Writes the URI of an absolute path.  Errors: VESTA_EIO if the URI is too long. */
 int vs_uri_of_path(const char *scheme, const char *path, char out[VS_URI_MAX], struct vesta_error *err);
-/* Converts the text in a generator file into a URI.  Earlier versions wrote '?', '#' and '%' of file: and sqlite: paths
- * unescaped. */
+/* Converts the store in a generator file into a URI.  Earlier versions wrote '?', '#' and '%' of file: and sqlite:
+ * paths unescaped. */
 void vs_uri_of_kept(char uri[VS_URI_MAX]);
-/* Like vs_uri_path, for every scheme and without a message. */
+/* Works like vs_uri_path, for every scheme and without a message. */
 bool vs_uri_place(const char *uri, char path[VS_URI_MAX]);
 
-/* Whether this build has the URI's scheme and its backend can parse the URI: VESTA_OK or an error. */
+/* Returns VESTA_OK if this build has the URI's scheme and its backend can parse the URI.  Otherwise returns an error.
+ */
 int vs_store_check(const char *uri, struct vesta_error *err);
 
-/* Returns the length of the password in a URI, and sets *at.  0: no password. */
+/* Returns the length of the password in a URI, and sets *at to its offset.  Returns 0 if there is no password. */
 size_t vs_store_password(const char *uri, size_t *at);
 
-/* Writes the URI for messages and generator files, with *** instead of the password.  vs_store_open rejects it unless
- * the secret is passed separately.  Shape: buf of VS_URI_MAX bytes.  Returns buf. */
+/* Writes the URI for messages and generator files, with *** in place of the password, to buf of VS_URI_MAX bytes.
+ * vs_store_open rejects such a URI unless the secret is passed separately.  Returns buf. */
 const char *vs_store_public(const char *uri, char *buf);
 void vs_store_hide(char uri[VS_URI_MAX]); /* the same, in place */
 
 /* Creates what the store needs (`vesta store init`). */
 void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 
-/* The lowest number that a counter may issue at an instant.  It only rises.  If a counter has issued numbers below the
- * floor of the year 2000, it belongs to another application and is not lifted. */
+/* The lowest number that a counter may issue at an instant.  The floor only rises.  If a counter has issued numbers
+ * below the floor of the year 2000, it belongs to another application and is not lifted. */
 struct vs_floor {
-    uint64_t (*at)(void *self, int64_t unix_ms); /* 0: no number may be issued at that time.  NULL: there is no floor */
+    /* 0: no number may be issued at that time.  The pointer is NULL if there is no floor */
+    uint64_t (*at)(void *self, int64_t unix_ms);
     void *self;
-    int (*fits)(void *self, uint64_t number); /* whether the number may be issued in this form.  NULL: each may */
-    const char *form;                         /* in which callers write the numbers.  NULL: decimal digits */
-    bool is_kept; /* the caller also records the form, so it gets numbers even if the store's user may not record it */
+    /* returns whether the number may be issued in this form.  NULL: every number may be */
+    int (*fits)(void *self, uint64_t number);
+    const char *form; /* the form in which callers write the numbers.  NULL: decimal digits */
+    /* the caller also records the form, so it gets numbers even if the store's user may not record the form */
+    bool is_kept;
 };
-uint64_t vs_form_fingerprint(const char *form); /* never 0 */
-/* Fills the reply with REFUSED: the tag's numbers are written in another form. */
+uint64_t vs_form_fingerprint(const char *form); /* never returns 0 */
+/* Fills the reply with REFUSED, because the tag's numbers are written in a different form. */
 void vs_form_refuse(const char *tag, struct vs_reply *reply);
-/* Calls the operation `share`.  OK if the store keeps no shares. */
+/* Calls the operation `share`.  Sets OK if the store stores no shares. */
 void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                     struct vs_reply *reply);
-/* Takes a range from the floor on.  The floor is computed from the store's clock, so it is the same for all hosts.  A
- * counter below the floor is lifted first, and the range of the first take is lost.  Outcomes: as for a take. */
+/* Takes a range at or above the floor.  The floor is computed from the store's clock, so it is the same for all hosts.
+ * A counter below the floor is lifted first, and the range of the first take is lost.  Outcomes: the same as for a
+ * take. */
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply);
 

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* Undoes %XX.  Control characters and NUL are rejected. */
+/* Decodes %XX.  Rejects control characters and NUL. */
 static int uri_decode(struct vs_slice slice, char *out, size_t size, const char *what, struct vesta_error *err) {
     switch (vs_slice_decode(slice, out, size)) {
     case VS_DECODED: return VESTA_OK;
@@ -35,7 +35,7 @@ static int take_option(struct vs_slice key, struct vs_slice value, const char *c
                        struct vesta_error *err) {
     for (int i = 0; keys[i]; i++) {
         if (!vs_slice_is(key, keys[i])) continue;
-        assert(i < VS_URI_KEYS_MAX); /* increase VS_URI_KEYS_MAX */
+        assert(i < VS_URI_KEYS_MAX); /* otherwise increase VS_URI_KEYS_MAX */
         if (out->value[i][0]) return vs_fail(err, VESTA_EOPTION, "the store's URI has the key %s twice", keys[i]);
         if (value.length == 0)
             return vs_fail(err, VESTA_EOPTION, "the key %s in the store's URI has no value", keys[i]);
@@ -95,12 +95,12 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
     const char *begin = text + is_v6, *rest = end ? end + is_v6 : NULL;
     bool well = rest && !strchr(text, ',') && end > begin && (size_t)(end - begin) < size &&
                 (rest[0] == '\0' || (rest[0] == ':' && read_port(rest + 1, port)));
-    if (!well) /* does not quote the text after a colon, which may be a password */
+    if (!well) /* do not quote the text after a colon, because it may be a password */
         return vs_fail(err, VESTA_EOPTION,
                        "'%s' is not a HOST:PORT of a store. Put a user and a password before an @: USER:PASSWORD@HOST",
                        VS_QUOTE(text, is_v6 && end ? (size_t)(end - text) : strcspn(text, ":")));
     snprintf(host, size, "%.*s", (int)(end - begin), begin);
-    assert(host[end - begin] == '\0'); /* a cut name would be another host */
+    assert(host[end - begin] == '\0'); /* a truncated name would be another host */
     return VESTA_OK;
 }
 
@@ -109,7 +109,7 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
 int vs_uri_secret(const struct vs_store_secret *from, char *buf, size_t size, struct vesta_error *err) {
     const struct vs_secret_file file = {"the store's secret_file", from->file, false};
     struct vesta_error why;
-    if (!from->given && from->file[0]) /* VESTA_EIO also for an empty file, because it may be written soon */
+    if (!from->given && from->file[0]) /* an empty file is also VESTA_EIO, because it may be written soon */
         return vs_secret_of_file(&file, buf, size, &why) == VESTA_OK ? VESTA_OK
                                                                      : vs_fail(err, VESTA_EIO, "%s", why.text);
     const char *secret = from->given ? from->given : from->own;
@@ -144,7 +144,7 @@ static int check_place(const struct vs_uri_parts *parts, const char *form, struc
                    is_shown ? VS_QUOTE(parts->hosts.at, parts->hosts.length) : "", is_shown ? "'" : "", form);
 }
 
-/* A '?' or '#' that belongs to a name must be escaped, and then so must each '%'. */
+/* Rejects a query.  A '?' or '#' that belongs to a name must be escaped, and then each '%' must be escaped, too. */
 static int refuse_query(const char *uri, const struct vs_uri_parts *parts, struct vesta_error *err) {
     char path[VS_URI_MAX] = "";
     struct vs_slice rest = parts->query, key = {"", 0}, value;
@@ -157,7 +157,7 @@ static int refuse_query(const char *uri, const struct vs_uri_parts *parts, struc
                    *path ? (int)parts->scheme.length : 0, parts->scheme.at, *path ? ":" : "", path);
 }
 
-/* `path` may be NULL. */
+/* Parses a URI of a store on this machine.  `path` may be NULL. */
 static int read_place(const char *uri, const char *form, char *path, size_t size, struct vesta_error *err) {
     struct vs_uri_parts parts;
     int rc = uri_split(uri, &parts, err);
@@ -170,7 +170,8 @@ static int read_place(const char *uri, const char *form, char *path, size_t size
 }
 
 int vs_uri_path(const struct vs_backend *backend, const char *uri, char path[VS_URI_MAX], struct vesta_error *err) {
-    assert(strncmp(uri, backend->scheme, strlen(backend->scheme)) == 0); /* see vs_store_of */
+    /* vs_store_of has selected the backend by its scheme */
+    assert(strncmp(uri, backend->scheme, strlen(backend->scheme)) == 0);
     assert(uri[strlen(backend->scheme)] == ':');
     return read_place(uri, backend->form, path, VS_URI_MAX, err);
 }
@@ -182,7 +183,7 @@ bool vs_uri_place(const char *uri, char path[VS_URI_MAX]) {
 int vs_uri_of_path(const char *scheme, const char *path, char out[VS_URI_MAX], struct vesta_error *err) {
     assert(*path == '/');
     while (path[1] == '/')
-        path++; /* "//" would start a host */
+        path++; /* two slashes would start a host */
     size_t used = (size_t)snprintf(out, VS_URI_MAX, "%s:%s", scheme, vs_uri_is_plain(path) ? "" : HERE);
     bool fits = vs_uri_is_plain(path) ? (size_t)snprintf(out + used, VS_URI_MAX - used, "%s", path) < VS_URI_MAX - used
                                       : vs_uri_put_path(path, out + used, VS_URI_MAX - used);
@@ -195,7 +196,8 @@ void vs_uri_of_kept(char uri[VS_URI_MAX]) {
     bool is_ours = rest && (strncmp(uri, "file:", 5) == 0 || strncmp(uri, "sqlite:", 7) == 0) && rest[1] == '/';
     if (!is_ours || (strncmp(rest + 1, HERE "/", sizeof HERE) == 0 && strchr(rest, '%'))) return;
     snprintf(scheme, sizeof scheme, "%.*s", (int)(rest - uri), uri);
-    if (vs_uri_of_path(scheme, rest + 1, kept, NULL) != VESTA_OK) return; /* vs_store_open reports the error */
-    memset(uri, 0, VS_URI_MAX);                                           /* all of it is hashed and written */
+    if (vs_uri_of_path(scheme, rest + 1, kept, NULL) != VESTA_OK) return; /* vs_store_open reports this error */
+    /* clear all bytes, because all of them are hashed and written */
+    memset(uri, 0, VS_URI_MAX);
     memcpy(uri, kept, strlen(kept));
 }

@@ -1,4 +1,4 @@
-/* client.c -- which certificates and names a client trusts. */
+/* client.c -- the certificates and names that a client trusts. */
 #include "tls/inside.h"
 #include "base/error.h"
 
@@ -12,7 +12,7 @@ struct vs_tls_client {
     bool is_pinned;
 };
 
-/* Trusts only the first certificate of the file, not its chain. */
+/* Trusts only the file's first certificate, not its chain. */
 static bool tls_client_pin(SSL_CTX *ctx, const char *path) {
     BIO *file = BIO_new_file(path, "r");
     X509 *own = file ? PEM_read_bio_X509(file, NULL, NULL, NULL) : NULL;
@@ -61,7 +61,7 @@ static bool is_address(const char *name) {
     return inet_pton(AF_INET, name, any) == 1 || inet_pton(AF_INET6, name, any) == 1;
 }
 
-/* Sets the name that the certificate must have.  SNI has host names only, so an address is not sent. */
+/* Sets the name that the certificate must have.  SNI supports only host names, so an address is not sent. */
 static bool tls_client_expect(SSL *ssl, const char *name) {
     if (is_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

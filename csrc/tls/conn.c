@@ -1,8 +1,8 @@
 /* conn.c -- a connection: handshake, reading, writing, closing.  Uses no files and no clock.
  *
- * By default, OpenSSL reads five bytes of a record, then the rest.  Here it reads ahead, so one read of the socket gets
- * all bytes that are there.  A call allows one read only, so that a peer that sends without end does not hold the
- * thread. OpenSSL frees its buffers while they are empty. */
+ * By default, OpenSSL reads five bytes of a record, and then the rest of it.  Here it reads ahead, so that one read of
+ * the socket gets all available bytes.  Each call may read the socket only once, so that a peer that sends without end
+ * does not occupy the thread.  OpenSSL frees its buffers while they are empty. */
 #include "tls/inside.h"
 
 #include <errno.h>
@@ -13,15 +13,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20" /* TLS 1.3 has only good ones */
+#define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20" /* for TLS 1.2; TLS 1.3 has only secure ciphers */
 
 struct vs_tls_conn {
     SSL *ssl;
     int fd;
-    int reads_left;   /* reads of the socket that are still allowed in this call */
-    bool is_emptied;  /* the last read took all bytes of the socket */
-    bool is_unsure;   /* a short read does not prove that, because the end of the stream may follow */
-    bool is_reversed; /* the last read waits for POLLOUT, or the last write for POLLIN */
+    int reads_left;  /* number of socket reads that are still allowed in this call */
+    bool is_emptied; /* the last read took all bytes from the socket */
+    /* a short read does not prove that the socket is empty, because the end of the stream may follow */
+    bool is_unsure;
+    bool is_reversed; /* the last read waits for POLLOUT, or the last write waits for POLLIN */
     bool is_refused, has_failed;
     const char *protocol;
     char why[VS_TLS_WORDS_MAX];
@@ -72,7 +73,7 @@ __attribute__((constructor)) static void make_method(void) {
 
 /* ------------------------------------------------------------------ contexts */
 
-/* Makes loading a key with a password fail, because the default callback would ask at the terminal. */
+/* Makes loading a key with a password fail, because the default callback would prompt on the terminal. */
 static int say_no_password(char *buf, int size, int is_written, void *self) {
     (void)buf, (void)size, (void)is_written, (void)self;
     return -1;
@@ -83,7 +84,8 @@ SSL_CTX *vs_tls_context(const SSL_METHOD *side) {
     if (!ctx) return NULL;
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_PRIORITIZE_CHACHA |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE |
-                                 SSL_OP_IGNORE_UNEXPECTED_EOF); /* the protocols above detect a truncated message */
+                                 /* safe, because the protocols above TLS detect a truncated message */
+                                 SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_mode(ctx,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(ctx, 1);
@@ -133,7 +135,7 @@ const char *vs_tls_protocol(const struct vs_tls_conn *conn) {
     return conn->protocol;
 }
 
-/* OpenSSL forbids a shutdown after a failure, and before the handshake is complete. */
+/* Sends close_notify.  OpenSSL forbids a shutdown after a failure, and before the handshake is complete. */
 void vs_tls_end(struct vs_tls_conn *conn) {
     if (conn->has_failed || !SSL_is_init_finished(conn->ssl)) return;
     conn->reads_left = 0;
@@ -149,7 +151,8 @@ void vs_tls_free(struct vs_tls_conn *conn) {
 
 /* ------------------------------------------------------------------ what went wrong */
 
-/* True if the same connection would fail again.  An internal error of the peer, for example no memory, may pass. */
+/* Returns true if the same connection would fail again.  An internal error of the peer, for example missing memory, may
+ * go away. */
 static bool is_refusal(unsigned long code) {
     int reason = ERR_GET_REASON(code);
     return ERR_GET_LIB(code) == ERR_LIB_SSL && reason != SSL_R_UNEXPECTED_EOF_WHILE_READING &&
@@ -187,7 +190,8 @@ bool vs_tls_is_reversed(const struct vs_tls_conn *conn) {
 
 /* ------------------------------------------------------------------ the handshake */
 
-/* OpenSSL does not check the certificate of a resumed session again, so it may have expired since. */
+/* Returns true if the peer's certificate has expired since a resumed session began, because OpenSSL does not check it
+ * again. */
 static bool has_expired(const SSL *ssl) {
     const X509 *peer = SSL_session_reused(ssl) ? SSL_get0_peer_certificate(ssl) : NULL;
     return peer && X509_cmp_current_time(X509_get0_notAfter(peer)) < 0;
@@ -202,10 +206,10 @@ static enum vs_tls_step tls_finish(struct vs_tls_conn *conn, bool *more) {
 }
 
 enum vs_tls_step vs_tls_shake(struct vs_tls_conn *conn, bool *more) {
-    ERR_clear_error(); /* errors of other uses of OpenSSL in this thread */
+    ERR_clear_error(); /* clear errors from other uses of OpenSSL in this thread */
     errno = 0;
     conn->reads_left = 1;
-    conn->is_emptied = false; /* stays so if OpenSSL has buffered bytes and does not read the socket */
+    conn->is_emptied = false; /* stays false if OpenSSL has buffered bytes and does not read the socket */
     conn->is_unsure = *more;
     int rc = SSL_do_handshake(conn->ssl);
     if (rc == 1) return tls_finish(conn, more);
@@ -226,7 +230,7 @@ const char *vs_tls_peer(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX
 
 /* ------------------------------------------------------------------ bytes */
 
-/* Handles a call without result.  `wanted`: the direction that it normally waits for. */
+/* Handles a call that has no result.  `wanted` is the direction for which it normally waits. */
 static ssize_t tls_say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     int error = SSL_get_error(conn->ssl, rc);
     if (error == SSL_ERROR_ZERO_RETURN) return 0;
@@ -238,18 +242,18 @@ static ssize_t tls_say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     return errno = EPROTO, -1;
 }
 
-/* Old errors of this thread would otherwise be taken for errors of this connection. */
+/* Clears old errors of this thread, which would otherwise be attributed to this connection. */
 static void forget_others(void) {
     if (ERR_peek_error()) ERR_clear_error();
     errno = 0;
 }
 
-/* *more is not set because of an incomplete record in OpenSSL's buffer. */
+/* Reads.  Does not set *more for an incomplete record in OpenSSL's buffer. */
 ssize_t vs_tls_read(struct vs_tls_conn *conn, char *to, size_t room, bool *more) {
     size_t total = 0, got;
     int rc = 1;
     conn->reads_left = 1;
-    conn->is_emptied = false; /* stays so if OpenSSL has buffered bytes and does not read the socket */
+    conn->is_emptied = false; /* stays false if OpenSSL has buffered bytes and does not read the socket */
     conn->is_unsure = *more;
     conn->is_reversed = false;
     forget_others();

@@ -1,4 +1,4 @@
-/* export.c -- the module's only exported symbol: the table of its functions. */
+/* export.c -- the module's only exported symbol, which is the table of its functions. */
 #include "tls/inside.h"
 
 VESTA_API extern const struct vs_tls vs_tls_module;

@@ -1,4 +1,4 @@
-/* inside.h -- declarations shared by the files of the module.  Only they include it, and OpenSSL. */
+/* inside.h -- declarations shared by the module's files.  Only these files include this header and OpenSSL. */
 #ifndef VS_TLS_INSIDE_H
 #define VS_TLS_INSIDE_H
 
@@ -13,22 +13,23 @@
 
 /* Returns the text of this thread's first OpenSSL error, or `none`, and clears all errors. */
 const char *vs_tls_words(const char *none, char buf[VS_TLS_WORDS_MAX]);
-/* Fails with VESTA_EOPTION and "FILE: what: OpenSSL's reason". */
+/* Sets err to VESTA_EOPTION and "FILE: what: OpenSSL's reason", and returns it. */
 int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what);
-/* The name in a certificate, as vs_tls.peer returns it.  NULL: it has none, or none that can be read. */
+/* Returns the name in a certificate, as vs_tls.peer does.  Returns NULL if the certificate has no name, or none that
+ * can be read. */
 const char *vs_tls_name_of(const X509 *certificate, char buf[VS_TLS_NAME_MAX]);
 int64_t vs_tls_unix_s(const ASN1_TIME *time);
 
 /* ------------------------------------------------------------------ both sides */
 
-/* A context with the options of both sides.  NULL: no memory. */
+/* Creates a context with the options that servers and clients share.  Returns NULL if there is no memory. */
 SSL_CTX *vs_tls_context(const SSL_METHOD *method);
-/* Loads a certificate with its chain, and its key.  Errors: VESTA_EOPTION. */
+/* Loads a certificate with its chain, and the certificate's key.  Errors: VESTA_EOPTION. */
 int vs_tls_use(SSL_CTX *ctx, const char *certificate, const char *key, struct vesta_error *err);
-/* A connection of that context, over a socket.  NULL: no memory. */
+/* Creates a connection of that context over a socket.  Returns NULL if there is no memory. */
 struct vs_tls_conn *vs_tls_conn_new(SSL_CTX *ctx, int fd);
 SSL *vs_tls_ssl(const struct vs_tls_conn *conn);
-/* The connection's ALPN protocol; NULL: any. */
+/* Sets the connection's ALPN protocol.  NULL accepts any. */
 void vs_tls_set_protocol(struct vs_tls_conn *conn, const char *protocol);
 const char *vs_tls_protocol(const struct vs_tls_conn *conn);
 
@@ -45,11 +46,12 @@ bool vs_tls_is_refused(const struct vs_tls_conn *conn);
 
 /* ------------------------------------------------------------------ server.c, tickets.c, client.c */
 
-/* Keys of session tickets, for all contexts of a server.  Own: free with vs_tickets_free.  NULL: no random bytes. */
+/* Keys of session tickets, shared by all contexts of a server.  Own: free with vs_tickets_free.  vs_tickets_new returns
+ * NULL if there are no random bytes. */
 struct vs_tickets;
 struct vs_tickets *vs_tickets_new(void);
 void vs_tickets_free(struct vs_tickets *tickets); /* may be NULL */
-/* Makes a context use these keys for its tickets. */
+/* Makes a context use these keys for its tickets.  Returns false if OpenSSL fails. */
 bool vs_tickets_use(struct vs_tickets *tickets, SSL_CTX *ctx);
 
 int vs_tls_server_open(const struct vs_tls_server_opts *opts, struct vs_tls_server **server, struct vesta_error *err);

@@ -1,4 +1,5 @@
-/* server.c -- a server's certificate and key, which can be replaced while connections continue; client certificates. */
+/* server.c -- a server's certificate and key, which can be replaced while connections continue, and client
+ * certificates. */
 #include "tls/inside.h"
 #include "base/error.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 
 struct vs_tls_server {
-    struct vs_tls_server_opts opts; /* with copies of the texts */
+    struct vs_tls_server_opts opts; /* the strings are copies */
     struct vs_tickets *tickets;
     pthread_mutex_t lock; /* guards the members below */
     SSL_CTX *ctx;         /* for new connections */
@@ -17,8 +18,8 @@ struct vs_tls_server {
 
 /* ------------------------------------------------------------------ files */
 
-/* OpenSSL keeps one key per key type, so loading a key of another type succeeds.  Only the check below compares it with
- * the certificate. */
+/* Loads a key.  OpenSSL stores one key per key type, so loading a key of the wrong type succeeds.  Only the check below
+ * compares the key with the certificate. */
 static int use_key(SSL_CTX *ctx, const char *certificate, const char *key, struct vesta_error *err) {
     bool is_read = SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) == 1;
     unsigned long code = ERR_peek_error();
@@ -44,7 +45,7 @@ static int tls_server_ask_clients(SSL_CTX *ctx, const struct vs_tls_server_opts 
         sk_X509_NAME_pop_free(names, X509_NAME_free);
         return vs_tls_fail_file(err, opts->client_ca, "no certificates can be read from it");
     }
-    SSL_CTX_set_client_CA_list(ctx, names); /* ctx owns `names` now */
+    SSL_CTX_set_client_CA_list(ctx, names); /* ctx now owns `names` */
     SSL_CTX_set_verify(
         ctx, SSL_VERIFY_PEER | (opts->client_certificates == VS_TLS_REQUIRED ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),
         NULL);
@@ -137,7 +138,7 @@ int vs_tls_server_renew(struct vs_tls_server *self, struct vesta_error *err) {
     self->ctx = ctx;
     self->facts = facts;
     pthread_mutex_unlock(&self->lock);
-    SSL_CTX_free(before); /* existing connections keep a reference */
+    SSL_CTX_free(before); /* existing connections retain a reference */
     return VESTA_OK;
 }
 

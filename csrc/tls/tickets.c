@@ -1,5 +1,5 @@
-/* tickets.c -- keys of session tickets.  They belong to a server, not to a context, so a ticket is valid in every
- * thread, and after the certificate's files were read again.  They are rotated, so that recorded traffic cannot be
+/* tickets.c -- keys of session tickets.  The keys belong to a server, not to a context.  So a ticket is valid in every
+ * thread, and after a reload of the certificate's files.  The keys are rotated, so that recorded traffic cannot be
  * decrypted with a key that is stolen later. */
 #include "tls/inside.h"
 #include "os/clock.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURN_S 3600 /* how long a key makes tickets */
-#define KEYS 3      /* the newest makes tickets, and all of them read tickets */
+#define TURN_S 3600 /* how long a key is used to create tickets */
+#define KEYS 3      /* the newest key creates tickets, and all keys decrypt tickets */
 #define TICKET_S (TURN_S * (KEYS - 1))
 #define NAME_BYTES 16
 #define KEY_BYTES 32
@@ -24,7 +24,7 @@ struct key {
 struct vs_tickets {
     EVP_CIPHER *cipher;
     pthread_mutex_t lock; /* guards the members below */
-    struct key key[KEYS]; /* newest first; the newest makes tickets */
+    struct key key[KEYS]; /* sorted, newest first; the newest creates tickets */
     int count;
     int64_t turned_us;
 };
@@ -63,13 +63,14 @@ void vs_tickets_free(struct vs_tickets *t) {
     free(t);
 }
 
-/* Finds the key with this name, or with `name` NULL the newest.  Returns its index, or -1. */
+/* Finds the key with this name, or the newest key if `name` is NULL.  Returns its index, or -1. */
 static int tickets_find(struct vs_tickets *t, const unsigned char *name, struct key *key) {
     int64_t now = tickets_now_us();
     int at = 0;
     pthread_mutex_lock(&t->lock);
     while (now - t->turned_us >= TURN_S * INT64_C(1000000) && tickets_turn(t, t->turned_us + TURN_S * INT64_C(1000000)))
-        if (now - t->turned_us > KEYS * TURN_S * INT64_C(1000000)) t->turned_us = now; /* all keys are new */
+        /* all keys have just been replaced */
+        if (now - t->turned_us > KEYS * TURN_S * INT64_C(1000000)) t->turned_us = now;
     while (name && at < t->count && memcmp(t->key[at].name, name, NAME_BYTES) != 0)
         at++;
     if (at < t->count) *key = t->key[at];
@@ -84,8 +85,8 @@ static bool set_mac(EVP_MAC_CTX *mac, struct key *key) {
     return EVP_MAC_CTX_set_params(mac, params) == 1;
 }
 
-/* Callback of SSL_CTX_set_tlsext_ticket_key_evp_cb.  Returns -1: failed; 0: unknown key; 1: valid; 2: valid, but issue
- * a new ticket. */
+/* Callback of SSL_CTX_set_tlsext_ticket_key_evp_cb.  Returns -1 if it fails, 0 for an unknown key, 1 for a valid key,
+ * and 2 for a valid key if a new ticket must be issued. */
 static int on_ticket(SSL *ssl, unsigned char *name, unsigned char *iv, EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac,
                      int is_made) {
     struct vs_tickets *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));

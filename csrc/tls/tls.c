@@ -20,7 +20,7 @@ static int64_t tls_now_us(void) {
     return clock->boot_us(clock->self);
 }
 
-/* False: the deadline is over, or the wait was cut. */
+/* Waits until the socket is ready.  Returns false if the deadline has passed, or if the wait was cut. */
 static bool tls_await(const struct vs_tls_wait *wait, short events) {
     struct pollfd ready = {.fd = wait->fd, .events = events};
     for (;;) {

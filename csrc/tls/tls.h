@@ -23,32 +23,34 @@
 
 #define VS_TLS_NAME_MAX 256
 
-#define VS_TLS_RECORD_BYTES 17408 /* OpenSSL's buffer for one record */
+#define VS_TLS_RECORD_BYTES 17408 /* size of OpenSSL's buffer for one record */
 
-/* Result of a handshake step. */
+/* The result of a handshake step. */
 enum vs_tls_step { VS_TLS_DONE, VS_TLS_WANTS_READ, VS_TLS_WANTS_WRITE, VS_TLS_FAILED };
 
-/* Whether a server asks for its clients' certificates. */
+/* Whether a server requests client certificates. */
 enum vs_tls_asks { VS_TLS_OFF, VS_TLS_OPTIONAL, VS_TLS_REQUIRED };
 
 struct vs_tls_server_opts {
-    const char *certificate, *key; /* PEM files; the certificate's chain follows it in its file */
-    const char *client_ca;         /* PEM; NULL if client certificates are off */
+    const char *certificate, *key; /* PEM files; the certificate's chain follows it in the same file */
+    const char *client_ca;         /* PEM file; NULL if client certificates are off */
     enum vs_tls_asks client_certificates;
-    bool is_1_3_only; /* false: 1.2 and 1.3 */
+    bool is_1_3_only; /* false: TLS 1.2 and 1.3 */
 };
 
 struct vs_tls_client_opts {
-    const char *ca;                /* PEM: CAs that may sign the server's certificate; NULL: the system's CAs */
-    const char *certificate, *key; /* PEM: sent to a server that asks for a client certificate; NULL: none */
-    bool is_unverified;            /* do not verify the server's certificate */
-    bool is_pinned; /* `ca` is the server's own certificate: trust only that one, with any name, even if expired */
+    const char *ca;                /* PEM file of CAs that may sign the server's certificate; NULL: the system's CAs */
+    const char *certificate, *key; /* PEM files, sent to a server that requests a client certificate; NULL: none */
+    bool is_unverified;            /* true: do not verify the server's certificate */
+    /* true: `ca` is the server's own certificate, and only that certificate is trusted, with any name, even if expired
+     */
+    bool is_pinned;
 };
 
-/* Facts of a server's certificate. */
+/* Facts about a server's certificate. */
 struct vs_tls_facts {
     int64_t expires_unix_s;     /* the earliest expiry in its chain */
-    char name[VS_TLS_NAME_MAX]; /* as vs_tls.peer returns it */
+    char name[VS_TLS_NAME_MAX]; /* as returned by vs_tls.peer */
 };
 
 struct vs_tls_server;
@@ -58,59 +60,62 @@ struct vs_tls_conn;
 struct vs_tls {
     uint32_t abi;
 
-    /* Own: end with server_close, after all its connections.  Errors: VESTA_EOPTION, which names the file. */
+    /* Opens a server.  Own: end with server_close, after all its connections.  Errors: VESTA_EOPTION, with the name of
+     * the file. */
     int (*server_open)(const struct vs_tls_server_opts *opts, struct vs_tls_server **server, struct vesta_error *err);
-    /* Reads the files again, for new connections.  After an error, the old ones stay in use. */
+    /* Reloads the files, for new connections.  After an error, the old files stay in use. */
     int (*server_renew)(struct vs_tls_server *server, struct vesta_error *err);
     void (*server_facts)(struct vs_tls_server *server, struct vs_tls_facts *facts);
     void (*server_close)(struct vs_tls_server *server);
-    /* Makes the connection of a client that has connected.  `protocol`: the ALPN name ("http/1.1").  A client that only
-     * offers other protocols is rejected.  NULL: any.  Returns NULL: no memory. */
+    /* Creates the server's side of a connection.  `protocol` is the ALPN name ("http/1.1"), and a client that only
+     * offers other protocols is rejected.  NULL accepts any protocol.  Returns NULL if there is no memory. */
     struct vs_tls_conn *(*accept)(struct vs_tls_server *server, int fd, const char *protocol);
 
-    /* Own: end with client_close.  Errors: VESTA_EOPTION, which names the file. */
+    /* Opens a client.  Own: end with client_close.  Errors: VESTA_EOPTION, with the name of the file. */
     int (*client_open)(const struct vs_tls_client_opts *opts, struct vs_tls_client **client, struct vesta_error *err);
     void (*client_close)(struct vs_tls_client *client); /* may be NULL; its connections stay valid */
-    /* `name`: the host name or IP address that the server's certificate must have.  Returns NULL: no memory. */
+    /* Creates the client's side of a connection.  `name` is the host name or IP address that the server's certificate
+     * must have.  Returns NULL if there is no memory. */
     struct vs_tls_conn *(*connect)(struct vs_tls_client *client, int fd, const char *name);
 
     /* Continues the handshake until it must wait.
      *
-     * *more, here and in read, is set before the call and by it.
-     * Before: set it to true if poll has already reported the end of the stream, and will not report it again.  Then a
-     * short read is followed by another one, which finds the end.
-     * After: true if the socket may have more bytes.  They are left for the next call, so that one connection does not
-     * keep the thread busy.
-     * poll does not report bytes in OpenSSL's own buffer.  So call until EAGAIN before you wait. */
+     * *more is an input and an output, here and in read.
+     * Input: true if poll has already reported the end of the stream, and will not report it again.  A short read is
+     * then followed by another read, which finds the end.
+     * Output: true if the socket may have more bytes.  They are left for the next call, so that one connection does not
+     * occupy the thread.
+     * poll does not report bytes in OpenSSL's own buffer, so call this until EAGAIN before you wait. */
     enum vs_tls_step (*shake)(struct vs_tls_conn *conn, bool *more);
-    /* Returns the number of bytes.  0: the other side has closed.  -1 with errno: EAGAIN, or EPROTO with `why`. */
+    /* Returns the number of bytes, or 0 if the peer has closed the connection.  Returns -1 with the errno EAGAIN, or
+     * EPROTO, for which `why` has the reason. */
     ssize_t (*read)(struct vs_tls_conn *conn, char *to, size_t room, bool *more);
     /* Returns the number of bytes written, or -1 as in read.  After EAGAIN, the next write must begin with the same
-     * bytes. They may be at another address, and more may follow. */
+     * bytes. They may be at another address, and more bytes may follow them. */
     ssize_t (*write)(struct vs_tls_conn *conn, const char *bytes, size_t length);
-    /* True if an incomplete record is in a buffer of VS_TLS_RECORD_BYTES. */
+    /* Returns true if an incomplete record is in a buffer of VS_TLS_RECORD_BYTES. */
     bool (*keeps_bytes)(const struct vs_tls_conn *conn);
-    /* After EAGAIN: true if a read must wait for POLLOUT, or a write for POLLIN. */
+    /* After EAGAIN, returns true if a read must wait for POLLOUT, or a write for POLLIN. */
     bool (*is_reversed)(const struct vs_tls_conn *conn);
-    /* Sends close_notify, unless the socket is full.  Write nothing after it. */
+    /* Sends close_notify, unless the socket is full.  Do not write anything after this. */
     void (*end)(struct vs_tls_conn *conn);
     void (*free)(struct vs_tls_conn *conn); /* may be NULL */
 
-    /* The name in the other side's certificate: the subject's CN, else the first DNS name.  "": it has neither, or none
-     * that can be read.  NULL: no certificate was sent. */
+    /* Returns the name in the peer's certificate: the subject's CN, or else the first DNS name.  Returns "" if the
+     * certificate has neither, or none that can be read.  Returns NULL if the peer sent no certificate. */
     const char *(*peer)(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX]);
-    /* Text of the last error, or "".  is_refused: one side rejected the other's certificate, version or protocol, and
-     * would again. */
+    /* `why` returns the text of the last error, or "".  `is_refused` returns true if one side rejected the other's
+     * certificate, version or protocol, so that a new attempt would fail, too. */
     const char *(*why)(const struct vs_tls_conn *conn);
     bool (*is_refused)(const struct vs_tls_conn *conn);
 };
 
-/* Loads the module.  NULL with err: this build or this machine has none. */
+/* Loads the module.  If this build or this machine has none, returns NULL and sets err. */
 const struct vs_tls *vs_tls_find(struct vesta_error *err);
 
-/* Makes a client's handshake.  Blocks until the deadline, or until *is_cut (may be NULL), which is checked a few times
- * a second.  Errors: VESTA_EIO: too late, or the connection broke; VESTA_EOPTION: the server's certificate is not valid
- * for the name, or the server rejects this client. */
+/* Makes a client's handshake.  Blocks until the deadline, or until *is_cut, which is checked a few times a second.
+ * is_cut may be NULL.  Errors: VESTA_EIO if the handshake takes too long, or the connection breaks.  VESTA_EOPTION if
+ * the server's certificate is not valid for the name, or if the server rejects this client. */
 struct vs_tls_wait {
     int fd;
     int64_t until_boot_us;

@@ -1,4 +1,4 @@
-/* words.c -- OpenSSL's errors as text; the name in a certificate. */
+/* words.c -- converts OpenSSL's errors to text, and reads the name in a certificate. */
 #include "tls/inside.h"
 #include "base/error.h"
 
@@ -27,8 +27,8 @@ int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what
     return vs_fail(err, VESTA_EOPTION, "%.300s: %s: %s", path, what, vs_tls_words("it is empty", words));
 }
 
-/* Converts to UTF-8, because the same bytes can be another name in another encoding.  Rejects a name that contains a
- * zero byte, because it would be read as a shorter name. */
+/* Copies a name, converted to UTF-8, because the same bytes can be a different name in another encoding.  Rejects a
+ * name that contains a zero byte, because it would be read as a shorter name. */
 static bool tls_words_take(const ASN1_STRING *text, char buf[VS_TLS_NAME_MAX]) {
     unsigned char *at = NULL;
     int length = ASN1_STRING_to_UTF8(&at, text);

@@ -1,4 +1,4 @@
-/* counter.c -- counters in a folder: one file per tag, with its row as text (lease/record.h).
+/* counter.c -- counters in a folder: one file per tag, which contains the counter's row as text (lease/record.h).
  *
  *     <place>/~counters/tag-<tag>     a dot in the tag is written as ~, because folder.h uses dots after names
  *     <place>/~counters/share-<tag>   the store's share of the tag's numbers, as a row: step is the delta, max is the
@@ -6,7 +6,7 @@
  *     <place>/~counters/form-<tag>    the fingerprint of the form of its numbers, as a row: max is the fingerprint
  *     <place>/~counters/lock          the turns of writers
  *
- * A write replaces exactly the text on which it is based (see folder.h).  If another writer was first, it is tried
+ * A write replaces exactly the text on which it is based (folder.h).  If another writer was first, the write is tried
  * again.  The first tag creates the folder. */
 #include "store/counter.h"
 #include "base/error.h"
@@ -39,7 +39,7 @@ struct file_counter_call {
 
 struct file_counter_text {
     char at[VS_RECORD_TEXT_MAX];
-    size_t length; /* 0: no file */
+    size_t length; /* 0: the file does not exist */
 };
 
 static void change_letter(char *text, char from, char to) {
@@ -52,7 +52,7 @@ static void file_counter_name_of(const char *prefix, const char *tag, char *name
     change_letter(name, '.', '~');
 }
 
-/* Returns the tag of a file name.  False: the file is not a tag's. */
+/* Converts a file name to its tag.  Returns false if the file is not a tag's file. */
 static bool tag_of(const char *name, char *tag) {
     size_t length = strlen(name);
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 || strchr(name, '.') || length >= VS_FOLDER_NAME_MAX)
@@ -62,7 +62,8 @@ static bool tag_of(const char *name, char *tag) {
     return true;
 }
 
-/* The tag's place in the turns.  If two tags have the same place, their writers only wait for each other. */
+/* Returns the tag's place in the turns.  If two tags have the same place, their writers wait for each other, which is
+ * harmless. */
 static uint64_t file_counter_place_of(const char *name) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (; *name; name++)
@@ -86,7 +87,7 @@ static bool has_folder(const struct file_counter_call *call) {
     return access(call->self->counters_dir, F_OK) == 0 || errno != ENOENT;
 }
 
-/* vs_folder_enter checks the owner of the folder, and vs_file_system_check that it is on this machine. */
+/* Creates the folder.  vs_folder_enter checks its owner, and vs_file_system_check that it is on this machine. */
 static bool file_counter_make_folder(const struct file_counter_call *call) {
     struct vs_folder *folder = &call->self->counters;
     struct vesta_error err;
@@ -114,7 +115,7 @@ static bool read_text(const struct file_counter_call *call, const struct file_co
            vs_counter_read(call->tag, (struct vs_slice){text->at, text->length}, row, ver, call->reply);
 }
 
-/* Whether the file still has the text that was read.  *other: it has another text. */
+/* Returns whether the file still has the text that was read.  Sets *other if it has a different text. */
 static bool file_counter_is_still(const struct file_counter_call *call, const struct file_counter_text *was,
                                   bool *other) {
     struct file_counter_text now;
@@ -123,8 +124,8 @@ static bool file_counter_is_still(const struct file_counter_call *call, const st
     return !*other;
 }
 
-/* Makes the change in its turn, or without one if the wait was too long: announce, compare, replace.  *other: another
- * writer was first. */
+/* Makes the change in a turn, or without a turn if the wait for one was too long: announce, compare, replace.  Sets
+ * *other if another writer was first. */
 static bool file_counter_make(const struct file_counter_call *call, const struct file_counter_text *was, bool *other) {
     struct vs_folder *folder = &call->self->counters;
     bool made = vs_folder_turn(folder, file_counter_place_of(call->name), 1, true, call->reply) &&
@@ -150,7 +151,7 @@ static bool file_counter_try_change(const struct file_counter_call *call, const 
     if (!vs_folder_write(&call->self->counters, call->name, text.at, text.length, call->reply)) return false;
     if (file_counter_make(call, &was, &other) && vs_folder_settle(&call->self->counters, call->reply))
         vs_done(call->reply);
-    assert(!other || call->reply->outcome != VS_STORE_OK); /* else an acknowledged write would be repeated */
+    assert(!other || call->reply->outcome != VS_STORE_OK); /* otherwise an acknowledged write would be repeated */
     return other;
 }
 
@@ -249,7 +250,7 @@ void vs_file_share(struct vs_store *store, const struct vs_counter *counter, con
     vs_folder_leave(&call.self->counters);
 }
 
-/* Reads the stored fingerprint, 0 if it is missing. */
+/* Reads the stored fingerprint, or 0 if there is none. */
 static bool load_form(const struct file_counter_call *call, uint64_t *fingerprint) {
     struct vs_tag row = {.max = 0};
     uint64_t ver = 0;
@@ -275,14 +276,14 @@ void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint
     if (is_read && stands == 0 && fingerprint) {
         try_until_done(&call, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = fingerprint, .step = 1});
         bool is_there = reply->outcome == VS_STORE_OK || reply->outcome == VS_STORE_CONFLICT;
-        if (is_there) vs_reply_clear(reply); /* written now, or by another writer: read it */
+        if (is_there) vs_reply_clear(reply); /* this call or another writer has written it, so read it */
         is_read = is_there && load_form(&call, &stands);
     }
     vs_folder_leave(&call.self->counters);
     if (is_read) vs_form_answer(call.tag, stands, fingerprint, reply);
 }
 
-/* Adds the tag of a file, even if its text is unusable. */
+/* Adds the tag of a file, even if the file's text cannot be used. */
 static bool list_file(const struct file_counter_call *list_call, const char *name, struct vs_tag_list *list) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct file_counter_call call = *list_call;
@@ -307,7 +308,7 @@ void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list 
     struct file_counter_call call;
     struct dirent *entry = NULL;
     bool well = true;
-    assert(list->count == 0); /* its rows would be listed as this folder's */
+    assert(list->count == 0); /* rows that are already in the list would appear as rows of this folder */
     vs_reply_clear(reply);
     if (!vs_counter_no_table(table, reply)) return;
     file_counter_begin(&call, store, "", reply);
@@ -317,8 +318,9 @@ void vs_file_tags(struct vs_store *store, const char *table, struct vs_tag_list 
         return;
     }
     if (!vs_folder_enter(folder, reply)) return;
-    (void)vs_folder_turn(folder, 0, 0, false, reply); /* a turn that excludes all writers: a file that is replaced
-                                                         during the scan could appear twice or not at all */
+    /* this turn excludes all writers, because a file that is replaced during the scan could appear twice or not at all
+     */
+    (void)vs_folder_turn(folder, 0, 0, false, reply);
     int fd = openat(folder->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     while (dir && well && (errno = 0, entry = readdir(dir)))

@@ -5,11 +5,11 @@
  *     <place>/<namespace>/lock          the turns of writers
  *     <place>/~counters/                see counter.c
  *
- * Records are read without a lock and replaced as folder.h describes.  So a stopped process never blocks others, and
- * forks or two copies of this library in a process are safe.  No descriptor stays open between calls.
+ * Records are read without a lock, and replaced as folder.h describes.  Therefore, a stopped process never blocks
+ * others, and forks or two copies of this library in a process are safe.  No descriptor stays open between calls.
  *
- * A swap is durable before it returns: write a new file, fsync it, rename it over the old one, fsync the folder.  The
- * store's clock is the host's. */
+ * A swap is durable before it returns: it writes a new file, syncs it, renames it over the old file, and syncs the
+ * folder.  The store's clock is the host's. */
 #include "store/file/file.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define NAMESPACE "namespace"
-#define PLACE_NAMESPACE 0             /* its place in the turns.  Worker N has place N + 1 */
+#define PLACE_NAMESPACE 0             /* the namespace's place in the turns.  Worker id N has place N + 1 */
 #define DIR_BYTES_MAX (PATH_MAX - 64) /* leaves room for a record's file name */
 #define FENCED_US_MAX 2000000
 #define FENCED_NAP_US 2000
@@ -73,7 +73,7 @@ static void file_read(struct vs_store *store, uint64_t worker, struct vs_reply *
     struct file_store *self = file_self_of(store);
     if (!file_begin(self, reply)) return;
     if (file_load_record(self, worker, reply)) vs_done(reply);
-    assert(reply->outcome != VS_STORE_UNKNOWN); /* only a write can be UNKNOWN */
+    assert(reply->outcome != VS_STORE_UNKNOWN); /* only a write can have the outcome UNKNOWN */
     vs_folder_leave(&self->folder);
 }
 
@@ -98,9 +98,10 @@ struct change {
     const struct vs_record *record; /* NULL: the namespace's record */
 };
 
-/* Whether the stored record is still the record on which the change is based.  False: for example CONFLICT. */
+/* Returns whether the stored record is still the record on which the change is based.  If not, fills the reply, for
+ * example with CONFLICT. */
 static bool file_is_due(struct file_store *self, const struct change *change, struct vs_reply *reply) {
-    /* a record's turn has one place, and the namespace's turn has all places */
+    /* a record's turn covers one place, and the namespace's turn covers all places */
     assert((change->place == PLACE_NAMESPACE) == !change->record);
     assert((change->places == 0) == !change->record);
     if (!file_load_ns(self, reply)) return false;
@@ -124,7 +125,7 @@ static void file_look_behind(struct file_store *self, const struct change *chang
         vs_answer(reply, VS_STORE_UNKNOWN, "the namespace's record changed during a write: read it again");
 }
 
-/* Makes the change in its turn, or without one if the wait was too long: announce, compare, replace. */
+/* Makes the change in a turn, or without a turn if the wait for one was too long: announce, compare, replace. */
 static bool file_make(struct file_store *self, const struct change *change, struct vs_reply *reply, bool *fenced) {
     struct vs_folder *folder = &self->folder;
     bool made = vs_folder_turn(folder, change->place, change->places, true, reply) &&
@@ -136,14 +137,14 @@ static bool file_make(struct file_store *self, const struct change *change, stru
     return made;
 }
 
-/* Tries the change once.  Returns true if another writer removed it, so that nothing was changed. */
+/* Tries the change once.  Returns true if another writer removed the announced change, so that nothing was changed. */
 static bool file_try_change(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     bool fenced = false;
     if (!file_is_due(self, change, reply) ||
         !vs_folder_write(&self->folder, change->name, change->text, change->length, reply))
         return false;
     if (file_make(self, change, reply, &fenced)) file_look_behind(self, change, reply);
-    assert(!fenced || reply->outcome != VS_STORE_OK); /* else an acknowledged write would be repeated */
+    assert(!fenced || reply->outcome != VS_STORE_OK); /* otherwise an acknowledged write would be repeated */
     return fenced;
 }
 
@@ -208,8 +209,8 @@ static bool file_scan(struct file_store *self, DIR *dir, struct vs_listed **list
                                          self->dir, strerror(errno));
 }
 
-/* Takes a turn that excludes all writers, because a file that is replaced during a scan may appear twice or not at all.
- * A process that may only read gets no turn, so its list remains a hint. */
+/* Lists the records in a turn that excludes all writers, because a file that is replaced during a scan may appear twice
+ * or not at all.  A process with read access only gets no turn, so its list is only a hint. */
 static void file_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     struct file_store *self = file_self_of(store);
     *listed = NULL;
@@ -243,12 +244,12 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
     struct file_store *self = file_self_of(store);
     char place[PATH_MAX];
     struct dirent *entry;
-    (void)of; /* all names are read anyway.  file_has answers for one name */
+    (void)of; /* unused, because all names are read anyway.  file_has checks a single name */
     vs_reply_clear(reply);
-    assert(self->dir[self->place_length] == '/'); /* followed by the namespace */
+    assert(self->dir[self->place_length] == '/'); /* the namespace follows it */
     snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);
     DIR *dir = opendir(place);
-    if (!dir && errno == ENOENT) { /* not used yet */
+    if (!dir && errno == ENOENT) { /* the store has not been used yet */
         vs_done(reply);
         return;
     }
@@ -280,7 +281,7 @@ static int file_check(const char *uri, struct vesta_error *err) {
     return vs_uri_path(&vs_store_file, uri, place, err);
 }
 
-/* Creates the folder if it is missing, and checks its owner and that it is on this machine. */
+/* Creates the folder if it is missing.  Checks its owner, and that it is on this machine. */
 static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     struct vs_reply reply;
     char text[sizeof err->text];
@@ -295,7 +296,8 @@ static int file_make_folder(struct file_store *self, struct vesta_error *err) {
     return rc;
 }
 
-/* The folder of a namespace default.gen would have the path of the generator file of `default`. */
+/* Rejects a name that ends in .gen.  The folder of a namespace default.gen would have the path of the generator file of
+ * `default`. */
 static int check_name(const char *name, struct vesta_error *err) {
     size_t length = strlen(name);
     if (length < 4 || strcmp(name + length - 4, ".gen") != 0) return VESTA_OK;

@@ -1,10 +1,10 @@
-/* file.h -- the file: store, shared by its files. */
+/* file.h -- the file: store, as shared by its source files. */
 #ifndef VS_STORE_FILE_FILE_H
 #define VS_STORE_FILE_FILE_H
 
 #include "store/file/folder.h"
 
-#define VS_FILE_COUNTERS "~counters" /* not a valid namespace name */
+#define VS_FILE_COUNTERS "~counters" /* not a valid namespace name, so that it conflicts with none */
 
 struct file_store {
     struct vs_store base;

@@ -1,5 +1,5 @@
-/* folder.c -- see folder.h.  All operations use the folder's descriptor, because another folder may take over its path
- * at any time.  After a change, vs_folder_settle checks the path again. */
+/* folder.c -- see folder.h.  All operations use the folder's descriptor, because another folder may take over the path
+ * at any time.  After a change, vs_folder_settle checks that the path still leads to the folder. */
 #include "store/file/folder.h"
 #include "os/clock.h"
 #include "os/files.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define TURN_US_MAX 200000 /* a turn takes about a dozen system calls, and none waits for a disk to write */
-#define LEFT_S_MAX 60      /* an older .new file belongs to a process that died, or that must start over */
+#define LEFT_S_MAX 60      /* seconds after which a .new file belongs to a process that died, or that must start over */
 _Static_assert(sizeof ".-2147483648-0123456789abcdef.next" + VS_FOLDER_NAME_MAX <= sizeof((struct vs_folder *)0)->next,
                "a file name with the suffix of a change fits");
 _Static_assert(TURN_US_MAX < LEFT_S_MAX * 1000000, "a process that waits for its turn must not be taken for dead");
@@ -108,9 +108,9 @@ static int folder_open_turns(const struct vs_folder *folder) {
 }
 
 bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bool writes, struct vs_reply *reply) {
-    assert(folder->turn_fd < 0); /* one turn at a time: two processes that wait for each other's turn would both
-                                    continue without one */
-    assert(first < INT64_MAX);   /* place N is byte N + 1 of the file */
+    /* only one turn at a time, because two processes that wait for each other's turn would both continue without one */
+    assert(folder->turn_fd < 0);
+    assert(first < INT64_MAX); /* place N is byte N + 1 of the file */
     assert(count <= INT64_MAX - first);
     int fd = folder->turn_fd = folder_open_turns(folder);
     if (fd < 0) {
@@ -118,7 +118,8 @@ bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bo
                         folder->path, strerror(errno));
         return false;
     }
-    /* any other error: this file system has no such locks, so an older version cannot use them either */
+    /* After any other error, this file system has no such locks, so an older version of vesta cannot use them either.
+     */
     if (!vs_queue_wait(fd, 0, 1, false, TURN_US_MAX) && (errno == EAGAIN || errno == EACCES))
         return meets_older(folder, reply);
     int64_t byte = (int64_t)first + 1, bytes = (int64_t)count;
@@ -158,9 +159,9 @@ bool vs_folder_write(struct vs_folder *folder, const char *name, const char *tex
                      struct vs_reply *reply) {
     uint64_t token;
     assert(strlen(name) < VS_FOLDER_NAME_MAX);
-    assert(length > 0); /* a reader takes an empty text, or a part of one, for damage */
+    assert(length > 0); /* a reader treats an empty or truncated text as damage */
     assert(length <= VS_RECORD_TEXT_MAX);
-    assert(folder->st.st_mode);  /* vs_folder_enter has set it: the new file gets the folder's owner */
+    assert(folder->st.st_mode);  /* vs_folder_enter has set this, so that the new file gets the folder's owner */
     assert(folder->turn_fd < 0); /* never wait for a disk during a turn */
     if (vs_random(&token, sizeof token) != 0) return cannot_write(folder, name, reply);
     snprintf(folder->fresh, sizeof folder->fresh, "%s.%d-%016" PRIx64 ".new", name, (int)getpid(), token);
@@ -188,7 +189,8 @@ static bool ends_with(const char *text, const char *end) {
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* Whether the file was left by an older version of vesta, or by a process that died before it announced its change. */
+/* Returns whether an older version of vesta left the file behind, or a process that died before it announced its
+ * change. */
 static bool was_left(const struct vs_folder *folder, const char *entry, const char *name) {
     struct stat st;
     size_t length = strlen(name);
@@ -203,7 +205,7 @@ static bool folder_is_of(const char *entry, const char *name) {
     return strncmp(entry, name, length) == 0 && entry[length] == '.';
 }
 
-/* Whether the file is another writer's announced change of this name. */
+/* Returns whether the file is another writer's announced change of this name. */
 static bool is_rival(const struct vs_folder *folder, const char *entry, const char *name) {
     return folder_is_of(entry, name) && ends_with(entry, ".next") && strcmp(entry, folder->next) != 0;
 }
@@ -214,7 +216,7 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry = NULL;
     bool done = dir != NULL;
-    assert(folder->next[0]); /* else it would remove its own change */
+    assert(folder->next[0]); /* otherwise it would remove its own change */
     while (done && (errno = 0, entry = readdir(dir))) {
         if (was_left(folder, entry->d_name, name)) (void)unlinkat(folder->fd, entry->d_name, 0);
         if (is_rival(folder, entry->d_name, name))
@@ -229,12 +231,12 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
     return done;
 }
 
-/* Returns 0, or the errno of the rename. */
+/* Renames a file in the folder.  Returns 0 or an errno. */
 static int folder_move(const struct vs_folder *folder, const char *from, const char *to) {
     return renameat(folder->fd, from, folder->fd, to) == 0 ? 0 : errno;
 }
 
-/* Evaluates a rename.  ENOENT means that another writer removed the change (*fenced). */
+/* Evaluates a rename.  ENOENT means that another writer removed the change, and sets *fenced. */
 static bool was_moved(int failed, const struct vs_folder *folder, const char *name, struct vs_reply *reply,
                       bool *fenced) {
     assert(!*fenced); /* a fenced change has no further steps */
@@ -242,13 +244,13 @@ static bool was_moved(int failed, const struct vs_folder *folder, const char *na
     *fenced = failed == ENOENT;
     errno = failed;
     cannot_write(folder, name, reply);
-    if (failed == EIO) reply->outcome = VS_STORE_UNKNOWN; /* a failing disk may have done it */
+    if (failed == EIO) reply->outcome = VS_STORE_UNKNOWN; /* a failing disk may have renamed the file */
     return false;
 }
 
 bool vs_folder_announce(struct vs_folder *folder, const char *name, struct vs_reply *reply, bool *fenced) {
     assert(folder->turn_fd >= 0);
-    assert(folder_is_of(folder->fresh, name)); /* else the change is another file's */
+    assert(folder_is_of(folder->fresh, name)); /* otherwise the change belongs to another file */
     return was_moved(folder_move(folder, folder->fresh, folder->next), folder, name, reply, fenced) &&
            take_rivals_away(folder, name, reply);
 }

@@ -5,13 +5,14 @@
  *     tiny_id_info (biz_type, max_id, step, delta, remainder, version, update_time, ...)
  *                  ranges (max_id, max_id + step]
  *
- * A table's kind is found by its columns, not its name.  Leaf and tinyid are safe against other writers that change a
- * row by one statement: they hold the row's lock from UPDATE to COMMIT, or check the version.
+ * A table's kind is found by its columns, not its name.  Leaf and tinyid tolerate other writers that change a row with
+ * one statement, because they hold the row's lock from UPDATE to COMMIT, or check the version.
  *
- * A take has two messages.  The row is read with FOR UPDATE, which a proxy sends to the primary, and checked.  Then one
- * autocommitted statement raises it.  No lock is held between two messages, so a client that stops, or a broken
- * network, blocks no one.  The row may have been raised in between.  The UPDATE returns its actual value in its
- * LAST_INSERT_ID, as the distance from the value that was read, together with a nonce that identifies the reply.
+ * A take sends two messages.  The first reads the row with FOR UPDATE, which a proxy sends to the primary, and the row
+ * is checked.  The second raises the row with one autocommitted statement.  No lock is held between two messages, so a
+ * client that stops, or a broken network, blocks no one.  The row may be raised in between.  The UPDATE returns its
+ * actual value in its LAST_INSERT_ID, as the distance from the value that was read, together with a nonce that
+ * identifies the reply.
  *
  * Tags are compared byte by byte, because a case-insensitive collation would take `orders` for `Orders`. */
 #include "store/mysql/counter.h"
@@ -23,18 +24,18 @@
 #include <mysqld_error.h>
 #include <stdio.h>
 
-/* The parts of a LAST_INSERT_ID: the distance, a bit that is always 1, the nonce.  The bit is needed because a
- * LAST_INSERT_ID of 0 means none. */
+/* The parts of a LAST_INSERT_ID: the distance, a bit that is always 1, and the nonce.  The bit is needed because MySQL
+ * returns a LAST_INSERT_ID of 0 if a statement sets none. */
 #define NONCE_BITS 22
 #define MARK_BIT (UINT64_C(1) << NONCE_BITS)
-#define FAR_MAX ((UINT64_C(1) << 40) - 1) /* limit of the numbers that others may take between the two messages */
+#define FAR_MAX ((UINT64_C(1) << 40) - 1) /* how many numbers other clients may take between the two messages */
 _Static_assert(VS_FAR_SHIFT == NONCE_BITS + 1, "the distance is above the 1");
 _Static_assert(VS_FAR_SHIFT + 40 < 64, "it fits");
 
 enum { LEAF, TINYID, TICKETS };
 static const struct counter_shape shapes[] = {
     [LEAF] = {"biz_tag", "c.step", "1", "0", "", 0, "", ""},
-    /* its DDL allows a NULL step, which its server reads as the column's default */
+    /* tinyid's DDL allows a NULL step, which its server reads as the column's default */
     [TINYID] = {"biz_type", "COALESCE(c.step, 0)", "c.delta", "c.remainder",
                 ", version = version + 1, update_time = NOW()", 1, ", begin_id, delta, remainder, create_time, version",
                 ", max_id, 1, 0, CURRENT_TIMESTAMP, 0"},
@@ -60,7 +61,7 @@ static bool told_wrong(const struct vs_mysql_call *call, bool is_there) {
                      call->table);
 }
 
-/* The query always returns one row. */
+/* Determines the kind of the table.  The query always returns one row. */
 static bool find_shape(struct vs_mysql_call *call) {
     struct mysql_store *self = call->self;
     struct vs_mysql_shape *known = &self->shape;
@@ -144,9 +145,10 @@ static void add_from(const struct vs_mysql_call *call, struct vs_sql *sql) {
     vs_sql_add(sql, " FROM (SELECT 1) AS one LEFT JOIN `%s` AS c ON ", call->table);
 }
 
-/* The first comparison finds the row by the table's key, and the second compares the bytes. */
+/* Adds the condition for the tag.  The first comparison finds the row by the table's key, and the second one compares
+ * the bytes. */
 void vs_mysql_call_which(const struct vs_mysql_call *call, struct vs_sql *sql) {
-    assert(vs_tag_is_named(call->tag)); /* safe inside quotes */
+    assert(vs_tag_is_named(call->tag)); /* so the name is safe inside quotes */
     vs_sql_add(sql, "%s = '%s' AND CAST(CONVERT(%s USING utf8mb4) AS BINARY) = '%s'", call->is->tag, call->tag,
                call->is->tag, call->tag);
 }
@@ -163,7 +165,7 @@ static void why_not(const struct vs_rows *rows, int column, const char *name, ch
                  VS_QUOTE(rows->row[column], rows->length[column]));
 }
 
-/* Copies the fetched row.  False: a value cannot be used, with the reason in `why`. */
+/* Copies the fetched row.  Returns false if a value cannot be used, and sets `why` to the reason. */
 static bool mysql_counter_read_row(const struct vs_mysql_call *call, const struct vs_rows *rows, struct vs_tag *row,
                                    char why[static VS_TAG_WHY_MAX]) {
     *row = (struct vs_tag){.updated_ms = 0};
@@ -186,11 +188,11 @@ static bool mysql_counter_read_row(const struct vs_mysql_call *call, const struc
     return true;
 }
 
-/* The row of the SELECT, kept until it is known that no second row follows. */
+/* The row of the SELECT, stored until it is known that no second row follows. */
 struct mysql_look {
     struct vs_tag row;
     bool is_whole, is_there, is_usable;
-    char why[VS_TAG_WHY_MAX]; /* if not usable */
+    char why[VS_TAG_WHY_MAX]; /* set if the row cannot be used */
     int64_t clock_us;
     char read_only[16];
 };
@@ -205,7 +207,7 @@ static void mysql_counter_look_at(const struct vs_mysql_call *call, const struct
     snprintf(look->row.tag, sizeof look->row.tag, "%s", call->tag);
 }
 
-/* The SELECT always returns a row. */
+/* Reads the tag's row.  The SELECT always returns a row. */
 static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look) {
     struct mysql_store *self = call->self;
     struct vs_sql sql = {.length = 0};
@@ -215,7 +217,8 @@ static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look
     add_from(call, &sql);
     vs_mysql_call_which(call, &sql);
     vs_sql_add(&sql, " LIMIT 2 FOR UPDATE");
-    self->shape.is = NULL; /* the table may have been replaced: trust its kind again only after it has answered */
+    /* the table may have been replaced, so its kind is trusted only after the table has replied */
+    self->shape.is = NULL;
     if (!vs_mysql_rows(self, &sql, COLUMNS, &rows, call->reply)) return false;
     int found = vs_mysql_fetch(self, &rows, call->reply);
     if (found == 1) mysql_counter_look_at(call, &rows, look);
@@ -230,7 +233,7 @@ static bool fetch_look(const struct vs_mysql_call *call, struct mysql_look *look
                      call->table, call->tag, call->is->tag);
 }
 
-enum mysql_found { FOUND, FOUND_NONE, FOUND_TOLD /* the reply is filled */ };
+enum mysql_found { FOUND, FOUND_NONE, FOUND_TOLD /* FOUND_TOLD: the reply is filled */ };
 
 static enum mysql_found mysql_counter_find_row(const struct vs_mysql_call *call, struct vs_tag *row) {
     struct mysql_look look;
@@ -244,7 +247,8 @@ static enum mysql_found mysql_counter_find_row(const struct vs_mysql_call *call,
     return FOUND_TOLD;
 }
 
-/* Finds another tag that the column's collation treats as equal to the call's.  "": there is none. */
+/* Finds another tag that the column's collation treats as equal to the call's tag.  Sets alike to "" if there is none.
+ */
 static bool find_alike(const struct vs_mysql_call *call, char alike[VS_QUOTE_MAX]) {
     struct vs_sql sql = {.length = 0};
     struct vs_rows rows;
@@ -287,7 +291,7 @@ enum vs_fate vs_mysql_call_write(const struct vs_mysql_call *call, const struct 
     vs_sent(call->reply);
     if (!vs_mysql_send(call->self, sql, call->reply)) {
         if (call->reply->outcome != VS_STORE_CONFLICT) return VS_FATE_TOLD;
-        call->reply->outcome = VS_STORE_UNKNOWN; /* a unique key was violated: the caller decides what that means */
+        call->reply->outcome = VS_STORE_UNKNOWN; /* a unique key was violated, and the caller decides what that means */
         return VS_FATE_NONE;
     }
     bool has_fields = mysql_field_count(call->self->my) != 0;
@@ -310,14 +314,14 @@ uint64_t vs_mysql_call_mark(const struct vs_mysql_call *call) {
     return MARK_BIT | (vs_mysql_nonce(call->self) & (MARK_BIT - 1));
 }
 
-/* Raises the row by `step` from its present value.  The value must not be below the value read before, and not so high
- * that the distance or the end of the range overflows. */
+/* Raises the row by `step` from its current value.  The value must be at least the value that was read before.  It must
+ * also not be so high that the distance or the end of the range would overflow. */
 static void raise_row(const struct vs_mysql_call *call, const struct vs_tag *row, uint64_t step) {
     struct vs_sql sql = {.length = 0};
     uint64_t mark = vs_mysql_call_mark(call), far = 0;
     int64_t max = row->max - call->is->above, top = INT64_MAX - call->is->above - (int64_t)step;
     assert(step > 0 && step <= VS_RANGE_MAX);
-    assert(max <= top); /* checked by vs_counter_grant */
+    assert(max <= top); /* vs_counter_grant has checked this */
     if (top - max > (int64_t)FAR_MAX) top = max + (int64_t)FAR_MAX;
     vs_sql_add(&sql,
                "UPDATE `%s` SET max_id = IF(LAST_INSERT_ID((max_id - (%" PRId64 ")) << %d | %" PRIu64
@@ -364,7 +368,7 @@ static bool mysql_counter_list_row(const struct vs_mysql_call *call, const struc
                                    struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
-    if (rows->counted == 0) return true; /* the row that an empty table returns */
+    if (rows->counted == 0) return true; /* an empty table returns one such row */
     const char *at = rows->row[COL_TAG];
     struct vs_slice name = {at ? at : "", at ? rows->length[COL_TAG] : 0};
     if (mysql_counter_read_row(call, rows, &row, why)) return vs_tags_add(list, name, &row, call->reply);
@@ -391,9 +395,9 @@ static void list_counters(const struct vs_mysql_call *call, struct vs_tag_list *
         vs_mysql_no_answer(call->self, VS_MYSQL_NO_ROW, call->reply);
 }
 
-/* The state of a ticket server's table: its highest id, and AUTO_INCREMENT, which also counts deleted rows. */
+/* The state of a ticket server's table: its highest id, and its AUTO_INCREMENT, which also counts deleted rows. */
 struct tickets {
-    uint64_t highest, next; /* 0: no row, or no AUTO_INCREMENT */
+    uint64_t highest, next; /* 0: the table has no row, or no AUTO_INCREMENT */
     struct vs_tag row;
 };
 
@@ -448,7 +452,7 @@ static void list_tickets(const struct vs_mysql_call *call, struct vs_tag_list *l
 
 void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
     struct vs_mysql_call call;
-    assert(list->count == 0); /* its rows would be listed as this table's */
+    assert(list->count == 0); /* rows that are already in the list would appear as rows of this table */
     if (!begin_table(&call, store, table, VS_STORE_LIST_MS, reply)) return;
     if (call.is == &shapes[TICKETS])
         list_tickets(&call, list);
@@ -456,7 +460,7 @@ void vs_mysql_tags(struct vs_store *store, const char *table, struct vs_tag_list
         list_counters(&call, list);
 }
 
-/* Reads back an administrator's write: done if the row has the new step. */
+/* Reads back an administrator's write.  The write was done if the row has the new step. */
 static void look_again(const struct vs_mysql_call *call, uint64_t step) {
     struct vs_reply seen = *call->reply;
     struct vs_mysql_call look = *call;
@@ -505,7 +509,7 @@ void vs_mysql_tag_step(struct vs_store *store, const struct vs_counter *counter,
     if (fate == VS_FATE_DONE) look_again(&call, step);
 }
 
-/* Reads back a lift: done if the row is at the floor or above, whichever client lifted it. */
+/* Reads back a lift.  The lift was done if the row is at or above the floor, no matter which client lifted it. */
 static void look_lifted(const struct vs_mysql_call *call, uint64_t floor) {
     struct vs_reply seen = *call->reply;
     struct vs_mysql_call look = *call;
@@ -536,7 +540,8 @@ void vs_mysql_lift(struct vs_store *store, const struct vs_counter *counter, uin
     if (fate != VS_FATE_TOLD) look_lifted(&call, floor);
 }
 
-/* Creates the table as Leaf does, but with a binary collation for tags, and the tables of reservations and shares. */
+/* Creates the counters' table as Leaf does, but with a binary collation for tags.  Also creates the tables of
+ * reservations and shares. */
 void vs_mysql_tag_init(struct vs_store *store, const char *table, struct vs_reply *reply) {
     struct mysql_store *self = (struct mysql_store *)store;
     struct vs_sql sql = {.length = 0};

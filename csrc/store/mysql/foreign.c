@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of each query: the number, the time when its holder stops (NULL: never, -1: it stopped), the holder,
- * nothing, and the same time as the server displays it, because clients write dates of their own time zone.  The
- * arguments of each query: the table, the escaped name, the first and last number to skip, the maximal number of
- * rows. */
+/* The columns of each query are: the number; the time at which its holder stops, NULL for never, or -1 if it has
+ * stopped; the holder; an empty string; and the same time as the server displays it, because clients write dates in
+ * their own time zones.  The arguments of each query are: the table, the escaped name, the first and the last number to
+ * skip, and the maximum number of rows. */
 static const struct table {
     const char *name, *query;
-    bool counts; /* numbers come from AUTO_INCREMENT, which still counts rows that operators deleted */
+    bool counts; /* numbers come from AUTO_INCREMENT, which also counts deleted rows */
 } tables[VS_FOREIGN_KINDS] = {
     [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
                          "SELECT work_id, CAST(UNIX_TIMESTAMP(last_expire_time) * 1000 AS SIGNED),"
@@ -29,17 +29,18 @@ static const struct table {
                 "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM `%s` WHERE '' = '%s'"
                 " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
                 true},
-    [VS_VESTA_DB] = {"DB_MACHINE_ID_PROVIDER", /* a row without an address was never used, or was freed: the table does
-                                                  not distinguish these */
+    /* a row without an address was either never used or freed, and the table does not distinguish these */
+    [VS_VESTA_DB] = {"DB_MACHINE_ID_PROVIDER",
                      "SELECT ID, IF(IP IS NULL, -1, NULL), COALESCE(IP, ''), '', NULL FROM `%s` WHERE '' = '%s'"
                      " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
                      false},
 };
 
-/* Earlier servers keep AUTO_INCREMENT in memory.  After a restart they continue from the highest row. */
+/* Returns whether AUTO_INCREMENT survives a restart.  Older servers store it only in memory.  After a restart, they
+ * continue from the highest row. */
 bool vs_mysql_keeps_counters(MYSQL *my) {
     unsigned long version = mysql_get_server_version(my);
-    return version >= 100204 || (version >= 80000 && version < 100000); /* MariaDB 10.2.4, MySQL 8.0 */
+    return version >= 100204 || (version >= 80000 && version < 100000); /* since MariaDB 10.2.4 and MySQL 8.0 */
 }
 
 static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, MYSQL_ROW row,
@@ -54,7 +55,7 @@ static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask,
     return vs_foreign_add(list, ask, &found, reply);
 }
 
-/* Evaluates the AUTO_INCREMENT.  NULL: no column has it. */
+/* Evaluates the AUTO_INCREMENT.  `next` is NULL if no column has one. */
 static void take_counter(struct mysql_store *self, const char *next, struct vs_foreign_list *list) {
     list->issued_first = 1;
     if (!next || !vs_is_number(next, &list->issued_until))
@@ -63,7 +64,7 @@ static void take_counter(struct mysql_store *self, const char *next, struct vs_f
         list->doubt = "this version of the server forgets AUTO_INCREMENT when it restarts";
 }
 
-/* Takes all rows, up to the end row that foreign_write adds. */
+/* Takes all rows up to the end row, which foreign_write adds to the query. */
 static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, MYSQL_RES *result,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
     char nonce[24];
@@ -79,7 +80,8 @@ static bool take_rows(struct mysql_store *self, const struct vs_foreign_ask *ask
     return vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_MYSQL_NO_ROW, self->place.where);
 }
 
-/* The usual remedy does not apply to a missing table, because it is not a table of vesta. */
+/* Fills the reply from the error.  The usual remedy for a missing table does not apply, because this table does not
+ * belong to vesta. */
 static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *reply) {
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
@@ -90,8 +92,7 @@ static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *rep
     vs_mysql_drop(self);
 }
 
-/* Writes the query with a UNION that adds an end row.  If that row is missing in the result, others may be missing
- * too. */
+/* Writes the query with a UNION that adds an end row.  If the result lacks that row, other rows may be missing, too. */
 static void foreign_write(struct mysql_store *self, const struct vs_foreign_ask *ask, const char *table, char *query,
                           size_t size) {
     char escaped[2 * VS_FOREIGN_NAME_MAX + 1] = "", counter[300] = "NULL";
@@ -109,7 +110,7 @@ static void foreign_write(struct mysql_store *self, const struct vs_foreign_ask 
     assert((size_t)used < size);
     used += snprintf(query + used, size - (size_t)used, ") UNION ALL (SELECT 0, NULL, %s, '%" PRIu64 "', NULL)",
                      counter, ++self->nonce);
-    assert((size_t)used < size); /* a cut query would have no end row */
+    assert((size_t)used < size); /* a truncated query would have no end row */
 }
 
 void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, struct vs_foreign_list *list,
@@ -117,7 +118,7 @@ void vs_mysql_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, 
     struct mysql_store *self = (struct mysql_store *)store;
     char query[1600];
     assert(ask->kind < VS_FOREIGN_KINDS);
-    assert(list->count == 0); /* its rows would be listed as this database's */
+    assert(list->count == 0); /* rows that are already in the list would appear as rows of this database */
     vs_reply_clear(reply);
     const char *table = ask->table ? ask->table : tables[ask->kind].name;
     if (!tables[ask->kind].name || (ask->name && strlen(ask->name) > VS_FOREIGN_NAME_MAX)) {

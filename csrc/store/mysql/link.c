@@ -1,4 +1,4 @@
-/* link.c -- see link.h.  Knows no records. */
+/* link.c -- see link.h.  Does not interpret records. */
 #include "store/mysql/link.h"
 #include "base/array.h"
 #include "os/process.h"
@@ -17,36 +17,37 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LATE_US 1500000 /* longer than innodb_lock_wait_timeout */
-#define CONNECT_S 10    /* limit for opening a connection.  Each call waits only until its own deadline */
+#define LATE_US 1500000 /* how long to wait for a late statement; longer than innodb_lock_wait_timeout */
+#define CONNECT_S 10    /* limit for opening a connection.  Each call waits only until the call's deadline */
 
 /* Session settings that results depend on, so that the server's defaults and init_connect cannot change them. */
 static const char *const session[] = {
-    /* In order: each statement commits itself.  Lists are not cut.  Strings have the client's character set, and a text
-     * that is too long is an error.  Unique keys are checked.  A statement ends in the server soon after its call,
-     * because lock waits are limited, and an abandoned connection ends by itself. */
+    /* The settings have these effects, in their order.  Each statement is committed automatically.  Lists are not
+     * truncated. Strings use the client's character set, and a string that is too long is an error.  Unique keys are
+     * checked.  A statement ends in the server soon after its call, because lock waits are limited, and an abandoned
+     * connection ends by itself. */
     "SET SESSION autocommit = 1, completion_type = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1,"
     " group_concat_max_len = 1024, sql_safe_updates = 0, unique_checks = 1, character_set_client = utf8mb4,"
     " character_set_results = utf8mb4, collation_connection = utf8mb4_general_ci,"
     " sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1, lock_wait_timeout = 1,"
     " wait_timeout = 3600 /*M! , max_statement_time = 20 */"
-    " /*!80000 , max_execution_time = 20000, information_schema_stats_expiry = 0 */", /* else AUTO_INCREMENT is read
-                                                                                         from a cache */
+    /* without this, AUTO_INCREMENT is read from a cache */
+    " /*!80000 , max_execution_time = 20000, information_schema_stats_expiry = 0 */",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
 };
 _Static_assert(VS_STORE_LIST_MS < 20000, "must be less than the statement limit");
 
 /* ------------------------------------------------------------------ errors */
 
-/* One row per error that is not just a broken connection.  REFUSED, CONFLICT and DOWN: the server did not execute the
- * statement.  AS_SENT: the error does not tell, so a write that was sent stays UNKNOWN. */
+/* One row per error that is not just a broken connection.  For REFUSED, CONFLICT and DOWN, the server did not execute
+ * the statement.  AS_SENT means that the error does not decide this, so a write that was sent stays UNKNOWN. */
 #define AS_SENT VS_STORE_OK
 static const struct meaning {
     unsigned error;
     enum vs_outcome outcome;
     enum vs_fault fault;
 } meanings[] = {
-    /* the connection to the server: errors of the client library */
+    /* faults of the connection to the server, reported by the client library */
     {CR_CONNECTION_ERROR, AS_SENT, VS_FAULT_UNREACHABLE},
     {CR_CONN_HOST_ERROR, AS_SENT, VS_FAULT_UNREACHABLE},
     {CR_UNKNOWN_HOST, AS_SENT, VS_FAULT_NAME},
@@ -56,7 +57,7 @@ static const struct meaning {
     {CR_OUT_OF_MEMORY, AS_SENT, VS_FAULT_MEMORY},
     {CR_SSL_CONNECTION_ERROR, VS_STORE_REFUSED, VS_FAULT_TLS},
     {3159 /* ER_SECURE_TRANSPORT_REQUIRED */, VS_STORE_REFUSED, VS_FAULT_WANTS_TLS},
-    /* the user */
+    /* faults of the database user */
     {ER_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_LOGIN},
     {1698 /* ER_ACCESS_DENIED_NO_PASSWORD_ERROR */, VS_STORE_REFUSED, VS_FAULT_SOCKET_LOGIN},
     {ER_HOST_IS_BLOCKED, VS_STORE_REFUSED, VS_FAULT_HOST},
@@ -76,7 +77,7 @@ static const struct meaning {
     {ER_COLUMNACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
     {ER_SPECIFIC_ACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
     {ER_PROCACCESS_DENIED_ERROR, VS_STORE_REFUSED, VS_FAULT_RIGHTS},
-    /* the objects that a store needs */
+    /* faults of the objects that a store needs */
     {ER_BAD_DB_ERROR, VS_STORE_REFUSED, VS_FAULT_NO_DATABASE},
     {ER_NO_SUCH_TABLE, VS_STORE_REFUSED, VS_FAULT_NO_TABLES},
     {1932 /* ER_NO_SUCH_TABLE_IN_ENGINE */, VS_STORE_REFUSED, VS_FAULT_DISK},
@@ -88,8 +89,9 @@ static const struct meaning {
     {ER_UNKNOWN_STORAGE_ENGINE, VS_STORE_REFUSED, VS_FAULT_OPTION},
     {ER_UNKNOWN_SYSTEM_VARIABLE, VS_STORE_REFUSED, VS_FAULT_VERSION},
     {ER_PARSE_ERROR, VS_STORE_REFUSED, VS_FAULT_VERSION},
-    /* the server's state and settings */
-    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION}, /* or another fault, found by the text */
+    /* faults of the server's state and settings */
+    /* or another fault, which is recognized by the error's text */
+    {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION},
     {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {ER_OPEN_AS_READONLY, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
@@ -103,7 +105,7 @@ static const struct meaning {
     {ER_USER_LIMIT_REACHED, VS_STORE_DOWN, VS_FAULT_CONNECTIONS},
     {ER_LOCK_WAIT_TIMEOUT, VS_STORE_DOWN, VS_FAULT_LOCKED},
     {ER_LOCK_DEADLOCK, VS_STORE_DOWN, VS_FAULT_NONE},         /* the next attempt succeeds */
-    {ER_UNKNOWN_COM_ERROR, VS_STORE_DOWN, VS_FAULT_MAJORITY}, /* a Galera node without its cluster */
+    {ER_UNKNOWN_COM_ERROR, VS_STORE_DOWN, VS_FAULT_MAJORITY}, /* reported by a Galera node that has lost its cluster */
     {ER_UNKNOWN_STMT_HANDLER, VS_STORE_DOWN, VS_FAULT_NONE},
     {1615 /* ER_NEED_REPREPARE */, VS_STORE_DOWN, VS_FAULT_NONE},
     {ER_DUP_ENTRY, VS_STORE_CONFLICT, VS_FAULT_NONE},
@@ -121,7 +123,7 @@ static bool is_clients(unsigned error) {
     return (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) || error >= CR_EVENT_CREATE_FAILED;
 }
 
-/* Returns the meaning of an error.  Errors without a row get the default. */
+/* Returns the meaning of an error.  Errors without a row get a default meaning. */
 static struct meaning meaning_of(unsigned error, const char *said) {
     struct meaning meaning = {error, AS_SENT, error == 0 || is_clients(error) ? VS_FAULT_SILENT : VS_FAULT_SERVER};
     for (size_t i = 0; i < VS_COUNT(meanings); i++)
@@ -134,7 +136,7 @@ static struct meaning meaning_of(unsigned error, const char *said) {
 
 bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const char *said, enum vs_outcome otherwise,
                       struct vs_reply *reply) {
-    assert(otherwise != VS_STORE_CONFLICT); /* left over from an earlier statement */
+    assert(otherwise != VS_STORE_CONFLICT); /* CONFLICT would be left over from an earlier statement */
     struct meaning meaning = meaning_of(error, said);
     bool is_open = meaning.outcome == AS_SENT || (otherwise == VS_STORE_UNKNOWN && is_clients(error));
     return vs_answer_fault(reply, is_open ? otherwise : meaning.outcome, meaning.fault, "%.60s: %.640s", place->where,
@@ -142,7 +144,7 @@ bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const cha
 }
 
 bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {
-    assert(self->my); /* vs_mysql_drop was not called */
+    assert(self->my); /* vs_mysql_drop has not been called */
     unsigned error = mysql_errno(self->my);
     vs_mysql_trouble(&self->place, error, mysql_error(self->my), reply->outcome, reply);
     bool is_told = reply->outcome == VS_STORE_REFUSED || reply->outcome == VS_STORE_CONFLICT;
@@ -209,7 +211,7 @@ static bool check_tables(const struct mysql_place *place, MYSQL *my, struct vs_r
     return is_well;
 }
 
-/* Variables of the server.  `version` is "" if they were not read. */
+/* The server's variables.  `version` is "" if they could not be read. */
 struct self_portrait {
     char version[64], read_only[16], wsrep_on[16];
 };
@@ -246,7 +248,7 @@ bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_table
 
 /* ------------------------------------------------------------------ making a connection */
 
-/* TLS is used for all hosts except this machine. */
+/* Returns whether to use TLS, which is the default for all hosts except this machine. */
 static bool wants_tls(const struct mysql_place *place) {
     const char *said = place->uri.value[KEY_TLS];
     if (said[0]) return strcmp(said, "verify") == 0;
@@ -257,8 +259,8 @@ static bool wants_tls(const struct mysql_place *place) {
 
 static void set_options(const struct mysql_place *place, MYSQL *my) {
     unsigned seconds = CONNECT_S, off = 0;
-    assert(place->read_s > 0);         /* the client library takes 0 as no limit */
-    unsigned tcp = MYSQL_PROTOCOL_TCP; /* else "localhost" means a socket */
+    assert(place->read_s > 0);         /* the client library treats 0 as no limit */
+    unsigned tcp = MYSQL_PROTOCOL_TCP; /* without this, "localhost" selects a socket */
     my_bool yes = 1;
     if (!place->uri.value[KEY_SOCKET][0]) mysql_options(my, MYSQL_OPT_PROTOCOL, &tcp);
     mysql_options(my, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
@@ -272,12 +274,12 @@ static void set_options(const struct mysql_place *place, MYSQL *my) {
     mysql_options(my, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
 }
 
-/* A connection that is being opened by another thread.  It has copies of everything, because in the meantime the store
- * may be closed and the process forked. */
+/* A connection that another thread is opening.  Everything is copied, because in the meantime the store may be closed
+ * and the process may be forked. */
 struct mysql_making {
     struct mysql_place place;
     bool needs_tables;
-    MYSQL *my; /* NULL if it failed, with the reason in the reply */
+    MYSQL *my; /* NULL after a failure, with the reason in the reply */
     struct vs_reply reply;
 };
 
@@ -296,7 +298,7 @@ static void mysql_make_link(void *work) {
     const struct mysql_place *place = &making->place;
     const char *socket = place->uri.value[KEY_SOCKET][0] ? place->uri.value[KEY_SOCKET] : NULL;
     assert(!making->my);
-    assert(place->uri.path[0] == '/'); /* followed by the database's name */
+    assert(place->uri.path[0] == '/'); /* the database's name follows it */
     assert(making->reply.outcome == VS_STORE_DOWN);
     MYSQL *my = mysql_init(NULL);
     if (!my) {
@@ -324,7 +326,7 @@ static void drop_making(void *work) {
 static bool mysql_start_making(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_library);
-    assert(!self->making); /* else it would leak */
+    assert(!self->making); /* otherwise `making` would leak */
     assert(!self->my);
     struct mysql_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
@@ -337,9 +339,10 @@ static bool mysql_start_making(struct mysql_store *self, bool needs_tables, stru
     return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
 }
 
-/* Waits for the connection until the call's deadline.  If that is too short, the next call continues to wait. */
+/* Waits for the connection until the call's deadline.  If the connection takes longer, the next call continues to wait.
+ */
 static bool mysql_await_making(struct mysql_store *self, struct vs_reply *reply) {
-    assert(!self->my); /* else it would leak */
+    assert(!self->my); /* otherwise `my` would leak */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_SILENT,
                                "%.60s: the connection was not open before the deadline", self->place.where);
@@ -356,7 +359,8 @@ static bool mysql_await_making(struct mysql_store *self, struct vs_reply *reply)
 
 /* ------------------------------------------------------------------ the connection */
 
-/* A child must not close its parent's connection, because that sends a message on it. */
+/* Forgets the parent's connection in a forked child.  The child must not close it, because that would send a message on
+ * it. */
 static void mysql_leave_to_parent(struct mysql_store *self) {
     if (self->process == vs_process_token()) return;
     self->process = vs_process_token();
@@ -379,8 +383,8 @@ void vs_mysql_drop(struct mysql_store *self) {
     self->making = NULL;
 }
 
-/* Whether the idle connection is readable.  Then the server has closed it, or has sent data that would be taken for the
- * next reply. */
+/* Returns whether the idle connection is readable.  If it is, the server has closed it, or has sent data that would be
+ * read as the next reply. */
 static bool is_stale(MYSQL *my) {
     struct pollfd fd = {.fd = mysql_get_socket(my), .events = POLLIN};
     return poll(&fd, 1, 0) != 0;
@@ -457,14 +461,14 @@ bool vs_mysql_stirred(struct vs_store *store, int64_t now_boot_us) {
     return self->my ? is_stale(self->my) : vs_pool_losses(self->pool, now_boot_us) != self->losses;
 }
 
-/* Drops a connection that the server has closed, and counts the loss for other users of the pool. */
+/* Drops a connection that the server has closed, and counts the loss for other stores that use the pool. */
 static void mysql_drop_stale(struct mysql_store *self) {
     if (!self->my || !is_stale(self->my)) return;
     self->losses = vs_pool_lose(self->pool);
     vs_mysql_drop(self);
 }
 
-/* Checks the tables now if the connection was opened for a call that needs none. */
+/* Checks the tables if the connection was opened for a call that did not need them. */
 static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_reply *reply) {
     assert(self->my);
     if (!needs_tables || self->has_tables) return true;
@@ -473,8 +477,8 @@ static bool has_tables(struct mysql_store *self, bool needs_tables, struct vs_re
     return self->has_tables;
 }
 
-/* Keeps the connection of an unanswered statement, because the server may still execute it, for example while a table
- * is locked. */
+/* Retains the connection of an unanswered statement, because the server may still execute the statement, for example
+ * when a table lock ends. */
 static void keep_late(struct mysql_store *self) {
     end_late(self);
     self->late = self->my;
@@ -482,7 +486,7 @@ static void keep_late(struct mysql_store *self) {
     self->my = NULL;
 }
 
-/* Waits for that statement before another connection is opened. */
+/* Waits until that statement has ended, before another connection is opened. */
 static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
     while (self->late && !is_stale(self->late) && mysql_clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};
@@ -504,17 +508,17 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     if (!await_late(self, reply)) return false;
     mysql_take_parked(self, now_us);
-    assert(!self->my || !self->making); /* never both */
+    assert(!self->my || !self->making); /* a store never has both */
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !mysql_await_making(self, reply))
-        vs_reply_clear(reply); /* retry after an error between two calls, and report the new one */
+        vs_reply_clear(reply); /* retry after an error that occurred between two calls, and report the new error */
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if ((!self->making && !mysql_start_making(self, needs_tables, reply)) || !mysql_await_making(self, reply))
         return false;
-    vs_call_begin(&self->base, ms_max); /* opening had its own time, else a distant server's first call would always
-                                           fail */
+    /* opening had a separate deadline, because otherwise the first call to a distant server would always fail */
+    vs_call_begin(&self->base, ms_max);
     return has_tables(self, needs_tables, reply);
 }
 
@@ -548,7 +552,7 @@ void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length) {
     vs_sql_add(sql, "'");
 }
 
-/* Waits for the start of the reply.  The client library's own timeout has only whole seconds. */
+/* Waits for the start of the reply.  The client library's own timeout has a resolution of whole seconds. */
 static bool await_answer(struct mysql_store *self) {
     struct pollfd fd = {.fd = mysql_get_socket(self->my), .events = POLLIN};
     int64_t slice_ms;
@@ -559,7 +563,7 @@ static bool await_answer(struct mysql_store *self) {
 
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
     assert(self->my);
-    assert(self->process == vs_process_token()); /* never a parent's connection */
+    assert(self->process == vs_process_token()); /* never use a parent's connection */
     assert(sql->text[sql->length] == '\0');
     if (mysql_send_query(self->my, sql->text, sql->length) != 0) return vs_mysql_said_no(self, reply);
     if (!await_answer(self)) {
@@ -572,7 +576,7 @@ bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs
 
 bool vs_mysql_rows(struct mysql_store *self, const struct vs_sql *sql, unsigned columns, struct vs_rows *rows,
                    struct vs_reply *reply) {
-    assert(columns > 1); /* the nonce and the result */
+    assert(columns > 1); /* the nonce, and at least one result */
     *rows = (struct vs_rows){.result = NULL};
     if (!vs_mysql_send(self, sql, reply)) return false;
     rows->result = mysql_field_count(self->my) == columns ? mysql_use_result(self->my) : NULL;
@@ -586,7 +590,7 @@ bool vs_mysql_list(struct mysql_store *self, const struct vs_sql *sql, unsigned 
     return true;
 }
 
-/* An empty list still has the row of the LEFT JOIN. */
+/* Returns whether all rows have arrived.  An empty list still has one row, from the LEFT JOIN. */
 static bool is_whole(const struct vs_rows *rows) {
     return rows->count_column == 0 || rows->seen == 0 || rows->seen == (rows->counted ? rows->counted : 1);
 }
@@ -599,7 +603,7 @@ static int give_up_rows(struct vs_rows *rows) {
 }
 
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply) {
-    assert(rows->result); /* freed after -1 */
+    assert(rows->result); /* the result is freed after -1 */
     assert(self->my);
     if (vs_call_slice_ms(&self->base) <= 0) {
         vs_mysql_no_answer(self, "the list did not end before the deadline", reply);

@@ -3,18 +3,18 @@
  *     vesta_namespace (ns, ver, incarnation, record)
  *     vesta_lease     (ns, worker, ver, written_us, record)
  *
- * `record` is a text (lease/record.h).  The other columns are used by compare-and-set, and written_us is set by the
- * server.
+ * `record` is text (lease/record.h).  Compare-and-set uses the other columns.  The server sets written_us.
  *
- * A write is one autocommitted statement: UPDATE ... WHERE ver = ? AND the record is complete and of the same claim or
- * of the claim before it, AND the namespace's incarnation is unchanged.  No lock is held between two messages, so a
- * client that stops blocks no one.  Every write changes `ver`, and the server counts matched rows, not changed rows.
- * So 0 rows always means that the version was another one.  Reads that decide are locking reads: they return the last
- * committed state, and a proxy that splits reads from writes sends them to the primary.  A write also locks its
- * namespace's row.  Below REPEATABLE READ it could otherwise use the state before an administrator repaired the store.
+ * A write is one autocommitted statement: UPDATE ... WHERE ver = ?.  It also requires that the stored record is
+ * complete, that it belongs to the same claim or to the claim before it, and that the namespace's incarnation is
+ * unchanged.  No lock is held between two messages, so a client that stops blocks no one.  Every write changes `ver`,
+ * and the server counts matched rows, not changed rows.  So 0 rows always means that the version was different.  Reads
+ * that decide about a write are locking reads.  They return the last committed state, and a proxy that splits reads
+ * from writes sends them to the primary.  A write also locks its namespace's row, because below REPEATABLE READ it
+ * could otherwise use the state before an administrator repaired the store.
  *
  * Every reply identifies its statement.  A SELECT has a nonce in each row, and returns a row even if there is no
- * record.  A write returns the stamped time and the nonce as its LAST_INSERT_ID.  Any other reply is ignored: the
+ * record.  A write returns the stamped time and the nonce as its LAST_INSERT_ID.  Any other reply is ignored, and the
  * outcome stays DOWN, or UNKNOWN for a write.
  *
  * The server's clock is computed from UTC_TIMESTAMP, which does not depend on time zones. */
@@ -58,14 +58,14 @@ static struct mysql_store *mysql_self_of(struct vs_store *store) {
 
 struct mysql_row {
     char record[VS_RECORD_TEXT_MAX];
-    size_t length; /* of the record, cut to the buffer */
-    bool is_empty; /* there is no record */
+    size_t length; /* length of the record, limited to the buffer */
+    bool is_empty; /* true if there is no record */
     uint64_t ver, number;
     int64_t written_us, clock_us;
     char read_only[16];
 };
 
-/* Copies the fetched row.  False: it is not a row of these columns. */
+/* Copies the fetched row.  Returns false if it is not a row of these columns. */
 static bool mysql_read_row(const struct vs_rows *rows, struct mysql_row *row) {
     memset(row, 0, sizeof *row);
     if (!rows->row[COL_READ_ONLY] || !vs_mysql_cell(rows, COL_CLOCK, &row->clock_us) || row->clock_us <= 0)
@@ -82,14 +82,14 @@ static bool mysql_read_row(const struct vs_rows *rows, struct mysql_row *row) {
            vs_mysql_cell(rows, COL_WRITTEN, &row->written_us);
 }
 
-/* The columns must agree with the record's text.  Otherwise the row was changed by hand. */
+/* Checks that the columns agree with the record's text.  If they do not, the row was changed by hand. */
 static bool check_columns(struct vs_reply *reply, bool agree) {
     return agree || vs_answer(reply, VS_STORE_REFUSED,
                               "a row's columns do not agree with its record, so it was changed by hand: restore it");
 }
 
 static bool mysql_take_record(const struct mysql_store *self, const struct mysql_row *row, struct vs_reply *reply) {
-    assert(!row->is_empty); /* an empty row is no damage */
+    assert(!row->is_empty); /* an empty row is not damaged */
     if (!vs_take_record(reply, row->record, row->length, self->place.where, row->number)) return false;
     reply->record.written_ms = row->written_us > 0 ? row->written_us / 1000 : 0;
     return check_columns(reply, reply->record.ver == row->ver);
@@ -116,7 +116,7 @@ static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struc
     return vs_mysql_check_read_only(&self->place, row->read_only, reply);
 }
 
-/* Reads a lease's record into reply->record, with ver 0 if it is missing. */
+/* Reads a lease's record into reply->record.  Sets ver to 0 if there is no record. */
 static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
     struct mysql_row row;
@@ -149,14 +149,14 @@ static bool mysql_load_ns(struct mysql_store *self, struct vs_reply *reply) {
            check_columns(reply, reply->ns.ver == row.ver && reply->ns.incarnation == row.number);
 }
 
-/* The result of a write of one row.  NONE: no row matched, and the stored record must explain why.  TOLD: the reply is
- * filled. */
+/* The result of a write of one row.  NONE: no row matched, and the stored record must explain why.  TOLD: the reply has
+ * been filled. */
 enum mysql_fate { FATE_DONE, FATE_NONE, FATE_TOLD };
 
 static enum mysql_fate mysql_write_row(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
     vs_sent(reply);
     if (!vs_mysql_send(self, sql, reply))
-        return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* the primary key exists already */
+        return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* the primary key already exists */
     uint64_t rows = mysql_affected_rows(self->my), stamp;
     if (mysql_field_count(self->my) == 0 && rows == 0) return FATE_NONE;
     if (mysql_field_count(self->my) || rows != 1) {
@@ -175,12 +175,12 @@ static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_
     if (vs_mysql_begin(self, self->call_ms_max, true, reply) && mysql_load_record(self, worker, reply)) vs_done(reply);
 }
 
-/* Finds out why no row was written.  The server runs one statement after the other, so a write that it did not do
- * before this reply will never be done. */
+/* Finds out why no row was written.  The server executes statements one after another.  So if it has not done a write
+ * before this reply, it will never do it. */
 static void mysql_explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                           struct vs_reply *reply) {
-    assert(self->met.ver); /* else any namespace record would be accepted */
-    vs_sent(reply);        /* UNKNOWN until the record was read */
+    assert(self->met.ver); /* with 0, any namespace record would be accepted */
+    vs_sent(reply);        /* UNKNOWN until the record has been read */
     if (!mysql_load_ns(self, reply) || !vs_is_met(&self->met, reply) || !mysql_load_record(self, worker, reply)) return;
     if (vs_is_same_write(record, &reply->record))
         vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: the server reported that nothing was written, but it was",
@@ -191,20 +191,20 @@ static void mysql_explain(struct mysql_store *self, uint64_t worker, uint64_t ol
         vs_not_first(reply);
 }
 
-/* Reads the namespace's record before the first swap, unless this object has read it before. */
+/* Reads the namespace's record before the first swap, unless this object has already read it. */
 static bool knows_namespace(struct mysql_store *self, struct vs_reply *reply) {
     return self->met.ver || (mysql_load_ns(self, reply) && vs_is_met(&self->met, reply));
 }
 
-/* Adds a LIKE pattern of the complete record that vs_follows accepts, with version `ver` and the same claim.  Another
- * record is not overwritten. */
+/* Adds a LIKE pattern that matches only the complete record that vs_follows accepts, which has version `ver` and the
+ * same claim. A different record is not overwritten. */
 static void add_own(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
     char like[WHOLE_MAX];
     int length = snprintf(like, sizeof like,
                           "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\nowner %016" PRIx64 "%016" PRIx64
                           "\n%%\nsum ________________\n",
                           VS_RECORD_FORMAT, ver, next->epoch, next->owner[0], next->owner[1]);
-    assert((size_t)length < sizeof like); /* half a pattern would match any record */
+    assert((size_t)length < sizeof like); /* a truncated pattern would match any record */
     vs_sql_bytes(sql, like, (size_t)length);
 }
 
@@ -222,9 +222,9 @@ static void add_record(struct vs_sql *sql, const struct vs_record *record) {
     vs_sql_bytes(sql, text, vs_record_write(record, text));
 }
 
-/* Adds the condition that the namespace's record was not changed since it was read, and locks it. */
+/* Adds the condition that the namespace's record has not changed since it was read, and locks the record. */
 static void add_met(const struct mysql_store *self, struct vs_sql *sql) {
-    assert(self->met.ver); /* knows_namespace was called */
+    assert(self->met.ver); /* knows_namespace has been called */
     vs_sql_add(sql,
                " FROM vesta_namespace WHERE ver = %" PRIu64 " AND incarnation = %" PRIu64 " AND ns = ", self->met.ver,
                self->met.incarnation);
@@ -320,7 +320,7 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
         reply->ns = *record;
         vs_done(reply);
     } else if (fate == FATE_NONE) {
-        vs_sent(reply); /* UNKNOWN until the record was read */
+        vs_sent(reply); /* UNKNOWN until the record has been read */
         bool is_read = mysql_load_ns(self, reply);
         if (is_read && (reply->ns.ver != record->ver || reply->ns.incarnation != record->incarnation))
             vs_not_first(reply);
@@ -371,7 +371,7 @@ static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, 
         vs_mysql_drop(self);
 }
 
-/* Opening a connection costs several round trips, so it stays open between two renewals. */
+/* Parks the connection in the pool instead of closing it, because opening a connection costs several round trips. */
 static void mysql_store_idle(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us) {
     (void)until_boot_us;
     vs_mysql_park(mysql_self_of(store), now_boot_us);
@@ -423,7 +423,8 @@ static int mysql_store_open(const char *uri, const struct vs_store_opts *opts, s
     self->base = vs_store_base(&vs_store_mysql, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
     self->place.read_s = (unsigned)((self->call_ms_max + 999) / 1000);
-    int64_t message_ms = 1000 * (int64_t)self->place.read_s; /* a message that starts just before the deadline */
+    /* time for a message that starts just before the deadline */
+    int64_t message_ms = 1000 * (int64_t)self->place.read_s;
     self->base.call_ms_max = 2 * self->call_ms_max + message_ms;
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS + message_ms;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);

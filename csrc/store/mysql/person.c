@@ -36,7 +36,7 @@ void vs_mysql_init(struct vs_store *store, struct vs_reply *reply) {
     if (vs_mysql_check(&self->place, self->my, true, reply)) vs_done(reply);
 }
 
-/* Adds a range condition on the primary key, so that a store with many namespaces is not scanned. */
+/* Adds a range condition on the primary key, so that only matching namespaces are scanned. */
 static void add_kin(struct vs_sql *sql, const char *of) {
     char end[VESTA_NAMESPACE_MAX + 1];
     if (!of) return;
@@ -73,7 +73,7 @@ void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *t
 
 /* ------------------------------------------------------------------ how it is set */
 
-/* With other values, an acknowledged write may be lost in a power cut. */
+/* The required settings.  With other values, an acknowledged write may be lost in a power cut. */
 static const struct setting {
     const char *name, *wanted, *todo;
 } settings[] = {

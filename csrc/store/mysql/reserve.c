@@ -2,13 +2,13 @@
  *
  *     vesta_reservation (counters, tag, token, number, free_ms)
  *
- * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again,
- * NULL: never.  A row without a number is a token that has no number yet.
+ * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again, or
+ * NULL for never.  A row without a number is a token that has no number yet.
  *
- * Each write is one autocommitted statement.  A free number gets a new token.  A new number needs two rows in one
- * step: first a row without a number is inserted, then one UPDATE over both tables raises the counter and writes the
- * number into that row.  If a client dies in between, it leaves a row without a number.  The result is read back by
- * its token. */
+ * Each write is one autocommitted statement.  A free number gets a new token.  A new number needs two rows in one step:
+ * first a row without a number is inserted, then one UPDATE over both tables raises the counter and writes the number
+ * into that row.  If a client dies in between, it leaves a row without a number.  The result is read back by its token.
+ */
 #include "store/reservation.h"
 #include "store/mysql/counter.h"
 
@@ -75,7 +75,7 @@ static bool mysql_read_token(const char *hex, uint64_t token[2]) {
     return true;
 }
 
-/* Copies the fetched row.  False: it is not a row of this SELECT. */
+/* Copies the fetched row.  Returns false if it is not a row of this SELECT. */
 static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *look, struct vs_reply *reply) {
     int64_t clock_us;
     *look = (struct mysql_reserve_look){.is_blank = false};
@@ -92,7 +92,7 @@ static bool read_look(const struct vs_rows *rows, struct mysql_reserve_look *loo
            (!rows->row[COL_FREE_MS] || vs_mysql_cell(rows, COL_FREE_MS, &look->row.free_ms));
 }
 
-/* Fills the reply if the table is missing.  Returns false. */
+/* Fills the reply if the table is missing.  Always returns false. */
 static bool no_table(const struct vs_mysql_call *call) {
     if (call->self->my && mysql_errno(call->self->my) == ER_NO_SUCH_TABLE)
         vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table " VS_RESERVATIONS,
@@ -119,7 +119,7 @@ static bool take_look(const struct vs_mysql_call *call, const uint64_t *token, u
     return vs_mysql_check_read_only(&call->self->place, read_only, call->reply);
 }
 
-/* The same after a write: if it fails, the write's outcome is UNKNOWN. */
+/* Runs the SELECT after a write.  If the SELECT fails, the write's outcome is UNKNOWN. */
 static bool mysql_look_behind(const struct vs_mysql_call *call, const uint64_t *token, uint64_t number,
                               struct mysql_reserve_look *look) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
@@ -132,7 +132,7 @@ static bool mysql_look_behind(const struct vs_mysql_call *call, const uint64_t *
 
 /* ------------------------------------------------------------------ reserving */
 
-/* Gives the number the new token, if it is still free. */
+/* Assigns the new token to the number if the number is still free. */
 static enum vs_fate take_free(const struct vs_mysql_call *call, const struct vs_reservation *wanted, uint64_t number) {
     struct vs_sql sql = {.length = 0};
     vs_sql_add(&sql, "UPDATE " VS_RESERVATIONS " SET token = ");
@@ -152,7 +152,7 @@ static enum vs_fate put_blank(const struct vs_mysql_call *call, const struct vs_
     return vs_mysql_call_write(call, &sql, 1);
 }
 
-/* Writes the counter's next number into the row without a number. */
+/* Writes the counter's next number into the row that has no number yet. */
 static enum vs_fate mysql_take_next(const struct vs_mysql_call *call, const struct vs_reservation *wanted) {
     struct vs_sql sql = {.length = 0};
     struct vs_tag row;
@@ -176,7 +176,7 @@ static enum vs_fate mysql_take_next(const struct vs_mysql_call *call, const stru
     return VS_FATE_TOLD;
 }
 
-/* Makes one attempt with the result of the SELECT.  NONE: another client was faster. */
+/* Makes one attempt with the result of the SELECT.  Returns NONE if another client was faster. */
 static enum vs_fate try_number(const struct vs_mysql_call *call, const struct vs_reservation *wanted,
                                const struct mysql_reserve_look *look) {
     if (!look->is_blank && look->has_free) return take_free(call, wanted, look->free);
@@ -195,7 +195,7 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
         return;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         if (!(tries ? mysql_look_behind : take_look)(&call, wanted->token, 0, &look)) return;
-        if (look.row.is_there && !look.is_blank) { /* reserved by this call or an earlier one */
+        if (look.row.is_there && !look.is_blank) { /* this call or an earlier one has reserved the number */
             if (vs_reservation_again(&look.row, call.tag, reply) && vs_reservation_grant(&look.row, call.tag, reply))
                 vs_done(reply);
             return;
@@ -208,7 +208,8 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
 
 /* ------------------------------------------------------------------ settling */
 
-/* The number has no row: it was never reserved, or the database lost the row. */
+/* Returns whether the counter still agrees.  The number has no row, so it was never reserved, or the database has lost
+ * the row. */
 static bool still_stands(const struct vs_mysql_call *call, uint64_t granted) {
     struct vs_tag row;
     vs_not_done(call->reply); /* no row has this token */
@@ -234,7 +235,7 @@ void vs_mysql_settle(struct vs_store *store, const struct vs_counter *counter, c
     enum vs_fate fate = vs_mysql_call_write(&call, &sql, 1);
     if (fate == VS_FATE_TOLD) no_table(&call);
     if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
-    /* a cancelled number may have a new token by now, so look only if nothing was written */
+    /* A cancelled number may have a new token by now, so look only if nothing was written. */
     if (fate != VS_FATE_NONE || !mysql_look_behind(&call, NULL, reservation->number, &look)) return;
     if (!look.row.is_there && !still_stands(&call, reservation->granted)) return;
     enum vs_settling settling = vs_reservation_settle(&look.row, reservation, commit, call.tag, reply);

@@ -21,7 +21,7 @@ bool vs_mysql_make_shares(struct mysql_store *self, struct vs_reply *reply) {
     return vs_mysql_send(self, &sql, reply);
 }
 
-/* Whether the table is missing, or this user has no right to it. */
+/* Returns whether the table is missing, or this user has no right to use it. */
 static bool lacks_table(const struct vs_mysql_call *call) {
     unsigned error = call->self->my ? mysql_errno(call->self->my) : 0;
     return error == ER_NO_SUCH_TABLE || error == ER_TABLEACCESS_DENIED_ERROR;
@@ -52,12 +52,12 @@ static bool mysql_insert_share(const struct vs_mysql_call *call, const char *key
                ")",
                key, call->tag, share->delta, share->remainder);
     if (vs_mysql_call_write(call, &sql, 1) == VS_FATE_TOLD) return false;
-    vs_reply_clear(call->reply); /* inserted now, or by another client: read it */
+    vs_reply_clear(call->reply); /* this call or another client has inserted the row, so read it */
     return true;
 }
 
-/* A database that grants all numbers alone works without a stored share.  The counters' table may be Leaf's, and vesta
- * may have no right to other tables. */
+/* Returns whether the call can succeed without a stored share.  A database that grants all numbers alone needs none.
+ * The counters' table may be Leaf's, and vesta may have no right to other tables. */
 static bool may_do_without(const struct vs_mysql_call *call, const struct vs_share *share) {
     return share->delta == 1 && call->reply->outcome == VS_STORE_REFUSED;
 }
@@ -74,7 +74,7 @@ static bool mysql_find_or_keep(const struct vs_mysql_call *call, const char *key
            (mysql_insert_share(call, key, share) && mysql_look_at_share(call, key, stands));
 }
 
-/* Adds the remedy.  The text remains the server's. */
+/* Adds the remedy.  The server's text stays unchanged. */
 static void say_lack(const struct vs_mysql_call *call) {
     if (!lacks_table(call)) return;
     call->reply->by = VS_BY_RIGHTS;
@@ -88,7 +88,7 @@ void vs_mysql_share(struct vs_store *store, const struct vs_counter *counter, co
     struct vs_tag row;
     struct vs_share stands;
     if (!vs_mysql_call_begin(&call, store, counter, reply) || !vs_mysql_call_load(&call, &row)) return;
-    if (row.delta > 1) /* tinyid's rows contain their share */
+    if (row.delta > 1) /* tinyid's rows contain the share */
         vs_done(reply);
     else if (mysql_find_or_keep(&call, call.table, share, &stands))
         vs_share_answer(&stands, share, reply);

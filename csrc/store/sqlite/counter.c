@@ -19,13 +19,13 @@ bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, c
     return call->table && vs_counter_check(counter, reply) && vs_sqlite_begin(call->self, reply);
 }
 
-/* Prepares a statement for the table, which replaces the %s of its text.  ?1 is the tag.  For a row to write, ?2 is its
- * max_id, ?3 its step, ?4 its time. */
+/* Prepares a statement for the table, whose name replaces the %s of its text.  ?1 is the tag.  In a statement that
+ * writes a row, ?2 is the row's max_id, ?3 its step, and ?4 its time. */
 static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, const char *format,
                                             const struct vs_tag *row) {
     char sql[SQL_MAX];
     sqlite3_stmt *stmt = NULL;
-    assert(!strchr(call->table, '"')); /* checked by vs_counter_table */
+    assert(!strchr(call->table, '"')); /* vs_counter_table has checked this */
     int length = snprintf(sql, sizeof sql, format, call->table);
     assert((size_t)length < sizeof sql);
     int rc = sqlite3_prepare_v2(call->self->db, sql, length, &stmt, NULL);
@@ -41,7 +41,8 @@ static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, c
 }
 
 static bool sqlite_counter_run(const struct vs_sqlite_call *call, const char *format, const struct vs_tag *row) {
-    assert(!sqlite3_get_autocommit(call->self->db)); /* else SQLite commits it at once, before it is checked */
+    /* otherwise SQLite commits the write at once, before it is checked */
+    assert(!sqlite3_get_autocommit(call->self->db));
     sqlite3_stmt *stmt = sqlite_counter_prepare(call, format, row);
     if (!stmt) return false;
     int rc = sqlite3_step(stmt);
@@ -69,8 +70,8 @@ static bool sqlite_counter_take_number(sqlite3_stmt *stmt, int column, const cha
     return false;
 }
 
-/* Reads columns 0 to 3: biz_tag, max_id, step, update_time.  False: a value cannot be used, with the reason in
- * `why`. */
+/* Reads columns 0 to 3: biz_tag, max_id, step, update_time.  Returns false if a value cannot be used, and sets `why` to
+ * the reason. */
 static bool sqlite_counter_read_row(sqlite3_stmt *stmt, struct vs_tag *row, char why[static VS_TAG_WHY_MAX]) {
     *row = (struct vs_tag){.delta = 1,
                            .updated_ms = sqlite_counter_is_number(stmt, 3) ? sqlite3_column_int64(stmt, 3) : 0};
@@ -183,7 +184,7 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
 static bool sqlite_counter_list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
-    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* a value of another type is never found as a tag */
+    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* a tag of another type is never found */
     const void *at = sqlite3_column_blob(stmt, 0);
     struct vs_slice name = {at ? at : "", at ? (size_t)sqlite3_column_bytes(stmt, 0) : 0};
     if (is_text && !at && sqlite3_errcode(call->self->db) == SQLITE_NOMEM)
@@ -207,7 +208,7 @@ static bool sqlite_counter_list_rows(const struct vs_sqlite_call *call, struct v
 
 void vs_sqlite_tags(struct vs_store *store, const char *table, struct vs_tag_list *list, struct vs_reply *reply) {
     struct vs_sqlite_call call;
-    assert(list->count == 0); /* its rows would be listed as this table's */
+    assert(list->count == 0); /* rows that are already in the list would appear as rows of this table */
     if (!vs_sqlite_call_begin(&call, store, &(struct vs_counter){table, "-"}, reply)) return;
     enum vs_sqlite_found found = vs_sqlite_find_table(&call, call.table);
     if (found == VS_FOUND_NONE || (found == VS_FOUND && sqlite_counter_list_rows(&call, list))) vs_done(reply);

@@ -11,14 +11,15 @@ struct vs_sqlite_call {
     struct vs_reply *reply;
 };
 
-/* Starts a call, which vs_sqlite_end must end.  False: the reply is filled, and there is nothing to undo. */
+/* Starts a call, which vs_sqlite_end must end.  If it fails, fills the reply and returns false, and there is nothing to
+ * undo. */
 bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, const struct vs_counter *counter,
                           struct vs_reply *reply);
-/* Reads the counter's row.  False: the reply is filled, also if there is no row. */
+/* Reads the counter's row.  If it fails, or there is no row, fills the reply and returns false. */
 bool vs_sqlite_call_load(const struct vs_sqlite_call *call, struct vs_tag *row);
 bool vs_sqlite_call_write(const struct vs_sqlite_call *call, const struct vs_tag *row);
-/* Whether the table exists. */
-enum vs_sqlite_found { VS_FOUND, VS_FOUND_NONE, VS_FOUND_TOLD /* the reply is filled */ };
+/* Returns whether the table exists. */
+enum vs_sqlite_found { VS_FOUND, VS_FOUND_NONE, VS_FOUND_TOLD /* the reply has been filled */ };
 enum vs_sqlite_found vs_sqlite_find_table(const struct vs_sqlite_call *call, const char *table);
 
 #endif

@@ -1,11 +1,11 @@
-/* link.c -- see link.h.  Knows no records. */
+/* link.c -- see link.h.  Does not interpret records. */
 #include "store/sqlite/link.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <unistd.h>
 
-#define APPLICATION_ID 0x76737461 /* "vsta", in the file's header */
+#define APPLICATION_ID 0x76737461 /* "vsta", stored in the file's header */
 #define SCHEMA_VERSION 1
 #define LOOK_US 1000
 
@@ -68,7 +68,7 @@ static bool number_is(const struct sqlite_store *self, const char *sql, sqlite3_
     return rc == SQLITE_ROW;
 }
 
-/* Whether the file is a vesta database.  Creates the tables in an empty file. */
+/* Returns whether the file is a vesta database.  Creates the tables in an empty file. */
 static bool sqlite_is_ours(const struct sqlite_store *self, struct vs_reply *reply) {
     sqlite3_int64 id = 0, version = 0, tables = 0;
     if (!number_is(self, "PRAGMA application_id", &id, reply) ||
@@ -89,7 +89,7 @@ static void close_db(struct sqlite_store *self) {
     self->db = NULL;
 }
 
-/* The busy handler of a commit, which waits for readers. */
+/* Handles a busy database in a commit, which waits for readers. */
 static int wait_for_readers(void *arg, int tries) {
     const struct sqlite_store *self = arg;
     (void)tries;
@@ -97,16 +97,16 @@ static int wait_for_readers(void *arg, int tries) {
     return vs_call_left_ms(&self->base) > 0;
 }
 
-/* Opens the database.  If memory is out, `db` is NULL, which sqlite3_errmsg and sqlite3_close accept. */
+/* Opens the database.  If there is no memory, `db` is NULL, which sqlite3_errmsg and sqlite3_close accept. */
 static int open_db(struct sqlite_store *self) {
-    assert(!self->db); /* else it would leak, and keep the file locked */
+    assert(!self->db); /* otherwise `db` would leak, and its file would stay locked */
     return sqlite3_open_v2(self->path, &self->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
 }
 
 /* Opens and locks the database without waiting.  Unless it returns OURS, there is nothing to undo. */
 static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply) {
     vs_reply_clear(reply);
-    assert(!self->db); /* a call inside a call */
+    assert(!self->db); /* otherwise this is a call inside a call */
     enum vs_turn turn = vs_sqlite_turn_enter(&self->turn, reply);
     if (turn != VS_TURN_OURS) return turn;
     int rc = open_db(self);
@@ -118,13 +118,13 @@ static enum vs_turn try_begin(struct sqlite_store *self, struct vs_reply *reply)
     if (rc == SQLITE_OK) sqlite3_busy_handler(self->db, wait_for_readers, self);
     if (rc != SQLITE_OK) vs_sqlite_trouble(self, rc, reply);
     if (rc == SQLITE_OK && sqlite_is_ours(self, reply)) return VS_TURN_OURS;
-    close_db(self); /* rolls back */
+    close_db(self); /* this rolls back the transaction */
     vs_sqlite_turn_leave(&self->turn);
     return (rc & 0xff) == SQLITE_BUSY ? VS_TURN_BUSY : VS_TURN_NONE;
 }
 
-/* Polls every millisecond.  SQLite's own busy handler waits longer after each attempt, so it starves the process that
- * has waited longest. */
+/* Starts a call.  Polls every millisecond, because SQLite's own busy handler waits longer after each attempt, and so
+ * starves the process that has waited longest. */
 bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply) {
     enum vs_turn turn;
     vs_call_begin(&self->base, self->call_ms_max);
@@ -157,14 +157,14 @@ bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply) {
 }
 
 void vs_sqlite_end(struct sqlite_store *self) {
-    assert(self->turn.fd >= 0); /* the turn excludes others until the rollback is done */
-    close_db(self);             /* rolls back an open transaction */
+    assert(self->turn.fd >= 0); /* the turn excludes other processes until the rollback is done */
+    close_db(self);             /* this rolls back an open transaction */
     vs_sqlite_turn_leave(&self->turn);
 }
 
 bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply) {
-    assert(sqlite3_get_autocommit(self->db)); /* else closing would roll back the write */
-    assert(self->turn.fd >= 0);               /* else another process might have written since */
+    assert(sqlite3_get_autocommit(self->db)); /* otherwise closing would roll back the write */
+    assert(self->turn.fd >= 0);               /* otherwise another process might have written in the meantime */
     close_db(self);
     int rc = open_db(self);
     if (rc != SQLITE_OK) return vs_sqlite_trouble(self, rc, reply);

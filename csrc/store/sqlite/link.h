@@ -24,31 +24,33 @@ struct sqlite_store {
     char namespace_[VESTA_NAMESPACE_MAX];
     char path[PATH_MAX - 64];
     struct vs_sqlite_turn turn;
-    sqlite3 *db;      /* open during a call */
-    struct stat seen; /* the file and its change counter at the last check: see sqlite_stirred */
+    sqlite3 *db;      /* open only during a call */
+    struct stat seen; /* the file and its change counter at the last check (sqlite_stirred) */
     uint32_t counter;
 };
 
 extern const struct vs_backend vs_store_sqlite;
 
-/* Fills the reply from an SQLite error of anything except a commit: nothing was done.  Returns false. */
+/* Fills the reply from an SQLite error of any operation except a commit, which means that nothing was written.  Returns
+ * false. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply);
 
 /* Runs statements that return no rows. */
 bool vs_sqlite_run(const struct sqlite_store *self, const char *sql, struct vs_reply *reply);
 
-/* Starts a call and sets reply->store_ms.  False: the reply is filled, and there is nothing to undo.  Otherwise call
- * vs_sqlite_end, which rolls back what was not committed. */
+/* Starts a call and sets reply->store_ms.  If it fails, fills the reply and returns false, and there is nothing to
+ * undo.  Otherwise call vs_sqlite_end, which rolls back uncommitted changes. */
 bool vs_sqlite_begin(struct sqlite_store *self, struct vs_reply *reply);
 void vs_sqlite_end(struct sqlite_store *self);
 
-/* Commits.  If a lock or a full disk prevents it, the transaction is rolled back.  After any other failure the outcome
- * is UNKNOWN. */
+/* Commits.  If a lock or a full disk prevents the commit, the transaction is rolled back.  After any other failure, the
+ * outcome is UNKNOWN. */
 bool vs_sqlite_commit(const struct sqlite_store *self, struct vs_reply *reply);
 
-/* After a commit: reopens the database, because this connection's page cache does not prove what others will read. */
+/* Reopens the database after a commit, because this connection's page cache does not prove what other connections will
+ * read. */
 bool vs_sqlite_look_anew(struct sqlite_store *self, struct vs_reply *reply);
-/* The committed row was not found: fills the reply with UNKNOWN and returns false. */
+/* Reports that the committed row was not found.  Fills the reply with UNKNOWN and returns false. */
 bool vs_sqlite_does_not_stand(const struct sqlite_store *self, struct vs_reply *reply);
 
 void vs_sqlite_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);

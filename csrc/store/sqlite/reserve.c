@@ -3,8 +3,8 @@
  *
  *     vesta_reservation (counters, tag, number, token, free_ms)
  *
- * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again,
- * NULL: never. */
+ * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again, or
+ * NULL for never. */
 #include "store/reservation.h"
 #include "store/sqlite/counter.h"
 
@@ -19,8 +19,8 @@ static const char schema[] =
 
 #define SELECT "SELECT number, token, free_ms FROM " VS_RESERVATIONS " WHERE counters = ?1 AND tag = ?2 AND "
 
-/* Prepares a statement.  ?1 is the counter's table, ?2 its tag, ?3 a number or a time, ?4 the token, ?5 free_ms (below
- * 0: NULL).  Statements may have fewer parameters. */
+/* Prepares a statement.  ?1 is the counter's table, ?2 its tag, ?3 a number or a time, ?4 the token, and ?5 is free_ms,
+ * or NULL if free_ms is below 0.  Statements may have fewer parameters. */
 static sqlite3_stmt *sqlite_reserve_prepare(const struct vs_sqlite_call *call, const char *sql, int64_t third,
                                             const uint64_t *token, int64_t free_ms) {
     sqlite3_stmt *stmt = NULL;
@@ -38,7 +38,7 @@ static sqlite3_stmt *sqlite_reserve_prepare(const struct vs_sqlite_call *call, c
     return NULL;
 }
 
-/* Reads the current row.  SQLite allows any value in any column, so each type is checked.  False: a value is
+/* Reads the current row.  SQLite allows any value in any column, so each type is checked.  Returns false if a value is
  * invalid. */
 static bool sqlite_reserve_read_row(sqlite3_stmt *stmt, struct vs_reserved *row) {
     int64_t number = sqlite3_column_int64(stmt, 0), free_ms = sqlite3_column_int64(stmt, 2);
@@ -149,7 +149,7 @@ void vs_sqlite_settle(struct vs_store *store, const struct vs_counter *counter,
     if (found == VS_FOUND_NONE)
         vs_answer(reply, VS_STORE_REFUSED,
                   "%.80s has no table " VS_RESERVATIONS ": check whether the file was replaced", call.self->path);
-    if (is_known && !row.is_there) /* never reserved, or the row was lost */
+    if (is_known && !row.is_there) /* the number was never reserved, or the database has lost the row */
         is_known =
             vs_sqlite_call_load(&call, &stands) && vs_reservation_remembers(&stands, reservation->granted, reply);
     if (is_known) {

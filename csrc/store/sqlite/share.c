@@ -18,7 +18,7 @@
 
 #define KEY_MAX (1 + VS_COUNTER_TABLE_MAX)
 
-/* `share`: the row to write, or NULL. */
+/* Prepares a statement.  `share` is the row to write, or NULL. */
 static sqlite3_stmt *sqlite_share_prepare(const struct vs_sqlite_call *call, const char *key, const char *sql,
                                           const struct vs_share *share) {
     sqlite3_stmt *stmt = NULL;
@@ -33,7 +33,7 @@ static sqlite3_stmt *sqlite_share_prepare(const struct vs_sqlite_call *call, con
     return NULL;
 }
 
-/* Reads the share, with delta 0 if it is missing. */
+/* Reads the share.  Sets delta to 0 if there is none. */
 static bool sqlite_share_load(const struct vs_sqlite_call *call, const char *key, struct vs_share *share) {
     sqlite3_stmt *stmt = sqlite_share_prepare(call, key, SELECT, NULL);
     if (!stmt) return false;

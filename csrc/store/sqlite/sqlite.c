@@ -3,8 +3,8 @@
  *     vesta_namespace (ns, ver, record)
  *     vesta_lease     (ns, worker, ver, record)
  *
- * `record` is a text (lease/record.h), so that all stores use the same parser.  The tables of counters are in
- * counter.c.  A call is one transaction (link.h).  The store's clock is the host's. */
+ * `record` is text (lease/record.h), so that all stores use the same parser.  The tables of counters are in counter.c.
+ * A call is one transaction (link.h).  The store's clock is the host's. */
 #include "store/sqlite/link.h"
 #include "base/error.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COUNTER_AT 24 /* offset of the file's change counter, which each transaction raises */
+#define COUNTER_AT 24 /* offset of the file's change counter, which SQLite increments with each transaction */
 
 static struct sqlite_store *sqlite_self_of(struct vs_store *store) {
     assert(store->backend == &vs_store_sqlite);
@@ -23,7 +23,7 @@ static struct sqlite_store *sqlite_self_of(struct vs_store *store) {
 
 /* ------------------------------------------------------------------ rows */
 
-/* Prepares a statement with the namespace as ?1 and, if it has a ?2, the worker id. */
+/* Prepares a statement.  ?1 is the namespace.  If the statement has a ?2, it is the worker id. */
 static sqlite3_stmt *sqlite_prepare(const struct sqlite_store *self, const char *sql, uint64_t worker,
                                     struct vs_reply *reply) {
     sqlite3_stmt *stmt = NULL;
@@ -37,7 +37,7 @@ static sqlite3_stmt *sqlite_prepare(const struct sqlite_store *self, const char 
     return NULL;
 }
 
-/* The row's version must agree with its record.  Otherwise the row was changed by hand. */
+/* Checks that the row's version agrees with its record.  If it does not, the row was changed by hand. */
 static bool check_ver(struct vs_reply *reply, sqlite3_stmt *stmt, int column, uint64_t ver) {
     return (uint64_t)sqlite3_column_int64(stmt, column) == ver ||
            vs_answer(reply, VS_STORE_REFUSED,
@@ -51,7 +51,7 @@ static bool sqlite_take_record(const struct sqlite_store *self, sqlite3_stmt *st
            check_ver(reply, stmt, 1, reply->record.ver);
 }
 
-/* Reads a lease's record into reply->record, with ver 0 if it is missing. */
+/* Reads a lease's record into reply->record.  Sets ver to 0 if there is no record. */
 static bool sqlite_load_record(const struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     sqlite3_stmt *stmt =
         sqlite_prepare(self, "SELECT record, ver FROM vesta_lease WHERE ns = ?1 AND worker = ?2", worker, reply);
@@ -87,15 +87,15 @@ struct sqlite_row {
     size_t length;
 };
 
-/* Writes a row.  The last two parameters of the statement are its version and its text. */
+/* Writes a row.  The last two parameters of the statement are the row's version and text. */
 static bool sqlite_save(const struct sqlite_store *self, const char *sql, const struct sqlite_row *row,
                         struct vs_reply *reply) {
-    assert(!sqlite3_get_autocommit(self->db)); /* else SQLite commits it at once, before it is checked */
+    assert(!sqlite3_get_autocommit(self->db)); /* otherwise SQLite commits the write at once, before it is checked */
     assert(row->length > 0);
     assert(row->length <= VS_RECORD_TEXT_MAX);
     sqlite3_stmt *stmt = sqlite_prepare(self, sql, row->worker, reply);
     if (!stmt) return false;
-    assert(sqlite3_bind_parameter_count(stmt) > 2); /* the namespace, the version, the text */
+    assert(sqlite3_bind_parameter_count(stmt) > 2); /* the statement has the namespace, the version and the text */
     int last = sqlite3_bind_parameter_count(stmt), rc = sqlite3_bind_int64(stmt, last - 1, (sqlite3_int64)row->ver);
     if (rc == SQLITE_OK) rc = sqlite3_bind_blob(stmt, last, row->text, (int)row->length, SQLITE_STATIC);
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
@@ -112,12 +112,12 @@ static void sqlite_read(struct vs_store *store, uint64_t worker, struct vs_reply
     struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
     if (sqlite_load_record(self, worker, reply)) vs_done(reply);
-    assert(reply->outcome != VS_STORE_UNKNOWN); /* only a write can be UNKNOWN */
+    assert(reply->outcome != VS_STORE_UNKNOWN); /* only a write can have the outcome UNKNOWN */
     vs_sqlite_end(self);
 }
 
 /* Reads a written record back.  If the disk returned a wrong page to SQLite, the record may have been written where no
- * reader finds it. */
+ * reader finds it.  Returns whether it was found. */
 static bool shows_record(struct sqlite_store *self, uint64_t worker, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     bool stands = vs_sqlite_look_anew(self, &seen) && sqlite_load_record(self, worker, &seen) &&
@@ -159,8 +159,8 @@ static void sqlite_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct sqlite_store *self = sqlite_self_of(store);
     if (!vs_sqlite_begin(self, reply)) return;
     if (sqlite_load_ns(self, reply)) {
-        struct vs_reply made = *reply; /* the first call creates the tables.  The record was read even if their commit
-                                          fails */
+        /* the first call creates the tables.  The record has been read even if committing the tables fails */
+        struct vs_reply made = *reply;
         vs_meet(&self->met, reply);
         if (vs_sqlite_commit(self, &made))
             vs_done(reply);
@@ -193,8 +193,8 @@ static void sqlite_ns_swap(struct vs_store *store, uint64_t old_ver, const struc
     vs_sqlite_end(self);
 }
 
-/* If `of` is given, uses a range of the primary key, so that a store with many namespaces is not scanned.  '/' follows
- * '.' in ASCII. */
+/* Lists the namespaces.  If `of` is given, uses a range of the primary key, so that only matching namespaces are
+ * scanned.  '/' follows '.' in ASCII. */
 static void sqlite_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                          struct vs_reply *reply) {
     static const char all[] = "SELECT ns FROM vesta_namespace",
@@ -245,12 +245,12 @@ static void sqlite_list(struct vs_store *store, struct vs_listed **listed, size_
 
 /* ------------------------------------------------------------------ another database */
 
-/* Reads the file's change counter from its header.  Needs a turn, because closing the file drops the locks of other
- * calls of this process.  False: it cannot be read. */
+/* Reads the change counter from the file's header.  Call during a turn, because closing the file drops the locks of
+ * other calls of this process.  Returns false if the file cannot be read. */
 static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
     unsigned char at[4];
     struct vs_reply reply;
-    assert(!self->db); /* closing would drop our own locks */
+    assert(!self->db); /* otherwise closing the file would drop this call's locks */
     if (vs_sqlite_turn_enter(&self->turn, &reply) != VS_TURN_OURS) return false;
     int fd = open(self->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool is_read = fd >= 0 && pread(fd, at, sizeof at, COUNTER_AT) == (ssize_t)sizeof at;
@@ -260,13 +260,13 @@ static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
     return is_read;
 }
 
-/* Whether the path has another file, or one with a lower change counter: an older copy. */
+/* Returns whether the path has a different file, or a file with a lower change counter, which is an older copy. */
 static bool sqlite_stirred(struct vs_store *store, int64_t now_boot_us) {
     (void)now_boot_us;
     struct sqlite_store *self = sqlite_self_of(store);
     struct stat st;
     uint32_t counter = 0;
-    if (stat(self->path, &st) != 0) return false; /* missing: the next renewal reports it */
+    if (stat(self->path, &st) != 0) return false; /* the next renewal reports a missing file */
     bool is_same = st.st_ino == self->seen.st_ino && st.st_dev == self->seen.st_dev;
     bool is_touched =
         st.st_mtim.tv_sec != self->seen.st_mtim.tv_sec || st.st_mtim.tv_nsec != self->seen.st_mtim.tv_nsec;

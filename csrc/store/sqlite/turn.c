@@ -23,12 +23,12 @@ static pthread_rwlock_t inside = INSIDE_INIT;
 #define FORK_TRIES_MAX 1000 /* one millisecond each */
 #define TURNS_MAX 64
 
-static _Thread_local bool is_alone;  /* this thread forks, and no call is inside SQLite */
+static _Thread_local bool is_alone;  /* this thread is forking, and no call is inside SQLite */
 static atomic_bool was_inside;       /* this process was forked during a call of its parent */
-static _Atomic int turns[TURNS_MAX]; /* descriptor + 1 of each turn in progress */
+static _Atomic int turns[TURNS_MAX]; /* for each turn in progress, its descriptor + 1 */
 
-/* Waits for calls in progress, but not for ever: their disk may hang.  If the wait fails, the child cannot use
- * SQLite. */
+/* Waits until no call is in progress.  The wait is limited, because a call's disk may hang.  If the wait fails, the
+ * child cannot use SQLite. */
 static void turn_before_fork(void) {
     is_alone = false;
     for (int i = 0; !is_alone && i < FORK_TRIES_MAX; i++) {
@@ -42,11 +42,11 @@ static void turn_in_parent(void) {
 }
 
 static void turn_in_child(void) {
-    if (is_alone) pthread_rwlock_unlock(&inside); /* as lock checkers expect */
-    inside = (pthread_rwlock_t)INSIDE_INIT;       /* forget waiting threads of the parent */
+    if (is_alone) pthread_rwlock_unlock(&inside); /* lock checkers expect this */
+    inside = (pthread_rwlock_t)INSIDE_INIT;       /* forget the parent's waiting threads */
     if (is_alone) return;
     atomic_store(&was_inside, true);
-    for (int i = 0; i < TURNS_MAX; i++) { /* the parent's: its turn must not outlive it */
+    for (int i = 0; i < TURNS_MAX; i++) { /* the parent's turn must not outlive the parent */
         int fd = atomic_exchange(&turns[i], 0) - 1;
         if (fd >= 0) close(fd);
     }
@@ -60,14 +60,15 @@ static void note_turn(int was, int is) {
     }
 }
 
-/* Registered when this code is loaded, because a fork in progress does not call handlers that are registered later. */
+/* Registers the fork handlers when this code is loaded, because a fork in progress does not call handlers that are
+ * registered later. */
 __attribute__((constructor)) static void turn_watch_forks(void) {
     pthread_atfork(turn_before_fork, turn_in_parent, turn_in_child);
 }
 
 /* ------------------------------------------------------------------ turns */
 
-/* Returns the folder of a path and its stat. */
+/* Writes the folder of a path, and its status. */
 static int look_at_folder(const char *path, char *folder, struct stat *st) {
     snprintf(folder, PATH_MAX, "%s", path);
     char *slash = strrchr(folder, '/');
@@ -76,7 +77,7 @@ static int look_at_folder(const char *path, char *folder, struct stat *st) {
     return stat(folder, st);
 }
 
-/* Opens the file, or creates it.  root creates it for the folder's owner. */
+/* Opens the file, or creates it.  If this user is root, the file is created for the folder's owner. */
 static int open_or_make(const char *path, int group) {
     char folder[PATH_MAX];
     struct stat st;
@@ -94,12 +95,12 @@ static int open_or_make(const char *path, int group) {
 static int turn_open(const struct vs_sqlite_turn *turn) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s-turn", turn->path);
-    assert((size_t)length < sizeof path); /* a cut name could be another database's turn */
+    assert((size_t)length < sizeof path); /* a truncated name could be the turn of another database */
     return open_or_make(path, turn->group);
 }
 
 enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *reply) {
-    assert(turn->fd < 0); /* it would wait for itself */
+    assert(turn->fd < 0); /* otherwise this call would wait for itself */
     if (atomic_load(&was_inside)) {
         vs_answer(reply, VS_STORE_DOWN, "this process was forked while its parent used %.80s: start it again",
                   turn->path);
@@ -108,7 +109,7 @@ enum vs_turn vs_sqlite_turn_enter(struct vs_sqlite_turn *turn, struct vs_reply *
     pthread_rwlock_rdlock(&inside);
     turn->fd = turn_open(turn);
     if (turn->fd >= 0) note_turn(0, turn->fd + 1);
-    /* OFD locks carry no pid, so the holder's pid is encoded as the length of the locked range */
+    /* OFD locks carry no pid, so the holder's pid is encoded as the length of the locked range. */
     if (turn->fd >= 0 && vs_queue_try(turn->fd, 0, getpid(), true)) return VS_TURN_OURS;
     bool busy = turn->fd >= 0 && (errno == EAGAIN || errno == EACCES);
     if (!busy)
@@ -153,7 +154,7 @@ static int64_t locker_of(const char *path) {
 }
 
 int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
-    assert(turn->fd < 0); /* it would find this process */
+    assert(turn->fd < 0); /* otherwise this would find this process */
     int fd = turn_open(turn);
     int64_t pid = fd >= 0 ? vs_queue_count(fd, 0) : 0;
     if (fd >= 0) close(fd);
@@ -162,7 +163,7 @@ int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
 
 /* ------------------------------------------------------------------ the file */
 
-/* Returns 0, or the errno that open would return. */
+/* Checks whether the file may be opened, without opening it.  Returns 0, or the errno that open would return. */
 static int may_open(const char *path, const struct stat *st) {
     if (S_ISDIR(st->st_mode)) return EISDIR;
     if (S_ISLNK(st->st_mode)) return ELOOP;

@@ -1,11 +1,12 @@
-/* counter.c -- counters in ZooKeeper: one node per tag, with its row as text (lease/record.h).
+/* counter.c -- counters in ZooKeeper: one node per tag, which contains the counter's row as text (lease/record.h).
  *
  *     /~counters/<tag>
  *     /~shares/<tag>     the store's share of the tag's numbers, as a row: step is the delta, max is the remainder
  *     /~forms/<tag>      the fingerprint of the form of its numbers, as a row: max is the fingerprint
  *
- * A write is a set with the version that was read after a sync.  The same message reads the node again, and the write
- * is done only if that read shows it.  If another write came first, the new row is decided again from what it left. */
+ * A write is a set over the version that was read after a sync.  The same message reads the node again, and the write
+ * counts as done only if that read shows it.  If another write came first, the new row is computed again from the
+ * resulting row. */
 #include "store/counter.h"
 #include "store/zk/nodes.h"
 
@@ -26,7 +27,7 @@ struct zk_counter_call {
 struct view {
     bool found;
     struct vs_tag row;
-    uint64_t ver; /* 0: there is no node */
+    uint64_t ver; /* 0: the node does not exist */
     struct Stat stat;
 };
 
@@ -39,7 +40,7 @@ static void turn_to(struct zk_counter_call *call, const char *folder) {
     vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
-/* Takes the next answer, of a get: the tag's node, with its content in *text. */
+/* Takes the next answer, which is a get's: the tag's node, with its content in *text. */
 static bool next_node(const struct zk_counter_call *call, struct view *view, struct vs_slice *text,
                       struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(call->self, reply);
@@ -81,8 +82,8 @@ static void zk_counter_put_row(const struct zk_counter_call *call, const struct 
     vs_zk_ask(call->self, ZK_GET, call->path);
 }
 
-/* Checks by the get after the write that the write was done.  The node has the write's own transaction, or later writes
- * have replaced it and the answer shows the node's next change. */
+/* Returns whether the get after the write shows that the write was done.  Either the node has the write's own
+ * transaction, or later writes have replaced it and the answer shows the node's next change. */
 static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs_tag *row, uint64_t ver,
                              const struct zk_writing *writing) {
     struct vs_reply seen = {.outcome = call->reply->outcome};
@@ -98,7 +99,7 @@ static bool zk_counter_shows(const struct zk_counter_call *call, const struct vs
            vs_zk_no_answer(call->self, "the written node cannot be read back", call->reply);
 }
 
-/* The result of a write.  OTHER: another write came first.  TOLD: the reply is filled. */
+/* The result of a write.  OTHER: another write came first.  TOLD: the reply has been filled. */
 enum zk_counter_fate { FATE_OK, FATE_OTHER, FATE_TOLD };
 
 static enum zk_counter_fate zk_counter_write_row(const struct zk_counter_call *call, const struct view *view,
@@ -204,7 +205,7 @@ void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const
     turn_to(&call, VS_ZK_SHARES);
     if (!zk_counter_look(&call, &view)) return;
     if (!view.found) {
-        change_node(&call, &change); /* or another host did */
+        change_node(&call, &change); /* another host may also have done this */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
         if (!zk_counter_look(&call, &view)) return;
@@ -223,7 +224,7 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
     turn_to(&call, VS_ZK_FORMS);
     if (!zk_counter_look(&call, &view)) return;
     if (!view.found && fingerprint) {
-        change_node(&call, &add); /* or another host did */
+        change_node(&call, &add); /* another host may also have done this */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
         if (!zk_counter_look(&call, &view)) return;
@@ -233,13 +234,13 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
 
 /* ------------------------------------------------------------------ listing */
 
-/* NUL-terminated names, one after another. */
+/* NUL-terminated names, one after another in memory. */
 struct zk_counter_names {
     char *at;
     size_t length;
 };
 
-/* Takes the next answer, of a list of children.  A missing node has none. */
+/* Takes the next answer, which is a list of children.  A missing node has no children. */
 static bool next_names(struct zk_store *self, struct zk_counter_names *names, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;
@@ -253,8 +254,8 @@ static bool next_names(struct zk_store *self, struct zk_counter_names *names, st
     return true;
 }
 
-/* Takes the next answer, of that tag's get.  A tag that was deleted since is skipped.  A tag with a damaged record is
- * listed. */
+/* Takes the next answer, which is the get of that tag.  Skips a tag that was deleted since.  Lists a tag with a damaged
+ * record. */
 static bool zk_counter_list_row(const struct zk_counter_call *call, const char *tag, struct vs_tag_list *list) {
     const struct vs_slice name = {tag, strlen(tag)};
     struct vs_slice text;
@@ -290,7 +291,7 @@ void vs_zk_tags(struct vs_store *store, const char *table, struct vs_tag_list *l
     const struct zk_counter_call call = {.self = (struct zk_store *)store, .reply = reply};
     struct zk_counter_names names = {NULL, 0};
     char path[VS_ZK_PATH_MAX];
-    assert(list->count == 0); /* its rows would be listed as this store's */
+    assert(list->count == 0); /* rows that are already in the list would appear as rows of this store */
     vs_reply_clear(reply);
     if (!vs_counter_no_table(table, reply) || !vs_zk_begin(call.self, VS_STORE_LIST_MS, reply)) return;
     vs_zk_path(call.self, path, VS_ZK_COUNTERS);

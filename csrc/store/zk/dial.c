@@ -1,6 +1,6 @@
 /* dial.c -- opens a session with one of several ZooKeeper servers, and finds out why it fails.  The client library
- * looks up names, tries one server after another for ever, and does not report the reason.  So this runs in its own
- * thread (errand.h). */
+ * looks up names, tries one server after another for ever, and does not report the reason.  So this code runs in a
+ * separate thread (errand.h). */
 #include "base/slice.h"
 #include "os/thread.h"
 #include "store/zk/link.h"
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MS 4000 /* the client leaves a silent server after two thirds of it */
-#define DIAL_MS 8000    /* for all servers together */
-#define EARLY_MS 150    /* a server nearby has answered by then.  Otherwise one is asked for the reason */
+#define SESSION_MS 4000 /* the client library leaves a silent server after two thirds of this time */
+#define DIAL_MS 8000    /* limit for all servers together */
+#define EARLY_MS 150    /* a nearby server has answered after this time.  If not, a server is asked for the reason */
 #define REACH_US 3000000
 #define PROBE_US 1000000
 #define ADDRESSES_MAX 32
@@ -63,7 +63,7 @@ static bool zk_write_all(int fd, const char *at, size_t length, int64_t until_us
     return true;
 }
 
-/* Reads `length` bytes.  Returns fewer if the peer closes the connection, -1 on an error. */
+/* Reads `length` bytes.  Returns fewer if the peer closes the connection, or -1 after an error. */
 static ssize_t zk_read_all(int fd, char *at, size_t length, int64_t until_us) {
     size_t have = 0;
     while (have < length) {
@@ -93,12 +93,12 @@ static int zk_reach(const struct addrinfo *address) {
     return -1;
 }
 
-/* Whether the server closed the connection after it had accepted it. */
+/* Returns whether the server closed the connection after it had accepted it. */
 static bool was_closed(void) {
     return errno == ECONNRESET || errno == EPIPE;
 }
 
-/* Finds out why a server opens no session, by its reply to "srvr".  NULL: it may still open one. */
+/* Finds out why a server opens no session, from its reply to "srvr".  Returns NULL if the server may still open one. */
 static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
     char said[1024] = "";
     int fd = zk_reach(address);
@@ -117,7 +117,8 @@ static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
 /* ------------------------------------------------------------------ one of several */
 
 struct addresses {
-    struct addrinfo *list[ADDRESSES_MAX], *each[ADDRESSES_MAX]; /* list: results of lookups.  each: single addresses */
+    /* list: results of the lookups.  each: the single addresses */
+    struct addrinfo *list[ADDRESSES_MAX], *each[ADDRESSES_MAX];
     int lists, count;
 };
 
@@ -134,7 +135,7 @@ static void zk_look_up(struct addresses *all, const char *host, unsigned port) {
         all->each[all->count++] = at;
 }
 
-/* Returns the next host and its port.  False: there is no further one. */
+/* Returns the next host and its port.  Returns false after the last one. */
 static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *port) {
     char name[512];
     struct vs_slice one;
@@ -142,7 +143,7 @@ static bool next_host(struct vs_slice *rest, char *host, size_t size, unsigned *
     bool more = vs_slice_split(*rest, ',', &one, rest);
     if (!more) one = *rest;
     if (!more) rest->at = NULL;
-    assert(one.length < sizeof name); /* a cut name would be another host */
+    assert(one.length < sizeof name); /* a truncated name would be another host */
     snprintf(name, sizeof name, "%.*s", (int)one.length, one.at);
     *port = VS_ZK_PORT;
     return vs_uri_host(name, host, size, port, NULL) == VESTA_OK;
@@ -156,7 +157,7 @@ static void look_all_up(struct addresses *all, const char *hosts) {
         zk_look_up(all, host, port);
 }
 
-/* Finds out why none of the servers opens a session.  NULL: one may still do so. */
+/* Finds out why none of the servers opens a session.  Returns NULL if one of them may still open one. */
 static const struct zk_why *why_no_session(const char *hosts) {
     struct addresses all = {.count = 0};
     const struct zk_why *why = &none_there;
@@ -172,7 +173,7 @@ static const struct zk_why *why_no_session(const char *hosts) {
 
 /* ------------------------------------------------------------------ the session */
 
-/* Writes the servers in the client library's form, each with its port. */
+/* Writes the list of servers in the client library's form, each with its port. */
 static void write_servers(char *servers, size_t size, const char *hosts) {
     char host[256];
     unsigned port;
@@ -181,7 +182,7 @@ static void write_servers(char *servers, size_t size, const char *hosts) {
     servers[0] = '\0';
     while (next_host(&rest, host, sizeof host, &port)) {
         length += (size_t)snprintf(servers + length, size - length, "%s%s:%u", length ? "," : "", host, port);
-        assert(length < size); /* a cut list has wrong or missing servers */
+        assert(length < size); /* a truncated list would have wrong or missing servers */
     }
 }
 
@@ -205,13 +206,13 @@ static void await_session(struct zk_making *making, struct zk_session *session) 
 
 void vs_zk_dial(void *work) {
     struct zk_making *making = work;
-    /* a host has at least one byte and a comma, and gets a port if the URI has none */
+    /* Each host has at least one byte and a comma, and gets a port if the URI has none. */
     char servers[sizeof making->place.hosts + sizeof making->place.hosts / 2 * (sizeof ":65535" - 1)];
     assert(!making->session);
     assert(making->reply.outcome == VS_STORE_DOWN);
     write_servers(servers, sizeof servers, making->place.hosts);
     struct zk_session *session = vs_zk_session_begin(servers, SESSION_MS);
-    bool no_address = errno == ENOENT || errno == EINVAL; /* the client library's errno for errors of getaddrinfo */
+    bool no_address = errno == ENOENT || errno == EINVAL; /* the client library sets this errno if getaddrinfo fails */
     if (session)
         await_session(making, session);
     else

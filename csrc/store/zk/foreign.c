@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEQUENCE_DIGITS 10 /* of a sequential node */
+#define SEQUENCE_DIGITS 10 /* number of digits at the end of a sequential node's name */
 
 #define WORKER "worker_"
 _Static_assert(sizeof((struct zk_store *)0)->root + sizeof "/sequence//" + VS_FOREIGN_NAME_MAX +
@@ -17,7 +17,7 @@ _Static_assert(sizeof((struct zk_store *)0)->root + sizeof "/sequence//" + VS_FO
                "a cut path would be another node, or none");
 _Static_assert(sizeof "/forever" <= sizeof "/sequence/", "Leaf's paths are not longer");
 
-/* NUL-terminated names of children, one after another. */
+/* NUL-terminated names of children, one after another in memory. */
 struct zk_foreign_names {
     char *at;
     size_t length;
@@ -28,7 +28,7 @@ struct zk_foreign_names {
 static bool children_of(struct zk_store *self, const char *node, struct zk_foreign_names *names,
                         struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
-    assert(!names->at); /* else the previous list would leak */
+    assert(!names->at); /* otherwise the previous list would leak */
     assert(node[0] == '/' || !node[0]);
     vs_zk_path(self, path, "%s", node);
     vs_zk_ask(self, ZK_CHILDREN, path);
@@ -42,11 +42,11 @@ static bool children_of(struct zk_store *self, const char *node, struct zk_forei
     memcpy(names->at, answer->text, answer->length);
     names->length = answer->length;
     names->parent = answer->stat;
-    assert(!names->length || !names->at[names->length - 1]); /* NUL-terminated */
+    assert(!names->length || !names->at[names->length - 1]); /* the last name is NUL-terminated, too */
     return true;
 }
 
-/* Reads a node's content as a text.  *found: whether the node exists. */
+/* Reads a node's content as a string.  Sets *found to whether the node exists. */
 static bool zk_foreign_text_of(struct zk_store *self, const char *node, char text[static VS_RECORD_TEXT_MAX],
                                bool *found, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
@@ -62,15 +62,15 @@ static bool zk_foreign_text_of(struct zk_store *self, const char *node, char tex
     return true;
 }
 
-/* Adds the number of a Butterfly node.  The node is empty if the number is free, else it has the time at which its
- * holder stops. */
+/* Adds the number of a Butterfly node.  The node is empty if the number is free.  Otherwise it contains the time at
+ * which the number's holder stops. */
 static bool take_butterfly(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent,
                            const char *child, struct vs_foreign_list *list, struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX], json[VS_RECORD_TEXT_MAX], ip[64] = "", process[32] = "";
     struct vs_foreign row = {.until_ms = VS_FOREIGN_FREE};
     bool found;
     const size_t prefix = sizeof WORKER - 1;
-    /* the node of a config or a lock */
+    /* The node belongs to a config or a lock. */
     if (strncmp(child, WORKER, prefix) != 0 || !vs_is_number(child + prefix, &row.worker)) return true;
     snprintf(path, sizeof path, "%.380s/%.100s", parent, child);
     if (!zk_foreign_text_of(self, path, json, &found, reply)) return false;
@@ -84,7 +84,7 @@ static bool take_butterfly(struct zk_store *self, const struct vs_foreign_ask *a
     return vs_foreign_add(list, ask, &row, reply);
 }
 
-/* Adds the number of a Leaf node.  It follows the last '-' of the name, and Leaf never frees it. */
+/* Adds the number of a Leaf node.  The number follows the last '-' in the node's name, and Leaf never frees it. */
 static bool take_leaf(struct zk_store *self, const struct vs_foreign_ask *ask, const char *parent, const char *child,
                       struct vs_foreign_list *list, struct vs_reply *reply) {
     const char *dash = strrchr(child, '-'), *digits = dash ? dash + 1 : child;
@@ -97,12 +97,12 @@ static bool take_leaf(struct zk_store *self, const struct vs_foreign_ask *ask, c
     return vs_foreign_add(list, ask, &row, reply);
 }
 
-/* Lists the root's nodes.  ~clock and the like are no valid names of namespaces. */
+/* Lists the root's nodes.  Names such as ~clock are not valid namespace names. */
 void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                  struct vs_reply *reply) {
     struct zk_store *self = (struct zk_store *)store;
     struct zk_foreign_names names = {.at = NULL};
-    (void)of; /* all children are listed anyway */
+    (void)of; /* unused, because all children are listed anyway */
     if (vs_zk_connect(self, VS_STORE_LIST_MS, reply) && children_of(self, "", &names, reply)) {
         for (size_t i = 0; i < names.length; i += strlen(names.at + i) + 1)
             tell(to, names.at + i);
@@ -111,8 +111,8 @@ void vs_zk_names(struct vs_store *store, const char *of, void (*tell)(void *to, 
     free(names.at);
 }
 
-/* ZooKeeper numbers a sequential node by the number of children that its parent ever had.  The parent's cversion is
- * twice that number minus the children that exist (DataNode.copyStat). */
+/* Computes the numbers issued so far.  ZooKeeper numbers a sequential node by how many children its parent has ever
+ * had.  The parent's cversion is twice that number minus the number of existing children (DataNode.copyStat). */
 static void take_creations(const struct Stat *parent, struct vs_foreign_list *list) {
     int64_t twice = (int64_t)parent->cversion + parent->numChildren;
     list->issued_first = 0;
@@ -133,7 +133,7 @@ void vs_zk_foreign(struct vs_store *store, const struct vs_foreign_ask *ask, str
     char parent[VS_ZK_PATH_MAX];
     const enum vs_foreign_kind kind = ask->kind;
     assert(kind < VS_FOREIGN_KINDS);
-    assert(list->count == 0); /* its rows would be listed as this server's */
+    assert(list->count == 0); /* rows that are already in the list would appear as rows of this server */
     vs_reply_clear(reply);
     if (!is_of_a_zookeeper(kind, ask->name)) {
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: this generator does not keep its numbers in ZooKeeper",

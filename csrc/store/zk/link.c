@@ -1,4 +1,4 @@
-/* link.c -- see link.h.  Knows no records. */
+/* link.c -- see link.h.  Does not interpret records. */
 #include "store/zk/link.h"
 #include "base/array.h"
 #include "os/process.h"
@@ -8,18 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CLOCK_MS 10000 /* after this time, the leader's time is read again */
+#define CLOCK_MS 10000 /* age after which the leader's time is read again */
 #define FAREWELL_MS 200
 
 /* ------------------------------------------------------------------ errors */
 
-/* The server's errors for a request that it did not do.  A session that ended is not here: see zk_is_lost.  A code
- * without a row is DOWN, because the next attempt may succeed. */
+/* The server's errors for a request that it did not execute.  Errors of an ended session are handled in zk_is_lost.  A
+ * code without a row is DOWN, because the next attempt may succeed. */
 static const struct zk_meaning {
     int rc;
     enum vs_outcome outcome;
     enum vs_fault fault;
-    const char *words; /* NULL: the client library's own text (zerror) */
+    const char *words; /* NULL selects the client library's own text (zerror) */
 } zk_meanings[] = {
     {ZNONODE, VS_STORE_REFUSED, VS_FAULT_NO_ROOT, "its root is missing"},
     {ZNOAUTH, VS_STORE_REFUSED, VS_FAULT_OWNER, "not authorized"},
@@ -70,8 +70,8 @@ void vs_zk_give_up(struct zk_store *self) {
     self->is_short = false;
 }
 
-/* Forgets the parent's session without closing it.  Its threads are not in this process, and its locks may be held for
- * ever. */
+/* Forgets the parent's session without closing it.  The session's threads do not exist in this process, and its locks
+ * may be held forever. */
 static void zk_leave_to_parent(struct zk_store *self) {
     if (self->process == vs_process_token()) return;
     self->process = vs_process_token();
@@ -87,8 +87,8 @@ struct zk_parked {
     struct vs_errand *making;
 };
 
-/* Closes the session in its own thread, because the client library waits for the server.  NULL: it is closed already,
- * or there is none. */
+/* Closes the session in a separate thread, because the client library waits for the server.  Returns NULL if the
+ * session is already closed, or if there is none. */
 static struct vs_errand *send_away(struct zk_parked parked) {
     if (parked.making) vs_errand_leave(parked.making);
     if (!parked.session) return NULL;
@@ -125,7 +125,7 @@ static void zk_end_parked(void *link) {
     free(link);
 }
 
-#define IDLE_US 2000000 /* a server accepts 60 sessions from one address */
+#define IDLE_US 2000000 /* close idle sessions early, because a server accepts only 60 sessions from one address */
 static const struct vs_pool_kind kind = {IDLE_US, zk_parked_is_lost, zk_end_parked};
 
 static int64_t zk_clock_us(const struct zk_store *self) {
@@ -137,7 +137,7 @@ bool vs_zk_enter(struct zk_store *self) {
     return self->pool != NULL;
 }
 
-/* The last store of this place closes its own session and the pooled ones. */
+/* Unregisters the store.  The last store of a place closes its session and the pooled sessions. */
 void vs_zk_leave(struct zk_store *self) {
     void *links[VS_POOL_MAX];
     if (!self->pool) return;
@@ -185,7 +185,7 @@ bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us) {
 }
 
 static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
-    assert(!self->making); /* else it would leak */
+    assert(!self->making); /* otherwise `making` would leak */
     assert(!self->session);
     struct zk_making *making = calloc(1, sizeof *making);
     if (!making) return vs_answer(reply, VS_STORE_DOWN, "no memory for a connection");
@@ -197,9 +197,9 @@ static bool zk_start_making(struct zk_store *self, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_DOWN, "no thread for a connection");
 }
 
-/* Waits for the session until the call's deadline.  If that is too short, the next call continues to wait. */
+/* Waits for the session until the call's deadline.  If the session takes longer, the next call continues to wait. */
 static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
-    assert(!self->session); /* else it would leak */
+    assert(!self->session); /* otherwise `session` would leak */
     if (!vs_errand_wait(self->making, &self->base))
         return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_SILENT,
                                "%.70s: the connection was not open before the deadline", self->place.where);
@@ -213,8 +213,8 @@ static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
     return self->session;
 }
 
-/* Drops a lost session instead of waiting until the client library reconnects: the next server may be another store,
- * and a new session makes that visible. */
+/* Returns whether there is a session.  Drops a lost session, instead of waiting until the client library reconnects.
+ * The next server may belong to another store, and a new session detects that. */
 static bool has_session(struct zk_store *self) {
     if (self->session && vs_zk_session_is_lost(self->session)) vs_zk_drop(self);
     return self->session;
@@ -226,15 +226,15 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     self->asks_time = false;
     leave_read(self);
-    vs_zk_give_up(self); /* of the last call */
+    vs_zk_give_up(self); /* abandon the requests of the last call */
     zk_take_parked(self, now_us);
     if (has_session(self)) return true;
     if (self->making && vs_errand_is_done(self->making) && !zk_await_making(self, reply))
-        vs_reply_clear(reply); /* retry after an error between two calls, and report the new one */
+        vs_reply_clear(reply); /* retry after an error that occurred between two calls, and report the new error */
     if (has_session(self)) return true;
     if ((!self->making && !zk_start_making(self, reply)) || !zk_await_making(self, reply)) return false;
-    vs_call_begin(&self->base, ms_max); /* opening had its own time, else a distant server's first call would always
-                                           fail */
+    /* opening had a separate deadline, because otherwise the first call to a distant server would always fail */
+    vs_call_begin(&self->base, ms_max);
     return true;
 }
 
@@ -243,12 +243,12 @@ bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply
 void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX], const char *format, ...) {
     va_list args;
     int length = snprintf(path, VS_ZK_PATH_MAX, "%s", self->root);
-    assert(path[0] == '/'); /* the root is never "/": see zk_read_uri */
+    assert(path[0] == '/'); /* the root is never "/" (zk_read_uri) */
     assert(length > 1);
     va_start(args, format);
     length += vsnprintf(path + length, VS_ZK_PATH_MAX - (size_t)length, format, args);
     va_end(args);
-    assert(length < VS_ZK_PATH_MAX); /* a cut path would be another node */
+    assert(length < VS_ZK_PATH_MAX); /* a truncated path would be another node */
 }
 
 static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
@@ -264,7 +264,7 @@ static struct zk_call *zk_put(struct zk_store *self, struct zk_call *call) {
 }
 
 void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path) {
-    assert(self->process == vs_process_token()); /* never a parent's session */
+    assert(self->process == vs_process_token()); /* never use a parent's session */
     struct zk_call *call = self->session ? zk_put(self, vs_zk_call(self->session, false)) : NULL;
     if (call) vs_zk_call_ask(call, request, path);
 }
@@ -282,7 +282,8 @@ void vs_zk_send(struct zk_store *self, struct zk_call *multi) {
 
 /* ------------------------------------------------------------------ answers */
 
-/* Whether the error comes from the client library, not the server.  Then the request may have been sent, and done. */
+/* Returns whether the error comes from the client library, not from the server.  In that case, the request may have
+ * been sent and executed. */
 static bool zk_is_lost(int rc) {
     bool is_clients = rc < 0 && rc > ZAPIERROR;
     return is_clients || rc == ZSESSIONEXPIRED || rc == ZCLOSING || rc == ZSESSIONMOVED;
@@ -292,7 +293,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
     int64_t slice_ms;
     struct zk_call *call = self->first;
     leave_read(self);
-    assert(!call || call->session == self->session); /* not of a session that was dropped */
+    assert(!call || call->session == self->session); /* the call must not belong to a session that was dropped */
     if (!call || self->is_short) {
         vs_zk_no_answer(self, "no memory for a request", reply);
         return NULL;
@@ -310,7 +311,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
                      reply);
         return NULL;
     }
-    assert(call->unsent == ZOK); /* else the client library may still write to the answer */
+    assert(call->unsent == ZOK); /* otherwise the client library may still write to the answer */
     self->first = call->next;
     if (!self->first) self->end = NULL;
     self->read = call;
@@ -320,7 +321,7 @@ const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply
 /* ------------------------------------------------------------------ time */
 
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
-    assert(stat->mtime > 0); /* checked by the caller.  0 means an unknown time */
+    assert(stat->mtime > 0); /* the caller has checked this.  0 would mean an unknown time */
     self->clock_ms = stat->mtime;
     self->clock_boot_us = self->base.clock->boot_us(self->base.clock->self);
 }
@@ -328,7 +329,7 @@ void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat) {
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply) {
     char clock[VS_ZK_PATH_MAX];
     if (!vs_zk_connect(self, ms_max, reply)) return false;
-    assert(!self->first); /* the first answer is the time */
+    assert(!self->first); /* the first answer must be the time */
     int64_t age_us = self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us;
     self->asks_time = self->clock_ms == 0 || age_us > CLOCK_MS * 1000;
     if (!self->asks_time) return true;
@@ -348,7 +349,7 @@ bool vs_zk_time(struct zk_store *self, struct vs_reply *reply) {
         if (answer->multi.stat.mtime <= 0) return vs_zk_no_answer(self, "the reply belongs to another request", reply);
         vs_zk_learn_time(self, &answer->multi.stat);
     }
-    assert(self->clock_ms > 0); /* vs_zk_begin has requested it if it was unknown */
+    assert(self->clock_ms > 0); /* if it was unknown, vs_zk_begin has requested it */
     reply->store_ms = self->clock_ms + (self->base.clock->boot_us(self->base.clock->self) - self->clock_boot_us) / 1000;
     return true;
 }

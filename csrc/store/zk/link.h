@@ -1,6 +1,6 @@
 /* link.h -- the session of a zk: store, and its requests and answers in order.  ZooKeeper's client library (session.h)
- * has no deadlines.  If an answer is late, its call is abandoned to the library.  Sessions are opened and closed in
- * other threads than the call's. */
+ * has no deadlines.  If an answer is late, its call is abandoned to the library.  Other threads open and close the
+ * sessions. */
 #ifndef VS_STORE_ZK_LINK_H
 #define VS_STORE_ZK_LINK_H
 
@@ -10,14 +10,15 @@
 #include "store/zk/session.h"
 
 #define VS_ZK_PORT 2181
-#define VS_ZK_GROUP 128 /* worker ids under one node */
+#define VS_ZK_GROUP 128 /* number of worker ids under one node */
 #define VS_ZK_COUNTERS "/~counters"
 #define VS_ZK_SHARES "/~shares"
 #define VS_ZK_FORMS "/~forms"
-/* Not a valid namespace name.  Created by init, so its absence shows that init was not run. */
+/* This node's name is not a valid namespace name.  `vesta store init` creates the node, so its absence shows that init
+ * has not been run. */
 #define VS_ZK_CLOCK "/~clock"
 
-/* The servers and the credentials.  A complete copy, because another thread opens the session. */
+/* The servers and the credentials.  This is a complete copy, because another thread opens the session. */
 struct zk_place {
     char hosts[512], auth[400], where[160];
 };
@@ -27,36 +28,36 @@ struct zk_store {
     int64_t call_ms_max;
     struct zk_place place;
     char root[256], namespace_[VESTA_NAMESPACE_MAX];
-    bool is_open; /* acl=open in the URI: anyone may write */
+    bool is_open; /* acl=open in the URI: any client may write */
     struct vs_met met;
     struct vs_pool *pool;
-    unsigned losses;  /* vs_pool_losses at the start of the last call */
+    unsigned losses;  /* result of vs_pool_losses at the start of the last call */
     uint64_t process; /* vs_process_token of the process that opened the session */
     struct zk_session *session;
-    struct vs_errand *making;        /* being opened.  NULL: none */
+    struct vs_errand *making;        /* the session that is being opened.  NULL: none */
     struct zk_call *first, *end;     /* requests whose answers the caller has not taken yet */
     struct zk_call *read;            /* the answer that the caller took last */
-    bool is_short;                   /* no memory for a request */
+    bool is_short;                   /* there was no memory for a request */
     bool asks_time;                  /* the first answer of this call is the leader's time */
-    int64_t clock_ms, clock_boot_us; /* the leader's time, and the boot time when it arrived.  0: unknown */
+    int64_t clock_ms, clock_boot_us; /* the leader's time, and the boot time at which it arrived.  0: unknown */
 };
 
 /* Starts a call: connects, sets the deadline, and requests the leader's time if it is unknown. */
 bool vs_zk_begin(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
-/* The same without the time, because the root may not exist yet. */
+/* Starts a call without requesting the time, because the root may not exist yet. */
 bool vs_zk_connect(struct zk_store *self, int64_t ms_max, struct vs_reply *reply);
-/* Sets reply->store_ms.  Call it after the requests were sent and before the first vs_zk_next. */
+/* Sets reply->store_ms.  Call this after the requests were sent, and before the first vs_zk_next. */
 bool vs_zk_time(struct zk_store *self, struct vs_reply *reply);
 void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
-/* Closes the session in another thread.  A forked child only forgets its parent's. */
+/* Closes the session in another thread.  A forked child only forgets its parent's session. */
 void vs_zk_drop(struct zk_store *self);
 void vs_zk_park(struct zk_store *self, int64_t now_us);
-/* Register and unregister this store with the pool of self->place.  enter: false if there is no memory.  The last leave
- * closes the sessions and waits a moment for that. */
+/* These two register and unregister this store with the pool for self->place.  vs_zk_enter returns false if there is no
+ * memory.  The last vs_zk_leave closes the sessions, and waits for that for a moment. */
 bool vs_zk_enter(struct zk_store *self);
 void vs_zk_leave(struct zk_store *self);
 
-/* Whether the server has ended the session, for example to restart. */
+/* Returns whether the server has ended the session, for example for a restart. */
 bool vs_zk_stirred(struct vs_store *store, int64_t now_boot_us);
 
 __attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX],
@@ -64,25 +65,26 @@ __attribute__((format(printf, 3, 4))) void vs_zk_path(const struct zk_store *sel
 
 /* Sends a request, without waiting for earlier ones. */
 void vs_zk_ask(struct zk_store *self, enum zk_request request, const char *path);
-/* Starts a multi.  Add operations, then call vs_zk_send.  NULL: memory is out, and vs_zk_next will report it. */
+/* Starts a multi.  Add operations, then call vs_zk_send.  Returns NULL if there is no memory, which vs_zk_next will
+ * report. */
 struct zk_call *vs_zk_multi(struct zk_store *self);
 void vs_zk_send(struct zk_store *self, struct zk_call *multi);
 /* Abandons all unanswered requests. */
 void vs_zk_give_up(struct zk_store *self);
 
-/* Returns the next answer, in order.  It is valid until the next call.  NULL: it did not come in time or is unusable.
- * Then the reply is filled and keeps its outcome, and the session is dropped. */
+/* Returns the next answer, in order.  The answer is valid until the next call.  If it did not come in time, or cannot
+ * be used, fills the reply without changing its outcome, drops the session, and returns NULL. */
 const struct zk_answer *vs_zk_next(struct zk_store *self, struct vs_reply *reply);
-/* An answer was read, but is unusable: fills the reply, drops the session, and returns false. */
+/* Reports that an answer was read, but cannot be used.  Fills the reply, drops the session, and returns false. */
 bool vs_zk_no_answer(struct zk_store *self, const char *why, struct vs_reply *reply);
 
-/* Fills the reply from an error of the server: the request was not done.  Returns false. */
+/* Fills the reply from a server error, which means that the request was not executed.  Returns false. */
 bool vs_zk_trouble(const struct zk_store *self, int rc, struct vs_reply *reply);
 
 /* dial.c: opens a session in another thread. */
 struct zk_making {
     struct zk_place place;
-    struct zk_session *session; /* NULL if it failed, with the reason in the reply */
+    struct zk_session *session; /* NULL after a failure, with the reason in the reply */
     struct vs_reply reply;
 };
 void vs_zk_dial(void *making);

@@ -26,15 +26,15 @@ static bool zk_list_keep(struct numbers *numbers, uint64_t number) {
     return true;
 }
 
-/* Takes the next answer, of a list of children.  Adds the children with a number as their name, if they belong to the
- * group (NULL: any).  A missing node has none. */
+/* Takes the next answer, which is a list of children.  Adds the children whose names are numbers, if they belong to the
+ * group, or to any group if `group` is NULL.  A missing node has no children. */
 static bool next_children(struct zk_store *self, const uint64_t *group, struct numbers *numbers,
                           struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;
     if (answer->rc == ZNONODE) return true;
     if (answer->rc != ZOK) return vs_zk_trouble(self, answer->rc, reply);
-    assert(!answer->length || !answer->text[answer->length - 1]); /* NUL-terminated names */
+    assert(!answer->length || !answer->text[answer->length - 1]); /* names are NUL-terminated */
     for (size_t i = 0; i < answer->length; i += strlen(answer->text + i) + 1) {
         uint64_t number;
         if (!vs_is_number(answer->text + i, &number) || (group && number / VS_ZK_GROUP != *group)) continue;
@@ -55,7 +55,7 @@ static bool list_workers(struct zk_store *self, const struct numbers *groups, st
     return true;
 }
 
-/* Takes the next answer, a record.  A record that was deleted since is skipped. */
+/* Takes the next answer, which is a record.  Skips a record that was deleted since. */
 static bool next_listed(struct zk_store *self, uint64_t worker, struct vs_growing_list *list, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
     if (!answer) return false;

@@ -30,7 +30,7 @@ void vs_zk_worker_path(const struct zk_store *self, uint64_t worker, char path[s
     vs_zk_path(self, path, "/%s/w/%" PRIu64 "/%" PRIu64, self->namespace_, worker / VS_ZK_GROUP, worker);
 }
 
-/* Does not change the lowest bit, so that no incarnation becomes 0. */
+/* Mixes czxid into the incarnation.  Does not change the lowest bit, so that no incarnation becomes 0. */
 uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     uint64_t z = (uint64_t)czxid + UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -40,7 +40,7 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     return mixed;
 }
 
-/* Takes the next answer, of a get.  *found: whether the node exists. */
+/* Takes the next answer, which is a get's.  Sets *found to whether the node exists. */
 static const struct zk_answer *next_data(struct zk_store *self, struct Stat *stat, bool *found,
                                          struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
@@ -54,7 +54,7 @@ static const struct zk_answer *next_data(struct zk_store *self, struct Stat *sta
     return answer;
 }
 
-/* The rest of a text that is too long is not needed: the parser rejects it. */
+/* Limits the length of a text.  The parser rejects a longer text anyway, so its end is not needed. */
 static size_t zk_clipped(size_t length) {
     return length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
 }
@@ -126,7 +126,7 @@ static bool next_exists(struct zk_store *self, bool *found, struct vs_reply *rep
 bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct zk_beside *beside,
                        struct vs_reply *reply) {
     char path[VS_ZK_PATH_MAX];
-    assert(view->has_ns); /* else the tag is unknown */
+    assert(view->has_ns); /* without has_ns, the tag is unknown */
     vs_zk_tag_path(self, view->stored, path);
     vs_zk_ask(self, ZK_EXISTS, path);
     vs_zk_workers_path(self, path);
@@ -148,7 +148,7 @@ bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, stru
 
 bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
-    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* the answer is a multi's */
+    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* the answer must be a multi's */
     if (answer) *multi = answer->multi;
     return answer;
 }
@@ -176,7 +176,8 @@ bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, con
                      self->place.where, what);
 }
 
-/* After version -2, a server has version 0 if it counts over -1, or 1 if it skips -1: see vs_zk_op_set. */
+/* Returns whether the version is the one after the write.  After version -2, a server has version 0 if it counts -1, or
+ * 1 if it skips -1 (vs_zk_op_set). */
 static bool is_behind(int version, const struct zk_writing *writing) {
     return version == writing->version || (writing->version == 0 && version == 1);
 }

@@ -5,12 +5,13 @@
 #include "store/zk/link.h"
 
 void vs_zk_ns_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]);
-void vs_zk_tag_path(const struct zk_store *self, uint64_t stored, char path[static VS_ZK_PATH_MAX]); /* "i-..." */
+/* writes a path that ends in "i-<incarnation>" */
+void vs_zk_tag_path(const struct zk_store *self, uint64_t stored, char path[static VS_ZK_PATH_MAX]);
 void vs_zk_workers_path(const struct zk_store *self, char path[static VS_ZK_PATH_MAX]);
 void vs_zk_group_path(const struct zk_store *self, uint64_t worker, char path[static VS_ZK_PATH_MAX]);
 void vs_zk_worker_path(const struct zk_store *self, uint64_t worker, char path[static VS_ZK_PATH_MAX]);
 
-/* Converts the stored incarnation into the incarnation that callers see, and back. */
+/* These two convert the stored incarnation into the incarnation that callers use, and back. */
 uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid);
 
 /* The nodes of a call as they were read. */
@@ -20,17 +21,17 @@ struct zk_view {
     struct Stat ns_stat, stat;
 };
 
-/* Take the next answer, of that kind. */
+/* Each of these takes the next answer, which must be of that kind. */
 bool vs_zk_next_sync(struct zk_store *self, struct vs_reply *reply);
 bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
 
-/* Send a sync and the gets in one message, and take the answers.  A missing node has ver 0. */
+/* These two send a sync and the gets in one message, and take the answers.  A missing node has version 0. */
 bool vs_zk_look_at_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_look_at_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_look_at_both(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
 
-/* Whether the other two nodes of a namespace exist, which every write needs. */
+/* Whether the other two nodes of a namespace exist, which every write requires. */
 struct zk_beside {
     bool tag, workers;
 };
@@ -39,30 +40,32 @@ bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct
 
 /* ------------------------------------------------------------------ writes */
 
-/* Take the next answer, of a multi or of an ACL.  An ACL that allows anyone to write is REFUSED, unless the URI has
- * acl=open. */
+/* These two take the next answer, which must be a multi's or an ACL.  An ACL that allows anyone to write is REFUSED,
+ * unless the URI has acl=open. */
 bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply);
 bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply);
 
-/* vs_zk_put_node sends the creation of a node without a content.  vs_zk_make_node also takes the answer, and accepts an
- * existing node. */
+/* vs_zk_put_node sends the creation of an empty node.  vs_zk_make_node also takes the answer, and accepts an existing
+ * node. */
 void vs_zk_put_node(struct zk_store *self, const char *path);
 bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *reply);
 
-/* Whether a write can be compared with the version of the node that was read (all 0: no node).  False: the node of
- * `what` has the version VS_ZK_UNCOMPARED, and an administrator must write it once.  The reply is filled. */
+/* Returns whether ZooKeeper can compare a write with the version of the node that was read.  `stat` is all 0 if there
+ * is no node.  If the node of `what` has the version VS_ZK_UNCOMPARED, an administrator must write it once, and this
+ * fills the reply and returns false. */
 bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, const char *what, struct vs_reply *reply);
 
-/* A write that was sent, and the values that its answers must have. */
+/* A write that was sent, and the values that its answers must contain. */
 struct zk_writing {
     size_t length;
     int32_t version;     /* the node's version after the write */
-    int64_t before_zxid; /* the last transaction that was seen before the write */
+    int64_t before_zxid; /* the last transaction that was read before the write */
     struct zk_multi made;
 };
-/* Whether the multi's answer belongs to this write, not to an earlier one.  Its time becomes the store's clock. */
+/* Returns whether the multi's answer belongs to this write, not to an earlier one.  If so, its time becomes the store's
+ * clock. */
 bool vs_zk_is_new(const struct zk_writing *writing);
-/* Whether the node is as the write's own transaction left it. */
+/* Returns whether the node is in the state in which the write's own transaction left it. */
 bool vs_zk_is_of(const struct Stat *at, const struct Stat *made);
 
 #endif

@@ -38,8 +38,8 @@ static struct zk_session *new_session(void) {
 }
 
 static void free_call(struct zk_call *call) {
-    assert(call->is_done || call->unsent != ZOK); /* else the client library would still write to it */
-    assert(call->is_left);                        /* else its caller would still read it */
+    assert(call->is_done || call->unsent != ZOK); /* otherwise the client library would still write to it */
+    assert(call->is_left);                        /* otherwise the caller would still read it */
     free(call->answer.text);
     free(call->ops);
     free(call);
@@ -47,7 +47,7 @@ static void free_call(struct zk_call *call) {
 
 void vs_zk_session_end(void *work) {
     struct zk_session *session = work;
-    if (session->zh) zookeeper_close(session->zh); /* completes the calls in progress */
+    if (session->zh) zookeeper_close(session->zh); /* this completes the calls in progress */
     while (session->unsent) {
         struct zk_call *call = session->unsent;
         session->unsent = call->next_unsent;
@@ -55,7 +55,7 @@ void vs_zk_session_end(void *work) {
     }
     pthread_cond_destroy(&session->changed);
     int held = pthread_mutex_destroy(&session->mutex);
-    assert(held == 0); /* a caller still waits for an answer */
+    assert(held == 0); /* otherwise a caller is still waiting for an answer */
     (void)held;
     free(session);
 }
@@ -69,8 +69,8 @@ struct zk_session *vs_zk_session_begin(const char *servers, int session_ms) {
     if (!session) return NULL;
     session->zh = zookeeper_init2(servers, on_session, session_ms, NULL, session, 0, say_nothing);
     int rc = session->zh ? ZOK : ZSYSTEMERROR, why = errno;
-    /* By default, the client library's thread looks up names whenever it wakes.  A fork at that moment would leave
-     * getaddrinfo's lock held in the child for ever. */
+    /* Disable the library's own name lookups.  By default, its thread looks up names whenever it wakes.  A fork at that
+     * moment would leave getaddrinfo's lock held in the child forever. */
     if (rc == ZOK) rc = zoo_set_servers_resolution_delay(session->zh, -1);
     if (rc == ZOK) return session;
     vs_zk_session_end(session);
@@ -143,7 +143,8 @@ static void on_sync(int rc, const char *value, const void *data) {
     zk_session_complete(data, rc == ZOK && !value ? ZMARSHALLINGERROR : rc);
 }
 
-/* The client library does not report an answer that was cut.  So the length in its stat must match the text. */
+/* Receives the answer of a get.  The client library does not report a truncated answer, so the length in its stat must
+ * match the text. */
 static void on_get(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
     struct zk_answer *answer = zk_answer_of(data);
     if (rc == ZOK && (!stat || stat->mzxid <= 0 || stat->czxid <= 0 || length > TEXT_MAX ||
@@ -188,7 +189,7 @@ static int keep_names(const struct String_vector *names, struct zk_answer *answe
         if (!names->data[i]) return ZMARSHALLINGERROR;
         length += strlen(names->data[i]) + 1;
     }
-    assert(!answer->text); /* each call has one request */
+    assert(!answer->text); /* a call has only one request */
     answer->text = malloc(length + 1);
     if (!answer->text) return ZSYSTEMERROR;
     for (int i = 0; i < names->count; i++) {
@@ -206,8 +207,8 @@ static void on_children(int rc, const struct String_vector *names, const struct 
     zk_session_complete(data, rc == ZOK ? keep_names(names, zk_answer_of(data)) : rc);
 }
 
-/* The client library also completes a multi that has no answer.  Operations without an answer keep the error with which
- * they started. */
+/* Receives the answer of a multi.  The client library also completes a multi that gets no answer.  Operations without
+ * an answer retain their initial error. */
 static void on_multi(int rc, const void *data) {
     const struct zk_call *call = data;
     struct zk_multi *multi = &zk_answer_of(data)->multi;
@@ -225,15 +226,15 @@ static void on_multi(int rc, const void *data) {
 
 /* ------------------------------------------------------------------ requests */
 
-/* The client library may complete a request although it reported that it could not send it.  In zookeeper.c of 3.8.0,
- * zoo_awget and zoo_amulti register the completion first, then call queue_buffer_bytes, whose malloc may fail.  When
- * the connection breaks or is closed, the library completes everything that is registered (free_completions).  It does
- * not report whether it has registered a request.  So only the completion ends a call, and a call that was not sent is
- * kept until the session ends. */
+/* Handles the result of sending a request.  The client library may complete a request although it reported that it
+ * could not send it.  In zookeeper.c of 3.8.0, zoo_awget and zoo_amulti register the completion first, and then call
+ * queue_buffer_bytes, whose malloc may fail.  When the connection breaks or is closed, the library completes everything
+ * that is registered (free_completions).  It does not report whether it has registered a request.  So only the
+ * completion ends a call, and a call that was not sent is retained until the session ends. */
 static void zk_session_sent(struct zk_call *call, int rc) {
     if (rc == ZOK) return;
     pthread_mutex_lock(&call->session->mutex);
-    assert(!call->is_left); /* else it may be freed already */
+    assert(!call->is_left); /* otherwise it may already be freed */
     call->unsent = rc;
     call->next_unsent = call->session->unsent;
     call->session->unsent = call;
@@ -243,7 +244,7 @@ static void zk_session_sent(struct zk_call *call, int rc) {
 void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *path) {
     zhandle_t *zh = call->session->zh;
     assert(path[0] == '/');
-    assert(!call->ops); /* vs_zk_call_multi sends a multi */
+    assert(!call->ops); /* vs_zk_call_multi sends multis */
     switch (request) {
     case ZK_GET: zk_session_sent(call, zoo_aget(zh, path, 0, on_get, call)); return;
     case ZK_EXISTS: zk_session_sent(call, zoo_aexists(zh, path, 0, on_exists, call)); return;
@@ -251,14 +252,14 @@ void vs_zk_call_ask(struct zk_call *call, enum zk_request request, const char *p
     case ZK_CHILDREN: zk_session_sent(call, zoo_aget_children2(zh, path, 0, on_children, call)); return;
     case ZK_SYNC: zk_session_sent(call, zoo_async(zh, path, on_sync, call)); return;
     }
-    assert(!"a request of enum zk_request"); /* else its caller would wait until the deadline */
+    assert(!"a request of enum zk_request"); /* otherwise the caller would wait until the deadline */
 }
 
 static zoo_op_t *next_op(struct zk_call *call, const char *path, const char **kept) {
     struct zk_ops *ops = call->ops;
     assert(ops->count < VS_ZK_OPS_MAX);
     assert(path[0] == '/');
-    assert(strlen(path) < VS_ZK_PATH_MAX); /* a cut path would be another node */
+    assert(strlen(path) < VS_ZK_PATH_MAX); /* a truncated path would be another node */
     snprintf(ops->path[ops->count], VS_ZK_PATH_MAX, "%s", path);
     *kept = ops->path[ops->count];
     return &ops->op[ops->count++];
@@ -282,7 +283,7 @@ static void zk_session_check(struct zk_call *call, const char *path, int version
 }
 
 void vs_zk_op_check(struct zk_call *call, const char *path, int version) {
-    assert(version != VS_ZK_UNCOMPARED); /* -1 is not compared */
+    assert(version != VS_ZK_UNCOMPARED); /* ZooKeeper does not compare version -1 */
     zk_session_check(call, path, version);
 }
 
@@ -290,7 +291,7 @@ void vs_zk_op_exists(struct zk_call *call, const char *path) {
     zk_session_check(call, path, VS_ZK_UNCOMPARED);
 }
 
-/* Grants all rights to anyone, or to this session's user. */
+/* Adds the creation of a node.  Grants all rights to anyone, or to this session's user. */
 void vs_zk_op_create(struct zk_call *call, const char *path, const char *body, size_t length, bool for_anyone) {
     const char *kept;
     zoo_op_t *op = next_op(call, path, &kept);
@@ -308,10 +309,11 @@ static void zk_session_set(struct zk_call *call, const char *path, const char *b
     zoo_set_op_init(op, kept, body, body ? (int)length : -1, version, &call->ops->stat);
 }
 
-/* A set over version -2 makes the version -1, except on servers since 3.9, which make it 0 (ZOOKEEPER-4743).  No later
- * write can be compared with -1.  So a second set in the same transaction, with the same text, moves on from it. */
+/* Adds a set.  A set over version -2 makes the version -1, except on servers since 3.9, which make it 0
+ * (ZOOKEEPER-4743).  No later write can be compared with -1.  So a second set in the same transaction, with the same
+ * text, moves the version on. */
 void vs_zk_op_set(struct zk_call *call, const char *path, const char *body, size_t length, int version) {
-    assert(version != VS_ZK_UNCOMPARED); /* it would overwrite any version */
+    assert(version != VS_ZK_UNCOMPARED); /* a set over -1 would overwrite any version */
     zk_session_set(call, path, body, length, version);
     if (version == LAST_BEFORE_UNCOMPARED) zk_session_set(call, path, body, length, VS_ZK_UNCOMPARED);
 }
@@ -328,7 +330,7 @@ void vs_zk_op_delete(struct zk_call *call, const char *path) {
 
 void vs_zk_call_multi(struct zk_call *call) {
     struct zk_ops *ops = call->ops;
-    assert(ops->count > 0); /* the client library reports success for an empty one */
+    assert(ops->count > 0); /* the client library reports success for an empty multi */
     for (int i = 0; i < ops->count; i++)
         ops->result[i].err = ZRUNTIMEINCONSISTENCY;
     int rc = zoo_amulti(call->session->zh, ops->count, ops->op, ops->result, on_multi, call);

@@ -1,15 +1,15 @@
 /* zk.c -- the store in ZooKeeper: zk://user:password@h1:2181,h2:2181/vesta.
  *
  *     /<namespace>                   its record as text (lease/record.h)
- *     /<namespace>/i-<incarnation>   empty: each write checks in the same step that it still exists
+ *     /<namespace>/i-<incarnation>   an empty node; each write checks in the same step that it still exists
  *     /<namespace>/w/<n/128>/<n>     the record of worker id n, in groups, so that no list of children gets long
  *     /~clock                        empty: writing it returns the leader's time
  *     /~counters/<tag>               see counter.c
  *
- * All nodes are persistent.  A session proves nothing: only the version that a write carries decides.  A write is one
- * multi that checks the incarnation and sets the record over its version.  A get follows in the same message, and the
- * write is done only if the get shows it.  A read follows a sync, because a follower may lag, and an old record would
- * look as if the store had gone back.
+ * All nodes are persistent.  A session gives no guarantee.  Only the version that a write carries decides.  A write is
+ * one multi that checks the incarnation and sets the record over its version.  A get follows in the same message, and
+ * the write counts as done only if the get shows it.  A read follows a sync, because a follower may lag, and an old
+ * record would look as if the store had gone back.
  *
  * The czxid of the namespace's node is part of the incarnation that callers see.  So a node that was deleted and
  * created again is another namespace, even with the same text.
@@ -79,7 +79,8 @@ static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ writing */
 
-/* The node was deleted by hand, with everything below it.  A new claim there would start below the old bounds. */
+/* Reports a node that was deleted by hand, with everything below it.  A new claim there would start below the old
+ * bounds. */
 static bool say_gone(const struct zk_store *self, const char *what, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_REFUSED, "%.40s/%.40s/%s was deleted: `vesta store advance` recreates it",
                      self->place.where, self->namespace_, what);
@@ -96,10 +97,11 @@ static bool make_group(struct zk_store *self, uint64_t worker, struct vs_reply *
     return made.rc == ZOK || made.rc == ZNODEEXISTS || vs_zk_trouble(self, made.rc, reply);
 }
 
-/* The result of a write.  OTHER: another write came first.  AGAIN: the group is missing.  TOLD: the reply is filled. */
+/* The result of a write.  OTHER: another write came first.  AGAIN: the group is missing.  TOLD: the reply has been
+ * filled. */
 enum zk_fate { FATE_OK, FATE_OTHER, FATE_AGAIN, FATE_TOLD };
 
-/* Evaluates the server's error for a write that it did not do. */
+/* Evaluates the server's error for a write that it did not execute. */
 static enum zk_fate fate_of(struct zk_store *self, const struct zk_multi *made, bool is_first, struct vs_reply *reply) {
     assert(made->rc != ZOK);
     bool is_same = made->count > 1 && made->each[0] == ZOK && made->each[1] == ZOK;
@@ -114,8 +116,8 @@ static enum zk_fate fate_of(struct zk_store *self, const struct zk_multi *made, 
     return FATE_TOLD;
 }
 
-/* Checks by the get after the write that the write was done: the record has the write's own transaction, or later
- * writes have replaced it and the answer shows the node's next change. */
+/* Returns whether the get after the write shows that the write was done.  Either the record has the write's own
+ * transaction, or later writes have replaced it and the answer shows the node's next change. */
 static bool zk_shows(struct zk_store *self, uint64_t worker, const struct vs_record *record,
                      const struct zk_writing *writing, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
@@ -157,8 +159,8 @@ static enum zk_fate send_write(struct zk_store *self, uint64_t worker, const str
     struct zk_writing writing = {.length = vs_record_write(record, text),
                                  .version = view->has_record ? vs_zk_version_behind(view->stat.version) : 1,
                                  .before_zxid = seen_zxid > ns_zxid ? seen_zxid : ns_zxid};
-    assert(view->has_ns);            /* the write compares its version */
-    assert(writing.before_zxid > 0); /* else the answer to an earlier write would be accepted */
+    assert(view->has_ns);            /* the write compares the namespace's version */
+    assert(writing.before_zxid > 0); /* otherwise the answer to an earlier write would be accepted */
     put_write(self, worker, view, text, writing.length);
     vs_sent(reply);
     if (!vs_zk_next_multi(self, &writing.made, reply)) return FATE_TOLD;
@@ -173,7 +175,8 @@ static enum zk_fate send_write(struct zk_store *self, uint64_t worker, const str
     return FATE_OK;
 }
 
-/* Another record is stored.  If it is this very write, an earlier attempt was done although it was denied: UNKNOWN. */
+/* Reports that another record is stored.  If it is the result of this very write, an earlier attempt was executed
+ * although the server denied it, so the outcome is UNKNOWN. */
 static void say_other(const struct vs_record *record, bool was_sent, struct vs_reply *reply) {
     if (was_sent && vs_is_same_write(record, &reply->record))
         vs_sent(reply);
@@ -186,9 +189,9 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
     struct zk_store *self = zk_self_of(store);
     struct zk_view view;
     if (!vs_zk_begin(self, self->call_ms_max, reply)) return;
-    for (int tries = 0; tries < 3; tries++) { /* a second attempt if the group was missing, a third if another write
-                                                 came first */
-        if (tries) vs_sent(reply);            /* UNKNOWN until the stored record was read */
+    /* the second attempt is for a missing group, the third for another write that came first */
+    for (int tries = 0; tries < 3; tries++) {
+        if (tries) vs_sent(reply); /* UNKNOWN until the stored record has been read */
         if (!vs_zk_look_at_both(self, worker, &view, reply) || !vs_is_met(&self->met, reply)) return;
         assert(view.has_record == (reply->record.ver > 0));
         if (!vs_follows(record, &reply->record, old_ver)) {
@@ -215,7 +218,7 @@ static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, c
                      const struct zk_beside *beside) {
     char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
     size_t length = vs_ns_record_write(stored, text);
-    assert(view->has_ns || !beside->tag); /* no node exists below a missing one */
+    assert(view->has_ns || !beside->tag); /* no node exists below a missing node */
     assert(view->has_ns || !beside->workers);
     struct zk_call *multi = vs_zk_multi(self);
     if (!multi) return length;
@@ -235,7 +238,8 @@ static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, c
     return length;
 }
 
-/* Checks by the get after the write that the record is stored.  The incarnation that callers see contains its czxid. */
+/* Returns whether the get after the write shows that the record is stored.  The incarnation that callers use contains
+ * the record's czxid. */
 static bool zk_shows_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_writing *writing,
                         struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = reply->outcome};
@@ -292,12 +296,13 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
     if (fate == FATE_OK)
         vs_done(reply);
     else if (fate == FATE_OTHER && vs_zk_look_at_ns(self, &view, reply) && reply->ns.ver != record->ver)
-        vs_not_first(reply); /* if it is this version, this write may have been done although it was denied */
+        /* if the versions are equal, this write may have been executed although the server denied it */
+        vs_not_first(reply);
 }
 
 /* ------------------------------------------------------------------ making, opening */
 
-/* Creates the root, from its first part on. */
+/* Creates the root, starting with the first part of its path. */
 static bool make_root(struct zk_store *self, struct vs_reply *reply) {
     char part[sizeof self->root];
     for (size_t i = 1; i <= strlen(self->root); i++) {
