@@ -46,7 +46,7 @@ def audit(turns):
             seconds, most = used([turns.build / "vesta", "audit", *lists])
             sort, _ = used(["sort", "-u", "--parallel=1", "-S", "4G", *lists])
             made.append({"time": (seconds, sort), "id": (seconds * 1e9 / n, 50.0), "memory": ((most - empty) / n, 16.0)})
-    return Made(made, notes={"": f"{n:,} ids of {WORKERS} workers, processor time", "memory": "more than for one id"})
+    return Made(made, notes={"": f"{n:,} ids from {WORKERS} workers, CPU time", "memory": "in addition to the memory for one id"})
 
 
 def gen(turns):
@@ -55,4 +55,4 @@ def gen(turns):
         command, env = generate(turns, folder, 0, n)
         seq = ["seq", "1000000000000000000", str(1000000000000000000 + n - 1)]
         made = [{"time": (used(command, env)[0] * 1e9 / n, used(seq)[0] * 1e9 / n)} for _ in range(turns.samples)]
-    return Made(made, notes={"": "processor time"})
+    return Made(made, notes={"": "CPU time"})

@@ -55,7 +55,7 @@ def growth(turns):
     steps = printed(turns, turns.program("growth"), turns.samples, turns.few(GROWTH_IDS, 100_000))
     adds = [[ours / yard for ours, yard in step["samples"]] for step in steps]
     told = ", ".join(f"{statistics.median(a):.2f} after 10^{len(str(step['ids'])) - 1}" for step, a in zip(steps, adds))
-    return Made(pairs("adds", zip(adds[-1], adds[0])), notes={"": "atomic adds an id: " + told})
+    return Made(pairs("adds", zip(adds[-1], adds[0])), notes={"": "atomic adds per id: " + told})
 
 
 def lua(interpreter, version):

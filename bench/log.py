@@ -47,4 +47,4 @@ def explain(turns):
         speed(megabytes, path, *ours)  # From here on the file is in memory.
         made = [(speed(megabytes, path, *ours), speed(megabytes, path, *grep, to=subprocess.PIPE)) for _ in range(turns.samples)]
     return Made([{"speed": (mine, 200.0), "grep": (mine, theirs)} for mine, theirs in made],
-                notes={"": f"{megabytes:,.0f} MB, processor time"})
+                notes={"": f"{megabytes:,.0f} MB, CPU time"})

@@ -113,7 +113,8 @@ def publish_rates(figures):
 
 
 def publish(figures):
-    publish_rates(figures)
+    if any(row["row"] == "rates" for row in figures["rows"]):  # older figures can lack them
+        publish_rates(figures)
     FIGURES.write_text(text(figures))
     PICTURE.write_text(drawing.draw(figures))
     PAGE.write_text(filled(PAGE.read_text(), figures))

@@ -28,7 +28,7 @@ def gen(turns):
         for _ in range(turns.samples):
             runs = [(milliseconds(env, vesta, "gen"), milliseconds(env, "/bin/true")) for _ in range(turns.few(RUNS, 2))]
             made.append([statistics.median(side) for side in zip(*runs)])
-    return Made(pairs("ms", made), notes={"": "processor time"})
+    return Made(pairs("ms", made), notes={"": "CPU time"})
 
 
 def first_answer(begin, request, good):

@@ -43,7 +43,7 @@ CORE = [
     core("clock_milli", "next, 1 thread", ADD, ">= 0.5", "snowflake's unit, clock"),
     Row("capacity", "core", inside.capacity, (
         Figure("rate", "next_wait, at capacity", "4096 per millisecond", "ids/s", ">= 0.995", "snowflake, clock"),
-        Figure("core", "next_wait, at capacity, processor time", "a core", "core", "<= 0.3", "snowflake, clock"))),
+        Figure("core", "next_wait, at capacity, CPU time", "a core", "core", "<= 0.3", "snowflake, clock"))),
     core("lane", "a lane of 64, 1 thread", ADD, ">= 2", W),
     core("lanes", "a lane of 64 each, 2 threads", CONTENDED, ">= 5", W),
     core("batch", "next_n of 256, per id", ADD, ">= 3.5", W),
@@ -52,7 +52,7 @@ CORE = [
     core("segment", "segment next, 1 thread", ADD, ">= 0.65", "in memory", "segment", "next"),
     core("segment_threads", "segment next, 2 threads", CONTENDED, ">= 0.75", "in memory", "segment", "threads"),
     Row("segment_slow_database", "core", databases.slow, (
-        Figure("p999", "segment next, p99.9, a step in 400 ms", ADD, "us", "<= 10", "MariaDB that takes 200 ms", ours_alone),)),
+        Figure("p999", "segment next, p99.9, a step in 400 ms", ADD, "us", "<= 10", "MariaDB with a delay of 200 ms", ours_alone),)),
     core("format", "write an id in decimal", ADD, ">= 0.4", "", "text"),
     core("parse", "parse an id", ADD, ">= 0.5", "", "text"),
 ]
@@ -73,7 +73,7 @@ LUA = [
     lua("lua5.4", "5.4", 77, 30, 70, 1.1),
     Row("nginx", "lua", net.nginx_lua, (
         Figure("best.rate.two", 'nginx, require "vesta"', "a constant from Lua", "/s", ">= 0.85", setting(W, TWO)),
-        Figure("best.cpu.one", 'nginx, require "vesta", processor time', "a fresh string from Lua", "us", "<= 1", setting(W, ONE)))),
+        Figure("best.cpu.one", 'nginx, require "vesta", CPU time', "a fresh string from Lua", "us", "<= 1", setting(W, ONE)))),
     Row("nginx_client", "lua", net.nginx_client, (
         Figure("best.rate.two", "nginx with the cosocket client", "a constant from Lua", "/s", ">= 0.8", setting(W, TWO)),)),
 ]
@@ -86,7 +86,7 @@ def of_servers(what, yard, rate, cpu, defaults=False):
     kinds = [("best", W, rate, cpu)] + ([("default", DEFAULTS, "", "")] if defaults else [])
     return tuple(figure for kind, layout, rate, cpu in kinds for figure in (
         Figure(f"{kind}.rate.two", what, yard, "/s", rate, setting(layout, TWO)),
-        Figure(f"{kind}.cpu.one", f"{what}, processor time", yard, "us", cpu, setting(layout, ONE))))
+        Figure(f"{kind}.cpu.one", f"{what}, CPU time", yard, "us", cpu, setting(layout, ONE))))
 
 
 def http(connections, rate, cpu):
@@ -98,7 +98,7 @@ def http(connections, rate, cpu):
 
 def resp(pipeline, rate, cpu, unix=False):
     what = f"RESP GET, -P {pipeline}" + (", unix socket" if unix else "")
-    floor = (Figure("constant.cpu.one", "  a constant, nothing parsed, processor time", REDIS, "us", "", ONE),) if pipeline == 1 else ()
+    floor = (Figure("constant.cpu.one", "  a constant, nothing parsed, CPU time", REDIS, "us", "", ONE),) if pipeline == 1 else ()
     contenders = ("best",) + (() if unix else ("default",)) + (("constant",) if floor else ())
     return Row(f"resp{pipeline}" + ("_unix" if unix else ""), "resp", net.resp(pipeline, unix, contenders),
                of_servers(what, REDIS, rate, cpu, not unix) + floor, "" if pipeline == 16 else "resp16" + ("_unix" if unix else ""))
@@ -128,14 +128,14 @@ SECURED = [
     Row("tls_http", "secured", secured.http, of_servers("HTTP /genid, TLS 1.3, 64 connections", TLS_NGINX, ">= 1", "<= 0.95")),
     Row("tls_handshakes", "secured", secured.handshakes, (
         Figure("best.rate.two", "full handshakes, one after the other", TLS_NGINX, "/s", ">= 0.95", TWO),
-        Figure("best.cpu.two", "  by processor time of the server", TLS_NGINX, "us", ">= 0.95", TWO, of_speeds))),
+        Figure("best.cpu.two", "  by the server's CPU time", TLS_NGINX, "us", ">= 0.95", TWO, of_speeds))),
     Row("tls_resp1", "secured", secured.resp(1), of_servers("RESP GET, TLS 1.3, -P 1", TLS_REDIS, ">= 1", "")),
     Row("tls_resp64", "secured", secured.resp(64), of_servers("RESP GET, TLS 1.3, -P 64", TLS_REDIS, ">= 1.2", "")),
     Row("named_http", "secured", secured.named_http, (
-        *of_servers("HTTP /genid, one of 50 clients with rates", NOBODY, ">= 0.97", "<= 1.03"),
-        Figure("in_turn.cpu.one", "  each request from another client, processor time", NOBODY, "us", "<= 1.03", setting(W, ONE)))),
+        *of_servers("HTTP /genid, one of 50 clients with rate limits", NOBODY, ">= 0.97", "<= 1.03"),
+        Figure("in_turn.cpu.one", "  each request from a different client, CPU time", NOBODY, "us", "<= 1.03", setting(W, ONE)))),
     Row("named_resp", "secured", secured.named_resp, of_servers(
-        "RESP GET, -P 16, one of 50 clients with rates", NOBODY, ">= 0.97", "<= 1.03")),
+        "RESP GET, -P 16, one of 50 clients with rate limits", NOBODY, ">= 0.97", "<= 1.03")),
 ]
 
 
@@ -154,28 +154,28 @@ LATENCY = [
 
 HOST = [
     Row("balance", "host", host.balance, (
-        Figure("load", "64 connections on 4 threads, the most on one", "the mean", "", "<= 1.2", FREE),)),
+        Figure("load", "64 connections on 4 threads: connections on the busiest thread", "the mean", "", "<= 1.2", FREE),)),
     Row("idle", "host", host.idle, (
-        Figure("memory", "memory with 10,000 connections at rest", "with none", "MiB", "<= 40", FREE, ours_alone),)),
+        Figure("memory", "memory with 10,000 idle connections", "with none", "MiB", "<= 40", FREE, ours_alone),)),
     Row("spin", "host", host.spin, (
         Figure("p999", "p99.9 at half load, a policy in an endless loop", "a policy that answers", "us", "<= 1.5", FREE),)),
     Row("reload", "host", host.reload, (
-        Figure("lost", "requests lost under ten reloads a second", "of all", "", "<= 0", FREE, ours_alone),)),
+        Figure("lost", "requests lost with ten reloads per second", "of all", "", "<= 0", FREE, ours_alone),)),
     Row("crowd", "host", namespaces.crowd, (
         Figure("opened", "10,000 namespaces in a process: first id, per namespace", "1 ms", "ms", "<= 1", "snowflake, clock, a store in files"),
         Figure("memory", "  memory per namespace", "16 KiB", "KiB", "<= 1"),
-        Figure("rest", "  processor time at rest", "1 % of a core", "cores", "<= 1"))),
+        Figure("rest", "  CPU time when idle", "1 % of a core", "cores", "<= 1"))),
     Row("namespaces", "host", namespaces.rows, (
-        Figure("opened", "1,000 namespaces of a server: first id, per namespace", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
+        Figure("opened", "1,000 namespaces in a server: first id, per namespace", "the first", "ms", "<= 1", setting("snowflake, clock", ONE), ours_alone),
         Figure("memory", "  memory per namespace", "16 KiB", "KiB", "<= 16", "", ours_alone),
-        Figure("rest", "  processor time at rest", "with one", "% of a core", "<= 1", "", ours_alone),
-        Figure("cost", "  an id over RESP -P 16, processor time", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
+        Figure("rest", "  CPU time when idle", "with one", "% of a core", "<= 1", "", ours_alone),
+        Figure("cost", "  an id over RESP -P 16, CPU time", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
     Row("start", "host", start.gen, (Figure("ms", "vesta gen, existing generator file", "/bin/true", "ms", "<= 1.5"),)),
     Row("serve", "host", start.serve, (Figure("ms", "vesta serve, to the first id", "redis-server", "ms", "", setting(W, FREE)),)),
     Row("page", "host", page.row, (
-        Figure("size", "the page for people, size of its files", "150 KB", "bytes", "<= 1"),
+        Figure("size", "web page, total file size", "150 KB", "bytes", "<= 1"),
         Figure("paint", "  first paint in Chromium", "200 ms", "ms", "<= 1"),
-        Figure("rest", "  processor time with 10 viewers at rest", "with none", "% of a core", "<= 1", "", ours_alone))),
+        Figure("rest", "  CPU time with 10 idle viewers", "with none", "% of a core", "<= 1", "", ours_alone))),
 ]
 BULK = [
     Row("growth", "bulk", inside.growth, (
@@ -186,8 +186,8 @@ BULK = [
         Figure("id", "  per id", "50 ns", "ns", "<= 1"),
         Figure("memory", "  memory, per id", "16 bytes", "bytes", "<= 1"))),
     Row("explain", "bulk", log.explain, (
-        Figure("speed", "vesta explain -, two ids a line", "200 MB/s", "MB/s", ">= 1"),
-        Figure("grep", "vesta explain -, two ids a line", "grep -cE '[0-9]{18,20}'", "MB/s", ">= 0.3"))),
+        Figure("speed", "vesta explain -, two ids per line", "200 MB/s", "MB/s", ">= 1"),
+        Figure("grep", "vesta explain -, two ids per line", "grep -cE '[0-9]{18,20}'", "MB/s", ">= 0.3"))),
 ]
 
 
@@ -229,7 +229,7 @@ PEERS = [
         peer("ulid", "node: ulid", "128 bits, no order within a millisecond"),
         peer("uuid7", "node: uuid, version 7", "128 bits, unique between processes by chance"))),
     Row("peers_servers", "peers", peers.servers_of_constants, tuple(
-        Figure(name, "HTTP /genid, 64 connections, processor time", f"{library}, a constant", "us", "", setting(W, ONE))
+        Figure(name, "HTTP /genid, 64 connections, CPU time", f"{library}, a constant", "us", "", setting(W, ONE))
         for name, library in peers.SERVERS.items())),
 ]
 
