@@ -12,7 +12,7 @@ local function fill(world, first, last)
 end
 
 describe("vesta", function()
-  it("gives embedded generators 0 to 923, the lowest first, and rejects more", function()
+  it("gives embedded generators 0 to 923, the lowest first, and rejects further ones", function()
     local world = world_of {}
     assert.equal(0, world:choose())
     world.identity = "another"
@@ -24,7 +24,7 @@ describe("vesta", function()
     assert.equal("the worker ids 0 to 923 of role embedded are all held", reason)
   end)
 
-  it("gives servers 924 to 1023, and rejects more", function()
+  it("gives servers 924 to 1023, and rejects further ones", function()
     local world = world_of { role = "server" }
     assert.equal(924, world:choose())
     fill(world, 925, 1023)
