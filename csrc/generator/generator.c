@@ -1,8 +1,9 @@
 /* generator.c -- takes ticks and composes ids.  No I/O, no Lua, no blocking, no callbacks, no allocation.
  *
- * Why no tick is issued twice: a tick is taken by a successful fetch-add or CAS on one word, and only if it is below a
- * bound that was loaded before and was at most the lease's limit.  Closing exchanges that same word for VS_CLOSED and
- * reads the limit afterwards, so the cursor it returns is past every tick that was or will be issued. */
+ * Why no tick is issued twice: a caller takes a tick by a successful fetch-add or CAS on the word `tick` of a slot, and
+ * uses the tick only if it is below a bound that the caller loaded before, which was at most the lease's limit.
+ * Closing exchanges the same word for VS_CLOSED and reads the limit afterwards.  So the cursor that it returns is above
+ * every tick that was or will be issued. */
 #include "generator/generator.h"
 #include "generator/point.h"
 
@@ -14,7 +15,8 @@
 
 /* ------------------------------------------------------------------ ticks and ids */
 
-/* splitmix64's finaliser.  All processes that share the slot compute the same start, even after a fork. */
+/* Returns the first sequence of a time unit, by the finalizer of splitmix64.  The start depends only on time and worker
+ * id, so all processes that share the slot compute the same one. */
 static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     assert(spread > 0);
     uint64_t x = time * 0x9e3779b97f4a7c15u + worker;
@@ -23,7 +25,7 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     return (x ^ (x >> 31)) % spread;
 }
 
-/* For slots that gen_remember stores: far_skip is 0. */
+/* Composes an id for a slot that gen_remember has stored, for which far_skip is 0. */
 static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
     return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->gap_bits) * s->gap_skip;
@@ -33,7 +35,7 @@ static uint64_t compose_any(const struct vesta_gen *gen, const struct vs_slot *s
     return gen->base + slot->worker * gen->shape.worker_unit + vs_place_tick(&gen->shape, tick);
 }
 
-/* Composes n contiguous ticks.  Each run ends at a gap, so that the inner loop is one addition. */
+/* Composes the ids of n contiguous ticks.  It splits them at the layout's gaps, so that the inner loop only adds. */
 static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick, size_t n,
                         uint64_t *ids) {
     uint64_t step = gen->shape.seq_unit, unit = (uint64_t)1 << gen->shape.gap_bits;
@@ -46,20 +48,22 @@ static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot,
     }
 }
 
-/* ------------------------------------------------------------------ pauses: cold, so that issued ids do not pay for
- * them */
+/* ------------------------------------------------------------------ pauses: cold code, so that it costs issued ids
+ * nothing */
 
 static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_t index, int64_t wait_us) {
-    assert(wait_us > 0 || wait_us == -1); /* with 0 the caller would ask again at once, for ever */
+    assert(wait_us > 0 || wait_us == -1); /* with 0 the caller would retry in a busy loop */
     *pause = (struct vesta_pause){.why = why, .slot = index, .wait_us = wait_us};
     return VESTA_EPAUSE;
 }
 
-/* No slot is open: no lease is held, its ticks are exhausted, or the file was retired. */
+/* Returns the pause for the case that no slot is open: no lease is held, its ticks are exhausted, or the map was
+ * retired. */
 static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     uint32_t stopped = atomic_load_explicit(&map->shared.stopped, memory_order_acquire);
     if (stopped) return pause_why(pause, stopped == VESTA_CLOSED ? VESTA_CLOSED : VESTA_FAILSTOP, index, -1);
-    /* Acquire: pairs with enter_question.  Relaxed: the code that answers checks again under a lock. */
+    /* Acquire: pairs with enter_question.  *asks can be read relaxed, because the code that answers the question checks
+     * it again under a lock. */
     const _Atomic uint32_t *asks = atomic_load_explicit(&gen->asks, memory_order_acquire);
     if (asks && atomic_load_explicit(asks, memory_order_relaxed))
         return pause_why(pause, VESTA_CHOOSE, index, VS_LEASE_POLL_US);
@@ -68,20 +72,20 @@ static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t 
     return pause_why(pause, VESTA_LEASE, index, wait_us > VS_LEASE_POLL_US ? wait_us : VS_LEASE_POLL_US);
 }
 
-/* A cursor, and the clock reading for which it was checked. */
+/* A tick that could not be taken, and the clock reading at that moment. */
 struct stand {
     uint64_t tick;
     int64_t now_us;
 };
 
-/* The clock or the lease does not permit this tick. */
+/* Returns the pause for a tick that the clock or the lease does not permit. */
 static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct stand at,
                          struct vesta_pause *pause) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t start = at.tick;
     int64_t now_us = at.now_us, seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
-    /* Another thread may have read the clock later than this one.  Only a reading after its reading shows that the
-     * clock went back. */
+    /* Another thread may have read the clock later than this thread, and have set seen_us.  Read the clock again: only
+     * a new reading below seen_us shows that the clock went back. */
     if (now_us < seen_us) now_us = gen->clock->unix_us(gen->clock->self);
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
@@ -89,14 +93,15 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     bool permitted =
         start < now + unit + gen->ahead_ticks_max || start < vs_slot_allowed(&map->slot[index], gen->clock);
     bool is_over = permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire);
-    /* Relaxed: it only selects the reason.  A verdict asks for another worker id, and the keeper is changing it. */
+    /* If vesta_switch has asked for another worker id, the keeper is replacing the lease.  Relaxed: `leave` only
+     * selects the reason of the pause. */
     if (is_over || atomic_load_explicit(&map->shared.leave, memory_order_relaxed) == index + 1)
         return pause_lease(gen, map, index, pause);
-    /* the first instant of the clock whose bound is above start */
+    /* the first instant at which the clock permits `start` */
     uint64_t due = start >= gen->ahead_ticks_max ? start - gen->ahead_ticks_max : 0;
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
-    /* Full: the next unit suffices.  With history pacing rejected takers have moved the word slightly into the next
-     * unit, or past it if units are short. */
+    /* VESTA_FULL means that the next unit suffices.  With history pacing, rejected takers may have moved the cursor
+     * slightly into the next unit, or past it if units are short, so `near` allows more than one unit. */
     uint64_t near = shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2;
     *pause = (struct vesta_pause){
         .why = now_us < seen_us                                    ? VESTA_CLOCK_BACK
@@ -110,9 +115,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     return VESTA_EPAUSE;
 }
 
-/* ------------------------------------------------------------------ what clock and lease permit */
+/* ------------------------------------------------------------------ bounds by clock and lease */
 
-/* Whether the clock can be trusted and the lease is not past its deadline.  VESTA_OK, or the pause. */
+/* Returns VESTA_OK if the clock can be trusted and the lease is not past its deadline.  Otherwise sets the pause. */
 static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                      struct vesta_pause *pause) {
     struct vs_instant now = {now_us, gen->clock->boot_us(gen->clock->self)};
@@ -123,8 +128,8 @@ static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, 
     return VESTA_OK;
 }
 
-/* Called before a clock reading moves the cursor or a bound.  An id in the cursor's own unit does neither, so it skips
- * these checks.  VESTA_OK, or the pause. */
+/* Like may_trust, and records the clock reading.  Call it before a clock reading moves the cursor to another unit or
+ * raises a bound.  The fast paths stay in the cursor's unit and skip these checks. */
 static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                        struct vesta_pause *pause) {
     int rc = may_trust(gen, map, index, now_us, pause);
@@ -132,35 +137,36 @@ static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index
     return rc;
 }
 
-/* During an unconfirmed leap each clock reading must be checked, even one within the cursor's unit.  Also, a reading at
- * the old offset ends the leap's minute. */
+/* Returns whether the clock has an unconfirmed leap.  Then each reading must be checked, even one within the cursor's
+ * unit, because a reading with the old offset cancels the leap. */
 static inline bool leap_is_observed(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
 }
 
-/* The tick, exclusive, up to which the clock alone lets the cursor run. */
+/* Returns the tick (exclusive) up to which the clock lets the cursor run, without a verdict. */
 static inline uint64_t clock_bound(const struct vesta_gen *gen, int64_t time) {
     return ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
 }
 
-/* Slow: reads a clock.  Called only while a verdict is above the clock's bound. */
+/* Returns the larger of the clock's bound and the verdict's.  Slow, because it reads a clock: call it only if a verdict
+ * is above the clock's bound. */
 static COLD uint64_t verdict_bound(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t bound) {
     uint64_t allowed = vs_slot_allowed(slot, gen->clock);
     return bound > allowed ? bound : allowed;
 }
 
-/* The tick, exclusive, up to which clock, verdict and lease let the cursor run. */
+/* Returns the tick (exclusive) up to which clock, verdict and lease let the cursor run. */
 static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time) {
     uint64_t bound = clock_bound(gen, time);
-    /* Acquire: pairs with vs_slot_raise.  The grant was acknowledged before the limit rose. */
+    /* Acquire: pairs with vs_slot_raise.  The store acknowledged the grant before the limit was raised. */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     if (UNLIKELY(atomic_load_explicit(&slot->allowed, memory_order_relaxed) > bound))
         bound = verdict_bound(gen, slot, bound);
     return bound < limit ? bound : limit;
 }
 
-/* The same for history pacing, which reads no clock below this tick.  A verdict therefore opens one unit after another,
- * so that at most one unit remains usable after it has expired. */
+/* Like bound_at, for history pacing, which issues ticks below this bound without reading a clock.  Therefore a verdict
+ * raises the bound by one unit at a time, so that at most one unit remains usable after the verdict has expired. */
 static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time, uint64_t tick) {
     uint64_t bound = bound_at(gen, slot, time), alone = clock_bound(gen, time);
     uint64_t next = (tick > alone ? tick : alone) + ((uint64_t)1 << gen->shape.seq_bits);
@@ -169,24 +175,25 @@ static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot,
 
 /* ------------------------------------------------------------------ clock pacing */
 
-/* Contiguous ticks.  `count` is first the number wanted, then the number taken. */
+/* Contiguous ticks.  The caller sets `count` to the number that it wants, and the callee to the number that it took. */
 struct gen_ticks {
     uint64_t first, count;
 };
 
-/* Takes as many ticks at or after the clock as possible in one CAS.  A failure moves nothing. */
+/* Takes up to run->count ticks, not before the clock, in one CAS.  A failure moves no cursor. */
 static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                              struct vesta_pause *pause) {
-    assert(gen->pacing != VESTA_PACING_HISTORY); /* the pacings do not share their bounds */
+    assert(gen->pacing != VESTA_PACING_HISTORY); /* each pacing has its own kind of bound */
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
-        /* The cursor is read before the clock, so that the reading is not older than the one that moved the cursor. */
+        /* Read the cursor before the clock.  Otherwise the clock reading could be older than the one by which another
+         * thread moved the cursor, and the clock would seem to have gone back. */
         uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
         if (UNLIKELY(tick & VS_CLOSED)) return VESTA_ECLOSED;
         VS_POINT(took_cursor);
         int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
         uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
-        bool opens_unit = open >= tick; /* equal: the last unit is exhausted, and no tick of this unit was taken */
+        bool opens_unit = open >= tick; /* if equal, no tick of this unit was taken yet */
         int rc = may_advance(gen, map, index, now_us, pause);
         if (UNLIKELY(rc != VESTA_OK)) return rc;
         if (opens_unit) {
@@ -197,7 +204,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, (struct stand){start, now_us}, pause);
         uint64_t take = run->count < bound - start ? run->count : bound - start, next = start + take;
         VS_POINT(takes);
-        /* Acq_rel: the bound was loaded before.  vs_slot_close reads the limit after its exchange. */
+        /* Acq_rel: the bound is loaded before this CAS, and vs_slot_close reads the limit after its exchange. */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
             *run = (struct gen_ticks){start, take};
@@ -206,7 +213,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
     }
 }
 
-/* Takes the cursor's tick unless another thread takes it first. */
+/* Takes the tick at the cursor.  Returns false if another thread took it first. */
 static inline bool gen_take_one(struct vs_slot *slot, uint64_t tick) {
     VS_POINT(takes);
     /* Acq_rel: as in take_clock. */
@@ -214,8 +221,8 @@ static inline bool gen_take_one(struct vs_slot *slot, uint64_t tick) {
                                                    memory_order_relaxed);
 }
 
-/* The start of a tick's unit, modulo 2^64 like the values that are compared with it.  So a clock that is behind also
- * yields a difference of far more than a unit. */
+/* Returns the start of a tick's unit, modulo 2^64.  Callers subtract it from a clock reading, and a clock that is
+ * behind then yields a huge difference, which is not within the unit either. */
 static inline uint64_t opened_us(const struct vesta_gen *gen, uint64_t tick) {
     return (uint64_t)gen->shape.epoch_us + (tick >> gen->shape.seq_bits) * (uint64_t)gen->shape.unit_us;
 }
@@ -224,47 +231,47 @@ static inline uint64_t seq_of(const struct vesta_gen *gen, uint64_t tick) {
     return tick & (((uint64_t)1 << gen->shape.seq_bits) - 1);
 }
 
-/* Whether the clock is in the unit of a tick that is not the first of it. */
+/* Returns whether the clock is in the unit of the tick, and the tick is not the first one of its unit. */
 static inline bool goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_us) {
     return (uint64_t)now_us - opened_us(gen, tick) < (uint64_t)gen->shape.unit_us && seq_of(gen, tick) != 0;
 }
 
-/* The same for a clock of seconds. */
+/* Like goes_on, for a clock of seconds. */
 static inline bool second_goes_on(const struct vesta_gen *gen, uint64_t tick, int64_t now_s) {
     uint64_t open = ((uint64_t)now_s - (uint64_t)gen->epoch_s) << gen->shape.seq_bits;
     return tick - open - 1 < gen->unit_rest;
 }
 
 /* Takes the next id of the cursor's unit if the clock is in that unit too.  This is the most common case, and needs no
- * division.  In all other cases, including a lost race, it returns false, and take_clock decides.  Therefore the clock
- * may be read before the cursor: loading the cursor waits for the last CAS on its word, and reading the clock hides
- * that wait.  Also therefore the clock may be late: at worst an id is of the second that has just ended. */
+ * division.  In all other cases, including a lost race, it returns false, and take_clock decides.  So it is harmless
+ * here to read the clock before the cursor, which is faster: reading the clock hides the wait for the cursor's cache
+ * line.  A late clock is harmless too: at worst an id is of the second that has just ended. */
 static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, bool by_second, uint64_t *id) {
     int64_t now = by_second ? gen->late_s(gen->clock->self) : gen->clock->unix_us(gen->clock->self);
     VS_POINT(read_clock);
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
-    /* Acquire: as in bound_at.  A closed cursor is above every limit. */
+    /* Acquire: as in bound_at.  VS_CLOSED is above every limit. */
     if (UNLIKELY(tick >= atomic_load_explicit(&slot->limit, memory_order_acquire))) return false;
     if (UNLIKELY(!(by_second ? second_goes_on(gen, tick, now) : goes_on(gen, tick, now)) ||
                  leap_is_observed(atomic_load_explicit(&gen->map, memory_order_acquire))))
         return false;
-    /* composing is hidden by the wait for the exact clock; with the late clock it is cheaper after the tick is taken */
+    /* with the exact clock, composing the id here costs nothing, because it overlaps the wait for the clock */
     uint64_t made = by_second ? 0 : gen_compose(gen, slot, tick);
     if (UNLIKELY(!gen_take_one(slot, tick))) return false;
     *id = by_second ? gen_compose(gen, slot, tick) : made;
     return true;
 }
 
-/* Whether a tick's unit continues according to a clock that may be late.  The exact clock was seen in this unit.  False
- * if the late clock is past the unit, or was set back. */
+/* Returns whether the time is still in the unit of a tick, by a clock that may be late.  Requires that the exact clock
+ * was in this unit before.  Returns false if the late clock is past the unit, or more than VS_LATE_US_MAX before it. */
 static inline bool goes_on_late(const struct vesta_gen *gen, const struct vs_map *map, uint64_t tick, int64_t late_us) {
     uint64_t open_us = opened_us(gen, tick), unit_us = (uint64_t)gen->shape.unit_us;
     uint64_t seen_us = (uint64_t)atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     return seen_us - open_us < unit_us && (uint64_t)late_us + VS_LATE_US_MAX - open_us < unit_us + VS_LATE_US_MAX;
 }
 
-/* Takes the next id of a unit that has issued many, with the late clock.  One of each run is left to the exact clock.
- */
+/* Takes the next id by the late clock if its unit has issued many ids.  Returns false for one id of each VS_LATE_RUN,
+ * so that the caller reads the exact clock. */
 static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
     int64_t late_us = gen->late_us(gen->clock->self);
     VS_POINT(read_clock);
@@ -281,13 +288,14 @@ static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64
 
 /* ------------------------------------------------------------------ history pacing */
 
-/* Reads the clock and raises `pass`.  VESTA_OK if there may be ticks now, else the pause. */
+/* Reads the clock and raises `pass`.  Returns VESTA_OK if ticks may be available now.  Otherwise sets the pause. */
 static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     assert(gen->pacing == VESTA_PACING_HISTORY);
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return VESTA_ECLOSED;
-    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK; /* another thread was faster */
+    if (tick < atomic_load_explicit(&slot->pass, memory_order_acquire))
+        return VESTA_OK; /* another thread has raised it */
     VS_POINT(raises_pass);
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     int rc = may_advance(gen, map, index, now_us, pause);
@@ -299,17 +307,17 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     return VESTA_OK;
 }
 
-/* Takes the next tick below `pass`, or returns false.  Then raise_pass finds the reason. */
+/* Takes the next tick below `pass`.  Returns false if there is none.  The caller then calls raise_pass. */
 static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
-    /* Acquire: pairs with vs_raise_u64.  A pass that is seen was at most the limit. */
+    /* Acquire: pairs with vs_raise_u64.  `pass` was at most the limit when it was raised. */
     uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
     if (UNLIKELY(atomic_load_explicit(&slot->full_at, memory_order_relaxed) == pass)) return false;
     VS_POINT(takes);
     /* Acq_rel: as in take_clock. */
     *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
     if (LIKELY(*tick < pass)) return true;
-    /* This tick is lost.  It cannot be kept until `pass` was raised, because the slot may then be closed and released
-     * below it.  full_at limits the loss to one tick per thread. */
+    /* This tick is lost.  The thread must not keep it until `pass` is raised, because meanwhile the slot may be closed
+     * and its lease released at a lower tick.  full_at limits the loss to one tick per thread. */
     if (!(*tick & VS_CLOSED)) atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
     return false;
 }
@@ -347,16 +355,17 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
 
 /* ------------------------------------------------------------------ the calls */
 
-/* Acquire: pairs with the release in vs_slot_publish.  The slot's fields were written before. */
+/* Acquire: pairs with the release in vs_slot_publish, so that the slot's fields are visible. */
 static inline uint32_t active_of(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.active, memory_order_acquire);
 }
 
-/* After a closed slot, tries the active slot again, because its successor may have been published. */
+/* Returns whether the caller should try the newer slot in *active, because the slot that it tried was closed and
+ * another one was published.  Otherwise sets *rc and the pause. */
 static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32_t *active, int *rc,
                                struct vesta_pause *pause) {
     assert(*active > 0);
-    assert(*rc != VESTA_OK); /* a tick that was taken must not be requested again */
+    assert(*rc != VESTA_OK); /* no second tick is taken after a success */
     if (*rc != VESTA_ECLOSED) return false;
     uint32_t newest = active_of(map);
     if (newest != *active) {
@@ -367,24 +376,24 @@ static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32
     return false;
 }
 
-/* Remembers the slot for the next call.  Not if the handle has moved to another map, and not if an id needs more terms
- * than gen_compose has. */
+/* Stores the slot for the next call, unless the handle has moved to another map, or its ids need the term of far_skip,
+ * which gen_compose lacks. */
 static inline void gen_remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
     if (UNLIKELY(gen->shape.far_skip)) return;
     if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot &&
         atomic_load_explicit(&gen->map, memory_order_relaxed) == map)
-        /* Release: pairs with the acquire in vesta_next, which then sees everything that active_of made visible. */
+        /* Release: pairs with the acquire in vesta_next, so that the slot's fields are visible there. */
         atomic_store_explicit(&gen->slot, slot, memory_order_release);
 }
 
-/* Handles every case: no slot yet, a new time unit, a bound, a lost race, a closed slot. */
+/* Issues an id in every case: no slot yet, a new time unit, a bound, a lost race, a closed slot. */
 static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     struct gen_ticks run = {.count = 1};
     int rc;
     do {
-        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or damaged */
+        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* none, or a damaged word */
         struct vs_slot *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run.first, pause)
                                                  : take_clock(gen, map, active - 1, &run, pause);
@@ -415,7 +424,7 @@ static __attribute__((noinline)) int next_late(struct vesta_gen *gen, struct vs_
 
 /* Slow paths are noinline, so that the fastest path saves no registers. */
 int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
-    /* Acquire: pairs with the release in gen_remember.  The slot's fields were written before. */
+    /* Acquire: pairs with the release in gen_remember, so that the slot's fields are visible. */
     struct vs_slot *slot = atomic_load_explicit(&gen->slot, memory_order_acquire);
     uint64_t tick;
     if (UNLIKELY(!slot)) return next_any(gen, id, pause);
@@ -429,16 +438,16 @@ int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     return VESTA_OK;
 }
 
-/* Takes contiguous ticks of one slot in one step. */
+/* Takes contiguous ticks of one slot in one step, and sets *slot. */
 static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen_ticks *run,
                         struct vesta_pause *pause) {
     assert(run->count > 0);
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
     int rc;
-    *slot = NULL; /* the compiler cannot know that a pause is never VESTA_OK */
+    *slot = NULL; /* silences a warning: the compiler cannot know that a pause is never VESTA_OK */
     do {
-        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* 0, or damaged */
+        if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* none, or a damaged word */
         *slot = &map->slot[active - 1];
         rc = gen->pacing == VESTA_PACING_HISTORY ? take_history_n(gen, map, active - 1, run, pause)
                                                  : take_clock(gen, map, active - 1, run, pause);
@@ -499,7 +508,7 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {
     if (pause->slot >= VS_SLOTS_MAX) return VESTA_ENOTNOW;
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
-    if (active_of(map) != pause->slot + 1) return VESTA_OK; /* the slot has changed since the verdict */
+    if (active_of(map) != pause->slot + 1) return VESTA_OK; /* the slot has changed since the pause */
     vs_slot_allow(&map->slot[pause->slot], tick, gen->clock->boot_us(gen->clock->self));
     VS_POINT(allowed);
     return VESTA_OK;
@@ -512,12 +521,12 @@ int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t
     int64_t from_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     int64_t behind_us = from_us > now.unix_us ? from_us - now.unix_us : 0,
             ahead_us_max = VESTA_BORROW_MS_MAX * INT64_C(1000);
-    /* an unconfirmed leap must not be borrowed from, because it may be decades */
+    /* an unconfirmed leap is not counted, because it may be decades */
     if (now.unix_us > from_us && vs_clock_doubt_us(map, now) == 0) from_us = now.unix_us;
     int64_t ahead_us = ahead_ms < 0                     ? behind_us + shape->unit_us
                        : ahead_ms < VESTA_BORROW_MS_MAX ? ahead_ms * 1000
                                                         : ahead_us_max;
     if (ahead_us > ahead_us_max) ahead_us = ahead_us_max;
-    /* the whole unit of that instant, as if the clock were there */
+    /* permit the whole unit of that instant, as if the clock had reached it */
     return vesta_allow_ahead(gen, pause, vs_tick_at(shape, from_us + ahead_us + shape->unit_us));
 }

@@ -6,17 +6,17 @@
 #include <assert.h>
 #include <string.h>
 
-/* Checks that the parts of an id do not overlap, and that ticks are below a slot's flag bits. */
+/* Checks that the parts of an id do not overlap, and that ticks are below the flags of vs_slot.tick. */
 static void assert_composes(const struct vesta_gen *gen) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t end = vs_tick_end(shape), tick_bits = vs_place_tick(shape, end - 1);
     uint64_t worker_bits = vs_worker_max(&gen->layout) * shape->worker_unit;
     assert(end <= (uint64_t)1 << 62);
-    assert(gen->ahead_ticks_max <= end); /* a tick plus the allowed ticks ahead plus two units fits into 64 bits */
+    assert(gen->ahead_ticks_max <= end); /* so sums of ticks and bounds fit into 64 bits */
     assert(!(tick_bits & worker_bits));
     assert(!(gen->base & tick_bits));
     assert(!(gen->base & worker_bits));
-    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a start is within its unit */
+    assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a sequence starts within its unit */
     assert(shape->gap_bits <= shape->seq_bits);
     assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* a gap is not counted twice */
     assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
@@ -39,7 +39,7 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
 void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int64_t (*late_us)(void *self)) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t unit_ticks = (uint64_t)1 << shape->seq_bits;
-    assert(gen->clock); /* the handle is initialized */
+    assert(gen->clock); /* vs_gen_init was called */
     assert(late_s);
     assert(late_us);
     if (gen->pacing == VESTA_PACING_HISTORY) return;
@@ -55,9 +55,9 @@ void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int6
 
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
     assert(map);
-    /* Release: pairs with the acquire in next_any.  The map is complete. */
+    /* Release: pairs with the acquire in next_any, so that the complete map is visible. */
     atomic_store_explicit(&gen->map, map, memory_order_release);
     VS_POINT(moved_map);
-    /* A thread inside the old map may issue ids from it a moment longer.  They are unique as before. */
+    /* A thread that is using the old map may issue a few more ids from it, which are unique, too. */
     atomic_store_explicit(&gen->slot, NULL, memory_order_release);
 }

@@ -1,7 +1,7 @@
-/* room.c -- how many ids a generator can issue now, for a server that divides them among its clients. */
+/* room.c -- computes how many ids a generator can issue now, for a server that divides them among its clients. */
 #include "generator/generator.h"
 
-/* The tick of the latest known time.  A clock that went back makes no room. */
+/* Returns the tick of the latest known time.  The clock alone would yield too many ids if it went back. */
 static uint64_t room_latest(const struct vesta_gen *gen, const struct vs_map *map, int64_t now_us) {
     int64_t seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     return vs_tick_at(&gen->shape, now_us > seen_us ? now_us : seen_us);

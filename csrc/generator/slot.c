@@ -1,5 +1,5 @@
-/* slot.c -- the life of a slot: taken, published, raised, closed.  Only keepers call this.  Several keepers may be at
- * work at once if one slept and its successor took over, and every step is safe against that. */
+/* slot.c -- takes, publishes, raises and closes slots.  Only keepers call this code.  Two keepers may run at once, if
+ * one was suspended and another one has replaced it, and every step is safe in that case. */
 #include "generator/map.h"
 #include "generator/point.h"
 
@@ -17,22 +17,22 @@ static void slot_fill(struct vs_slot *slot, const struct vs_claim *claim) {
     slot->incarnation = claim->incarnation;
     slot->is_fixed = claim->is_fixed;
     VS_POINT(fills_from);
-    /* Release: pairs with the acquire of a successor that looks for claims to adopt. */
+    /* Release: pairs with the acquire in find_lease, by which a successor looks for claims to adopt. */
     atomic_store_explicit(&slot->state, VS_SLOT_CLAIMING, memory_order_release);
 }
 
 int vs_slot_take(struct vs_map *map, const struct vs_claim *claim) {
-    assert(!(claim->from & VS_CLOSED)); /* it becomes the cursor */
+    assert(!(claim->from & VS_CLOSED)); /* `from` becomes the cursor */
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_relaxed);
-    if (used >= VS_SLOTS_MAX) return -1; /* checked first: a counter that wraps around would return slot 0 again */
+    if (used >= VS_SLOTS_MAX) return -1; /* check before adding: the counter must not wrap around to slot 0 */
     VS_POINT(takes_slot);
-    /* Release: pairs with the acquire of code that visits all slots in use. */
+    /* Release: pairs with the acquire in close_slots and find_lease. */
     uint32_t index = atomic_fetch_add_explicit(&map->shared.slots_used, 1, memory_order_release);
     if (index >= VS_SLOTS_MAX) return -1;
     VS_POINT(counts_slot);
     uint64_t empty = 0;
-    /* Only an empty slot becomes fresh.  A keeper that closed every slot, for a rest or a failstop, has closed this one
-     * too, and it stays closed.  Release: pairs with the acquire of a successor that looks for claims to adopt. */
+    /* Only an empty slot becomes fresh.  Another keeper may already have closed this slot with all others, for a rest
+     * or a failstop, and then it stays closed.  Release: pairs with the acquire in find_lease. */
     atomic_compare_exchange_strong_explicit(&map->slot[index].tick, &empty, VS_FRESH, memory_order_release,
                                             memory_order_relaxed);
     VS_POINT(makes_fresh);
@@ -46,13 +46,14 @@ void vs_slot_raise(struct vs_slot *slot, uint64_t limit, int64_t deadline_boot_u
     vs_raise_u64(&slot->limit, limit);
 }
 
-/* If two verdicts come at once, both apply, and any order of their stores is correct. */
+/* If two verdicts are applied at once, the higher tick counts, and any order of the stores below is correct. */
 void vs_slot_allow(struct vs_slot *slot, uint64_t tick, int64_t boot_us) {
     if (boot_us < atomic_load_explicit(&slot->allowed_until_us, memory_order_relaxed))
         vs_raise_u64(&slot->allowed, tick);
     else
-        atomic_store_explicit(&slot->allowed, tick, memory_order_relaxed); /* an expired verdict is not revived */
-    /* Release: pairs with vs_slot_allowed.  A caller that sees the time sees its tick, or a later one. */
+        atomic_store_explicit(&slot->allowed, tick, memory_order_relaxed); /* replaces the tick of an expired verdict */
+    /* Release: pairs with vs_slot_allowed.  A caller that sees this time also sees its tick, or that of a later
+     * verdict. */
     atomic_store_explicit(&slot->allowed_until_us, boot_us + VESTA_VERDICT_MS * INT64_C(1000), memory_order_release);
 }
 
@@ -67,39 +68,40 @@ void vs_slot_publish(struct vs_map *map, int index, uint64_t limit, int64_t dead
     assert(index >= 0);
     assert(index < VS_SLOTS_MAX);
     struct vs_slot *slot = &map->slot[index];
-    vs_raise_u64(&slot->full_at, slot->from); /* full from the start, so that the first taker reads the clock */
+    vs_raise_u64(&slot->full_at, slot->from); /* the slot starts as full, so that the first caller reads the clock */
     VS_POINT(publishes_full);
     vs_raise_u64(&slot->pass, slot->from);
     VS_POINT(publishes_pass);
     vs_slot_raise(slot, limit, deadline_boot_us);
     VS_POINT(publishes_limit);
     uint64_t fresh = VS_FRESH;
-    /* Only from VS_FRESH: a keeper that slept here must not set back the cursor of a slot that its successor has
-     * opened. */
+    /* Sets the cursor only if it is VS_FRESH.  If this keeper was suspended here and a successor has opened the slot,
+     * its cursor must not be moved back. */
     atomic_compare_exchange_strong_explicit(&slot->tick, &fresh, slot->from, memory_order_acq_rel,
                                             memory_order_relaxed);
     VS_POINT(opens_slot);
     uint32_t was = atomic_load_explicit(&map->shared.active, memory_order_relaxed), to = (uint32_t)index + 1;
-    /* Release: pairs with active_of.  Only raised, so that the newest lease stays the active one. */
+    /* Release: pairs with active_of.  The word only rises, so that the newest lease remains the active one. */
     while (was < to && !atomic_compare_exchange_weak_explicit(&map->shared.active, &was, to, memory_order_acq_rel,
                                                               memory_order_relaxed))
         ;
 }
 
-/* A rejected taker may have moved the word past the limit, but no tick there was issued. */
+/* Returns min(tick, limit).  A rejected taker may have moved the word past the limit, but no tick there was issued. */
 static uint64_t slot_capped(const struct vs_slot *slot, uint64_t tick) {
-    assert(!(tick & VS_CLOSED)); /* a flag is not a cursor */
+    assert(!(tick & VS_CLOSED)); /* VS_CLOSED and VS_FRESH are not cursors */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     return tick < limit ? tick : limit;
 }
 
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
-    /* Before the cursor, so that a keeper killed in between leaves lanes without runs, not runs without a lease.
-     * Relaxed: the exchange below releases it. */
+    /* Set `ended` before the cursor.  If this keeper is killed in between, lanes drop their runs although the slot is
+     * open, which is safe.  Runs that outlive their lease would not be.  Relaxed: the exchange below releases the
+     * store. */
     atomic_store_explicit(&slot->ended, 1, memory_order_relaxed);
     VS_POINT(closes_slot);
-    /* Acq_rel: every taker before this exchange has loaded its bound, so the limit that is read next is at least that
-     * bound. */
+    /* Acq_rel: each caller that took a tick before this exchange had loaded its bound, so the limit that is read below
+     * is at least that bound. */
     uint64_t tick = atomic_exchange_explicit(&slot->tick, VS_CLOSED, memory_order_acq_rel);
     VS_POINT(closed_slot);
     if (tick & VS_CLOSED) return false;
@@ -116,7 +118,7 @@ bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
 
 int vs_map_active(const struct vs_map *map) {
     uint32_t active = atomic_load_explicit(&map->shared.active, memory_order_acquire);
-    return active <= VS_SLOTS_MAX ? (int)active - 1 : -1; /* a damaged word must not lead to a slot */
+    return active <= VS_SLOTS_MAX ? (int)active - 1 : -1; /* a damaged word must not become an index */
 }
 
 uint64_t vs_map_incarnation(const struct vs_map *map) {
@@ -125,14 +127,14 @@ uint64_t vs_map_incarnation(const struct vs_map *map) {
 }
 
 bool vs_map_trusted(const struct vs_header *header, const struct vs_file_identity *now) {
-    /* a copy in place of the removed original may have its inode number */
+    /* if the original was removed, a copy may have got its inode number */
     bool reborn = header->born_ns && now->born_ns && header->born_ns != now->born_ns;
     bool same_file = header->dev == now->dev && header->ino == now->ino && !reborn;
     return same_file && strncmp(header->boot_id, now->boot_id, sizeof header->boot_id) == 0;
 }
 
 bool vs_map_is_of(const struct vs_header *map, const struct vs_header *anchor) {
-    /* a map's header must not be passed as an anchor */
+    /* the second argument must be an anchor, not a map's header */
     assert(memcmp(anchor->magic, VS_ANCHOR_MAGIC, sizeof anchor->magic) == 0);
     assert(anchor->size == sizeof *anchor);
     return memcmp(map->key, anchor->key, sizeof map->key) == 0 && map->fingerprint == anchor->fingerprint &&

@@ -1,8 +1,9 @@
-/* tick.c -- converts times to ticks and back, and decides how far to trust the clock. */
+/* tick.c -- converts times to ticks and back, and decides whether to trust the clock. */
 #include "generator/generator.h"
 #include "id/id.h"
 
-/* The distance between the value of bit `place` and the end of `width` bits that begin at bit `from`. */
+/* Returns the value to add for each overflow of the `width` bits at bit `from`, so that the overflow appears at bit
+ * `place`. */
 static uint64_t tick_skip(unsigned place, unsigned from, unsigned width) {
     return ((uint64_t)1 << place) - ((uint64_t)1 << from << width);
 }
@@ -26,7 +27,8 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
     };
 }
 
-/* Common units are divided by a constant, because a division by a variable costs more than the rest of an id. */
+/* Divides by a constant for the common units, because a division by a variable takes longer than all other work for an
+ * id. */
 static int64_t tick_units(int64_t us, int64_t unit_us) {
     switch (unit_us) {
     case 1: return us;
@@ -53,7 +55,7 @@ uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us) {
 
 int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
     int64_t us;
-    /* a wide time field ends after INT64_MAX microseconds, and a damaged record may contain any tick */
+    /* a wide time field may end after INT64_MAX microseconds, and a damaged record may contain any tick */
     bool far = __builtin_mul_overflow((int64_t)(tick >> shape->seq_bits), shape->unit_us, &us) ||
                __builtin_add_overflow(us, shape->epoch_us, &us);
     return far ? INT64_MAX : us;
@@ -61,12 +63,13 @@ int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
 
 /* ------------------------------------------------------------------ trust in the clock
  *
- * CLOCK_REALTIME can be set, CLOCK_BOOTTIME cannot.  The map stores their difference.  If it has changed by more than
- * S, the clock was set.  If it was set forward, ids would use up the future, so issuing pauses until the new difference
- * has lasted for a minute.  If it was set back, nothing can repeat, and the cursor waits anyway. */
+ * CLOCK_REALTIME can be set, and CLOCK_BOOTTIME cannot.  The map stores the difference between them, the offset.  If it
+ * changes by more than VS_CLOCK_LEAP_US, CLOCK_REALTIME was set.  If it was set forward, ids could take times far in
+ * the future, so issuing pauses until the new offset has lasted for a minute.  If it was set back, no id can repeat,
+ * and the cursor waits for the clock anyway. */
 
-/* An unconfirmed offset in one word, so that two observers cannot mix theirs: (the boot second at which it was first
- * seen + 1) << 32 | its distance from the confirmed offset in seconds. */
+/* Packs an unconfirmed offset into one word, so that two threads cannot mix their values: (the second of CLOCK_BOOTTIME
+ * at which it was first seen + 1) << 32 | its difference from the confirmed offset in seconds. */
 static uint64_t pack_leap(int64_t boot_us, int64_t diff_us) {
     int64_t diff_s = diff_us / 1000000;
     diff_s = diff_s > INT32_MAX ? INT32_MAX : diff_s < INT32_MIN ? INT32_MIN : diff_s;
@@ -87,7 +90,7 @@ int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now) {
         return 0;
     }
     if (!leap || !is_small(((int64_t)(int32_t)leap - (int32_t)met) * 1000000)) {
-        leap = met; /* a new offset: its minute begins now */
+        leap = met; /* a new offset, whose minute begins now */
         atomic_store_explicit(&shared->leap, leap, memory_order_relaxed);
     }
     int64_t stood_us = now.boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;

@@ -1,8 +1,8 @@
 /* vesta_client.h -- libvesta_client (pkg-config vesta-client): ids from vesta servers, issued in this process.
  *
  * A client requests a block, which is a run of ids that no other client gets, and issues these ids one by one.  So it
- * sends one request per block instead of one per id, and needs no worker id and no clock.  It holds two blocks.  Its
- * thread fetches the next block in advance, so a call for an id does not wait for the network.
+ * sends one request per block instead of one per id, and it needs neither a worker id nor a clock.  It holds two
+ * blocks.  Its thread fetches the next block in advance, so a call for an id does not wait for the network.
  *
  *     #include <inttypes.h>
  *     #include <stdio.h>
@@ -56,30 +56,31 @@ struct vesta_client;
 
 /* Options of vesta_client_open, all but size and servers may be 0. */
 struct vesta_client_opts {
-    size_t size;                 /* sizeof the caller's struct, set by VESTA_CLIENT_OPTS_INIT */
-    const char *servers;         /* addresses of the Redis protocol, in order of preference: HOST:PORT, [IPv6]:PORT,
-                                    unix:PATH, redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS.  Separate them with
-                                    commas, and write special characters in a name or secret as %XX.  At most
-                                    VESTA_SERVERS_MAX, in at most 2000 bytes.  Errors and infos contain HOST:PORT only */
-    const char *name;            /* a namespace or tag of the servers. NULL: default */
-    const char *password;        /* the client's secret, or the servers' password, at most 511 bytes. NULL: none */
-    struct vesta_gen *fallback;  /* must stay open longer than the client. NULL: no ids while no server answers */
-    int64_t block_min;           /* ids in the first block, and the least in any block. 0: 100 */
-    int64_t block_max;           /* the most ids in a block, up to VESTA_BLOCK_IDS_MAX. 0: 10000.  Between the two
-                                    limits, a block is sized to last about a second */
-    int64_t ttl_ms;              /* older blocks are dropped, which limits the age of an id; counted from the request,
-                                    up to a day. 0: 10 s */
-    int64_t timeout_ms;          /* for each connection with its greeting, and for each block; up to a minute. 0: 2 s */
-    const char *user;            /* the client's name, for servers whose address has no name. NULL: the secret alone
-                                    identifies it */
-    const char *secret_file;     /* a file with the secret in its first line, instead of password.  Read for each
-                                    connection, so that you can replace the secret */
-    const char *tls_ca;          /* PEM: the authorities that may sign the certificates of rediss:// servers. NULL:
-                                    those of this system */
-    const char *tls_certificate; /* PEM: the client's certificate, if servers require one; read for each connection,
-                                    like tls_ca */
-    const char *tls_key;         /* PEM: the key of tls_certificate. NULL: it is in the same file */
-    int tls_unverified;          /* for trials only: accept any server, which can then read the secret */
+    size_t size;          /* sizeof the caller's struct, set by VESTA_CLIENT_OPTS_INIT */
+    const char *servers;  /* addresses of the Redis protocol, in order of preference: HOST:PORT, [IPv6]:PORT,
+                           * unix:PATH, redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS.  Separate them with
+                           * commas, and write special characters in a name or secret as %XX.  At most
+                           * VESTA_SERVERS_MAX, in at most 2000 bytes.  Error texts and vesta_client_info contain
+                           * only HOST:PORT */
+    const char *name;     /* a namespace or tag that the servers have. NULL: default */
+    const char *password; /* the client's secret, or the servers' password, at most 511 bytes. NULL: none */
+    struct vesta_gen
+        *fallback;           /* its ids are used while no server answers. Must outlive the client. NULL: no ids then */
+    int64_t block_min;       /* ids in the first block, and the least in any block. 0: 100 */
+    int64_t block_max;       /* the most ids in a block, up to VESTA_BLOCK_IDS_MAX. 0: 10000.  Between the two
+                                limits, a block is sized to last about a second */
+    int64_t ttl_ms;          /* a block is dropped this long after its request, which limits the age of an id. Up to
+                                a day. 0: 10 s */
+    int64_t timeout_ms;      /* the limit for connecting and greeting, and for each block. Up to a minute. 0: 2 s */
+    const char *user;        /* the client's name, for servers whose address has no name. NULL: the secret alone
+                                identifies it */
+    const char *secret_file; /* a file with the secret in its first line, instead of password.  Read for each
+                                connection, so that you can replace the secret */
+    const char *tls_ca;      /* PEM: the CAs that may sign the certificates of rediss:// servers. NULL: the system's */
+    const char
+        *tls_certificate; /* PEM: a client certificate, if servers require one. Read, like tls_ca, per connection */
+    const char *tls_key;  /* PEM: the key of tls_certificate. NULL: it is in the same file */
+    int tls_unverified;   /* for tests only: accept any certificate, so that any server can read the secret */
 };
 #define VESTA_CLIENT_OPTS_INIT                                                                                         \
     { sizeof(struct vesta_client_opts), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
@@ -94,13 +95,14 @@ VESTA_API int vesta_client_open(const struct vesta_client_opts *opts, struct ves
  * Threads: no other call on this client may run at the same time or follow. */
 VESTA_API void vesta_client_close(struct vesta_client *client);
 
-/* Issues one id without waiting for a server.  Occasionally it takes a lock, held for a few instructions only, and
- * wakes the thread.  Threads: any, after a fork in parent and child.
+/* Issues one id without waiting for a server.  It occasionally wakes the client's thread, or takes a lock that is held
+ * for a few instructions only.  Threads: any, after a fork in parent and child.
  * Errors: VESTA_EPAUSE with VESTA_RANGE: no block is available now, and one is being fetched.  wait_us is -1 if every
  * server rejects the client (an unknown name, a wrong password) and there is no fallback: then a person must act. */
 VESTA_API int vesta_client_next(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause);
 
-/* The same, but waits for up to wait_us_max, unless every server rejects the client.  Threads: any, blocks.
+/* Like vesta_client_next, but waits for up to wait_us_max, unless every server rejects the client.  Threads: any,
+ * blocks.
  * Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wait_us_max,
                                      struct vesta_pause *pause);
@@ -119,31 +121,31 @@ VESTA_API int vesta_client_batch_wait(struct vesta_client *client, uint64_t *ids
 VESTA_API void vesta_client_pause_text(struct vesta_client *client, const struct vesta_pause *pause, char *buf,
                                        size_t size);
 
-/* The state of a server, or of the fallback, since this process opened the client or was forked. */
+/* The state of a server or of the fallback.  Counts start when this process opens the client or is forked. */
 struct vesta_client_source {
-    char address[VESTA_ADDRESS_MAX]; /* or "fallback" */
-    int is_up;            /* connected and not skipped at present; for the fallback: it issued the last block */
+    char address[VESTA_ADDRESS_MAX]; /* the server's address, or "fallback" */
+    int is_up;            /* 1: the server is connected and not skipped. For the fallback: it issued the last block */
     uint64_t requests;    /* requests for blocks */
-    uint64_t blocks, ids; /* granted by it */
-    uint64_t errors;      /* attempts that failed, to connect or to get a block */
-    char error[160];      /* the last one. "" if there was none, or a block has come since */
+    uint64_t blocks, ids; /* blocks that this source granted, and the ids in them */
+    uint64_t errors;      /* failed attempts to connect or to get a block */
+    char error[160];      /* the last error. "" if there was none, or a block was granted since */
 };
 
 struct vesta_client_info {
     char name[VESTA_NAMESPACE_MAX];
-    uint64_t ids;             /* taken out of blocks: issued, or held ready for a thread (up to 63 each) */
-    uint64_t blocks;          /* fetched */
+    uint64_t ids;             /* ids taken from blocks: issued, or reserved for a thread (up to 63 for each thread) */
+    uint64_t blocks;          /* blocks that were fetched */
     uint64_t requests;        /* requests for blocks, sent to servers */
     uint64_t drops, dropped;  /* stale blocks that were dropped, and the ids in them */
-    uint64_t errors;          /* sum over all sources */
-    uint64_t fallback_blocks; /* those of `blocks` that came from the fallback */
+    uint64_t errors;          /* the sum of the errors of all sources */
+    uint64_t fallback_blocks; /* how many of `blocks` came from the fallback */
     uint64_t left, next_left; /* ids left in the current block, and in the next one */
-    uint64_t block_ids;       /* ids that the next request asks for */
+    uint64_t block_ids;       /* ids in the next request */
     int server_count;
     struct vesta_client_source server[VESTA_SERVERS_MAX]; /* in the order of the list */
     struct vesta_client_source fallback;
 };
-/* Threads: any. */
+/* Sets *out to the current state of the client.  Threads: any. */
 VESTA_API void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info *out);
 
 #ifdef __cplusplus

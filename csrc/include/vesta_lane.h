@@ -12,13 +12,14 @@
  * Ids stay unique, because the cursor grants a run to one lane only.  Lanes have these costs:
  *
  *     order   the ids of one lane ascend.  Between lanes, or between a lane and vesta_next, a later id may be smaller:
- *             by up to n - 1 ids per other active lane, by any number after a lane was idle
+ *             by up to n - 1 ids per other active lane, by any number if a lane was idle
  *     holes   up to n - 1 ids of a run are lost when its lane ends.  None are lost if the cursor is still at the run's
  *             end when the lane is closed: then they return to the generator
- *     age     an id of an idle lane has the time at which its run was taken
+ *     age     the time in an id is that at which its run was taken, which may be long ago for an idle lane
  *
  * A run is dropped when its lease ends (vesta_release, vesta_drop, vesta_switch, vesta_prepare_snapshot, a failstop, or
- * another process ends it), and in a forked child, which takes runs of its own.  A killed process leaves holes. */
+ * another process ends it), and in a forked child, which takes its own runs.  The rest of the runs of a killed process
+ * is lost. */
 #ifndef VESTA_LANE_H
 #define VESTA_LANE_H
 
@@ -28,7 +29,7 @@
 extern "C" {
 #endif
 
-#define VESTA_LANE_MAX 4096 /* the most ticks in a run */
+#define VESTA_LANE_MAX 4096 /* the maximum of ticks in a run */
 
 struct vesta_lane;
 

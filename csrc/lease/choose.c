@@ -1,24 +1,25 @@
-/* choose.c -- the default choice of a worker id from a store's list.  Only a hint: the claim decides. */
+/* choose.c -- the default choice of a worker id from a store's records.  It is only a hint, because the claim may fail.
+ */
 #include "lease/lease.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* The count of worker ids in [0, max] that are reserved for assignment by hand. */
+/* Returns the count of worker ids in [0, max] that are reserved for assignment by hand. */
 static uint64_t count_static(const struct vs_ns_record *ns, uint64_t max) {
     if (ns->static_count == 0 || ns->static_first > max) return 0;
     uint64_t room = max - ns->static_first + 1;
     return ns->static_count < room ? ns->static_count : room;
 }
 
-/* Sets the k-th worker id in [0, max] that is neither listed nor reserved. */
+/* Chooses a random worker id in [0, max] that is neither listed nor reserved.  Returns false if there is none. */
 static bool choose_unused(const struct vs_ns_record *ns, struct vs_listing listing, uint64_t max, uint64_t random,
                           uint64_t *worker) {
     const struct vs_listed *listed = listing.listed;
     uint64_t by_hand = count_static(ns, max), taken = by_hand;
     for (size_t i = 0; i < listing.count; i++)
         taken += !vs_is_static(ns, listed[i].worker);
-    if (max < taken) /* all max + 1 ids are taken */
+    if (max < taken) /* all max + 1 worker ids are taken */
         return false;
     uint64_t k = random % (max - taken + 1);
     for (size_t i = 0; i < listing.count; i++) {
@@ -40,9 +41,9 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
     return !r->held || store_ms - r->written_ms > r->lease_ms;
 }
 
-/* Whether this generator's own worker id can be claimed at once.  If it is held and ends ahead of the clock, processes
- * may still renew it that have a removed file of this path open.  If it is free, a wrong clock may have ended it hours
- * ahead. */
+/* Returns whether this generator's own worker id can be claimed at once.  If its record is held and ends ahead of the
+ * clock, other processes that still have a removed file of this path open may be renewing it.  If its record is free
+ * but ends far ahead, a wrong clock has caused that. */
 static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms;
     return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);

@@ -1,5 +1,5 @@
-/* claim.c -- the lease engine without a lease: reads the namespace, chooses a worker id, reads its record and claims
- * it. */
+/* claim.c -- the part of the lease engine that gets a lease: reads the namespace, chooses a worker id, reads its record
+ * and claims it. */
 #include "lease/steps.h"
 #include "generator/point.h"
 #include "id/id.h"
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ATTEMPTS_MAX 64 /* lost races in a row before a pause */
+#define ATTEMPTS_MAX 64 /* claims that may be lost in a row before a pause */
 
 void vs_lease_forget_slot(struct vs_lease *lease) {
     lease->slot = -1;
@@ -41,25 +41,25 @@ void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 /* ------------------------------------------------------------------ the namespace */
 
 void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out) {
-    assert(lease->ns.floor_ms); /* only a person may begin a namespace anew: otherwise leases would start below
-                                   earlier ones */
+    assert(lease->ns.floor_ms); /* without a floor set by a person, leases could start below earlier ones */
     lease->incarnation = lease->ns.incarnation;
     lease->failed_in = 0;
     vs_act_restart(lease, out);
 }
 
-/* Whether a person has begun the namespace anew with a floor that is above all leases of this file. */
+/* Returns whether a person has repaired the namespace with a floor above all leases of this file. */
 static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_record *ns) {
     return ns->ver && ns->floor_ms && lease->granted <= vs_lease_tick_at(lease, ns->floor_ms);
 }
 
-/* Stays stopped, and checks now and then whether a person has repaired the store. */
+/* Continues the failstop, and checks from time to time whether a person has repaired the store. */
 static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->failed_in);
     vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
 }
 
-/* `vesta store advance` named a lease that is narrower than this file's. */
+/* Describes a floor that is too low, because `vesta store advance` was run for a timing with a smaller window than this
+ * file has. */
 static void say_floor_is_low(struct vs_lease *lease, const struct vs_ns_record *ns) {
     int64_t short_ms = vs_lease_ms_of(lease, lease->granted) - (int64_t)ns->floor_ms;
     vs_lease_say(lease,
@@ -68,13 +68,13 @@ static void say_floor_is_low(struct vs_lease *lease, const struct vs_ns_record *
                  short_ms / 1000 + 1);
 }
 
-/* The store is not the one that granted this file's leases. */
+/* Handles a store that is not the one that granted this file's leases. */
 static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     const struct vs_ns_record *ns = &ev->ns;
-    assert(lease->incarnation || lease->failed_in); /* otherwise every store is accepted */
+    assert(lease->incarnation || lease->failed_in); /* without a known incarnation, every store is accepted */
     if (was_put_right(lease, ns)) {
         vs_lease_say(lease, "the store was replaced and repaired: leases start above all that was granted");
-        bool is_open = lease->published && !lease->failed_in; /* a failstop has closed the slot */
+        bool is_open = lease->published && !lease->failed_in; /* a failstop has already closed the slot */
         vs_act(lease, out, is_open ? VS_PH_MOVING : VS_PH_RECOVER, is_open ? VS_DO_CLOSE : VS_DO_RECOVER);
         return;
     }
@@ -84,17 +84,17 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
         return;
     }
     vs_lease_say(lease,
-                 "the store %s: what it granted before is not in it; restore its data if you can, then run: "
-                 "vesta store advance; or use a new namespace",
+                 "the store %s, so the leases that it granted are not in it. Restore its data if you can, then run: "
+                 "vesta store advance. Or use a new namespace",
                  ns->ver == 0 ? "was emptied" : "was replaced");
     lease->failed_in = lease->incarnation;
     vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
 }
 
-/* On one host the first user creates the namespace.  In a shared store a person must create it, because a missing
- * namespace may have been lost. */
+/* Handles a missing namespace.  In a store of this host, the first generator creates it.  In a shared store a person
+ * must create it, because the namespace may be missing as a result of data loss. */
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
-    assert(!lease->incarnation); /* a namespace that has granted leases was lost, and must not be recreated here */
+    assert(!lease->incarnation); /* a namespace that granted leases to this file must not be created again here */
     if (lease->timing.is_shared) {
         vs_lease_say(lease,
                      "the namespace is not in the store: check its name, or create it: vesta store init (--again, "
@@ -102,7 +102,7 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
     }
-    if (!lease->entropy) { /* without random bytes, two hosts could draw the same incarnation */
+    if (!lease->entropy) { /* without random bytes, two hosts could choose the same incarnation */
         vs_lease_say(lease, VS_NO_RANDOM);
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
@@ -113,9 +113,9 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
     out->old_ver = 0;
 }
 
-/* Whether this generator's ids are outside the layout of the namespace's record.  A proof that the ids of two layouts
- * differ uses the record, so all generators of the namespace must keep its constants.  If the record's layout does not
- * match its fingerprint, no proof uses it, and it rejects nothing. */
+/* Returns whether this generator's layout lacks a constant of the namespace's record, and sets the message.  Proofs
+ * that the ids of two layouts differ use the record, so all generators of the namespace must have its constants.  A
+ * recorded layout that does not match its fingerprint is ignored, because no proof uses it. */
 static bool claim_departs(struct vs_lease *lease) {
     char why[VS_DEPARTURE_MAX];
     if (!vs_layout_departs(lease->layout, lease->ns.layout, why)) return false;
@@ -132,7 +132,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
         on_other_store(lease, ev, out);
         return;
     }
-    if (lease->failed_in) { /* the store that went back is unchanged */
+    if (lease->failed_in) { /* the store that went back was not repaired yet */
         act_wait_for_a_person(lease, ev, out);
         return;
     }
@@ -142,7 +142,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
     }
     if (ev->ns.fingerprint != lease->fingerprint) {
         vs_lease_say(lease,
-                     "the namespace has another layout: %.120s; delete this generator file, and start with that layout",
+                     "the namespace has another layout: %.120s. Delete this generator file, and start with that layout",
                      ev->ns.layout);
         vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_NS_READ);
         return;
@@ -188,7 +188,7 @@ uint64_t vs_lease_floor(const struct vs_lease *lease) {
 
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
-    /* only new records get this floor: otherwise a store whose clock is an hour ahead would move ids an hour ahead */
+    /* only new records get this floor, because a store whose clock is ahead would move the ids of every claim ahead */
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
     uint64_t ns_floor = vs_lease_floor(lease);
@@ -196,15 +196,15 @@ uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, 
     return from > floor ? from : floor;
 }
 
-/* Describes a worker id that can issue no more ids: an import has reserved it for ever, or a clock was set too far
- * ahead. */
+/* Describes a worker id that cannot issue ids any more: an import has reserved it permanently, or a clock was set too
+ * far ahead. */
 static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool foreign) {
     if (foreign)
         vs_lease_say(lease, "the record of worker id %" PRIu64 " is of another layout, so its ticks do not apply",
                      lease->worker);
     else if (r->ver && r->until >= vs_tick_end(&lease->shape))
         vs_lease_say(lease,
-                     "every tick of worker id %" PRIu64 " was granted, up to the layout's end, to %.60s; use another",
+                     "every tick of worker id %" PRIu64 " was granted, up to the layout's end, to %.60s. Use another",
                      lease->worker, r->holder);
     else
         vs_lease_say(lease,
@@ -234,7 +234,7 @@ void vs_step_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     }
     int64_t wait = vs_lease_wait_ms(lease, lease->worker, &ev->record, ev->store_ms);
     if (wait > 0) {
-        lease->attempt = 0; /* no race was lost: it is held */
+        lease->attempt = 0; /* this is not a lost claim: the worker id is held */
         vs_act_sleep(lease, ev, out, wait < VS_LEASE_RETRY_MS ? wait : VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
     }
@@ -254,7 +254,7 @@ void vs_step_slot(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         return;
     }
     if (ev->slot < 0) {
-        vs_act(lease, out, VS_PH_ENDED, VS_DO_END); /* the file has no slots left: the keeper retires it */
+        vs_act(lease, out, VS_PH_ENDED, VS_DO_END); /* the map has no slot left, so the keeper retires it */
         return;
     }
     lease->slot = ev->slot;
@@ -269,7 +269,7 @@ void vs_step_chosen(struct vs_lease *lease, const struct vs_event *ev, struct vs
         lease->attempt = 0;
         vs_lease_say(lease, "%s",
                      ev->text[0] ? ev->text
-                                 : "every worker id of the namespace is held; `vesta workers` lists the holders: end "
+                                 : "every worker id of the namespace is held. `vesta workers` lists the holders. End "
                                    "one, or wait until a lease expires");
         vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_CHOOSE);
         return;
@@ -292,8 +292,8 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     assert(lease->slot >= 0);
     assert(!lease->published);
     if (ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record))) {
-        /* The claim may have succeeded, or may do so later.  Read the record, and repeat the claim under the same token
-         * until the store confirms it. */
+        /* The claim may have succeeded, or may still succeed later.  Read the record, and repeat the claim with the
+         * same token until the store confirms it. */
         vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
         return;
     }
@@ -304,9 +304,8 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             vs_act_pick(lease, ev, out);
         return;
     }
-    if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) /* repeats with the same token and slot if the record is
-                                                         unchanged */
-        return;
+    /* VS_PH_LOOK repeats the claim with the same token and slot if the record is unchanged. */
+    if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) return;
     vs_lease_adopt(lease, &ev->record);
     lease->attempt = 0;
     vs_act(lease, out, VS_PH_PUBLISH, VS_DO_PUBLISH);

@@ -1,4 +1,4 @@
-/* hold.c -- the lease engine with a lease: renews it, loses it, releases it. */
+/* hold.c -- the part of the lease engine that holds a lease: renews it, detects its loss, releases it. */
 #include "lease/steps.h"
 #include "generator/point.h"
 
@@ -6,15 +6,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Versions only rise, and each version is one write. */
+/* Returns whether the record is not the known one or a successor of it.  Versions only rise, and each version is one
+ * write. */
 static bool is_other_history(const struct vs_lease *lease, const struct vs_record *r) {
     bool same_owner = memcmp(r->owner, lease->record.owner, sizeof r->owner) == 0;
     return r->ver < lease->record.ver || (r->ver == lease->record.ver && !same_owner);
 }
 
-/* True whoever holds the worker id now, because a successor cannot start below a bound that was granted to us. */
+/* This holds even if another process has the worker id now, because a successor cannot start below a bound that was
+ * granted to this engine. */
 bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *r) {
-    /* Another keeper of this file may have released our lease, at a cursor below its bound. */
+    /* Another keeper of this file may have released the lease at a cursor below its bound. */
     bool released = memcmp(r->owner, lease->owner, sizeof r->owner) == 0 && !r->held;
     return is_other_history(lease, r) || (r->until < lease->until && !released);
 }
@@ -24,10 +26,10 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
     if (vs_lease_went_back(lease, r)) {
         vs_lease_say(lease,
                      "the store went back: worker id %" PRIu64 " is at version %" PRIu64 ", but %" PRIu64
-                     " was acknowledged; check that this is the right store, then run: vesta store advance",
+                     " was acknowledged. Check that this is the right store, then run: vesta store advance",
                      lease->worker, r->ver, lease->record.ver);
         lease->failed_in = lease->incarnation;
-        lease->leaves = false; /* no other worker id is claimed from this store, even at the end of the program */
+        lease->leaves = false; /* do not claim another worker id from this store */
         vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
@@ -39,13 +41,14 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 
 /* ------------------------------------------------------------------ holding */
 
-/* Resumes a lease that the map already has.  The record must still be ours. */
+/* Resumes a lease that the map already has, if the record still has its token. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
     bool ours = vs_lease_is_ours(lease, &ev->record);
-    /* The claim never arrived.  If it still does, no process has its token.  Or a restored store contains it from
-     * before the floor was set: leases granted after it were lost, and may still be in use. */
+    /* Give up a claim that is not in the store.  If it still arrives, that is harmless, because no process uses its
+     * token.  Also give up a claim that is in the store but starts below the floor: the store was restored, and leases
+     * that were granted after the claim, and are now missing in the store, may still be in use. */
     if (!lease->published && (!ours || lease->from < vs_lease_floor(lease))) {
         vs_act_pick(lease, ev, out);
         return;
@@ -59,11 +62,12 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (lease->published)
         vs_act_rest(lease, ev, out, 1);
     else
-        vs_act_renew(lease, ev, out); /* adopted only after a write that the store acknowledges */
+        vs_act_renew(lease, ev, out); /* a claim is adopted only when the store acknowledges a write */
 }
 
-/* Whether another renewal now can extend the lease further, because ids have used up the window.  If the store's clock
- * or the layout's end limits the bound, requests for ids do not cause more renewals. */
+/* Returns whether requests for ids may cause another renewal now: enough time has passed, or ids have used up half of
+ * the window since the last one.  If the store's clock or the layout's end limits the bound, a renewal would not help,
+ * so requests must not cause renewals in quick succession. */
 static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
     int64_t used_ms = vs_lease_ms_of(lease, ev->cursor) - vs_lease_ms_of(lease, lease->renewed_cursor);
     bool is_old = ev->boot_us - lease->renewed_boot_us >= VS_LEASE_AGAIN_MS * 1000;
@@ -72,7 +76,7 @@ static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
 
 void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->published);
-    assert(!lease->failed_in); /* a failstop must not be treated as a held lease */
+    assert(!lease->failed_in); /* after a failstop no lease is held */
     if (ev->stop) {
         vs_act(lease, out, VS_PH_CLOSING, VS_DO_CLOSE);
         return;
@@ -82,7 +86,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         return;
     }
     if (ev->doubt_us) {
-        /* a wrong jump of the clock must not raise the bound */
+        /* a clock that jumped by mistake must not raise the bound */
         vs_act_sleep(lease, ev, out, VS_LEASE_DOUBT_MS, VS_PH_HELD);
         return;
     }
@@ -94,7 +98,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, vs_lease_next(lease, ev));
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
     bool active = ev->cursor != lease->renewed_cursor;
-    /* also while idle, so that the first request after any pause finds ticks without waiting for the store */
+    /* also while no id is issued, so that the first request after a long time need not wait for the store */
     bool shrinks = left_ms < t->window_ms * 2 / 3;
     bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms) || ev->stirred;
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
@@ -118,7 +122,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
             vs_lease_lost(lease, &ev->record, out);
             return;
         }
-        lease->record = ev->record; /* an earlier write of ours has arrived: renew on top of it */
+        lease->record = ev->record; /* an earlier write of this engine has arrived: base the renewal on it */
         if (lease->unsettled || vs_lease_is_hasty(lease, ev)) {
             vs_act_unsettled(lease, ev, out, VS_PH_LOOK);
             return;
@@ -135,7 +139,8 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     out->deadline_boot_us = lease->deadline_us;
 }
 
-/* After an unknown outcome the stored record decides.  Reading it adopts nothing. */
+/* Handles the record that was read after a write with unknown outcome.  Reading adopts no bound: only an acknowledged
+ * write does. */
 void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_LOOK)) return;
@@ -143,12 +148,13 @@ void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
         vs_lease_lost(lease, &ev->record, out);
     } else if (vs_lease_is_ours(lease, &ev->record)) {
         lease->record = ev->record;
-        if (lease->until == 0) lease->until = ev->record.until; /* from the claim itself; `from` is below it */
+        if (lease->until == 0) lease->until = ev->record.until; /* the bound of the claim, which is above `from` */
         vs_act_renew(lease, ev, out);
     } else if (lease->published) {
         vs_lease_lost(lease, &ev->record, out);
     } else if (ev->record.ver == lease->record.ver) {
-        vs_act_claim(lease, ev, out); /* it may still arrive; under the same token a second claim is harmless */
+        vs_act_claim(lease, ev,
+                     out); /* the claim may still arrive, and a second claim with the same token is harmless */
     } else {
         vs_act_pick(lease, ev, out);
     }
@@ -167,7 +173,8 @@ static void act_given_back(struct vs_lease *lease, struct vs_action *out) {
 void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(ev->kind == VS_EV_CLOSED);
     assert(lease->published);
-    if (!ev->found) { /* another process closed the slot and has its cursor; the record expires */
+    if (!ev->found) { /* another process closed the slot and has its cursor, so leave the record to it or let it expire
+                       */
         act_given_back(lease, out);
         return;
     }
@@ -175,8 +182,8 @@ void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct v
     vs_act_swap(lease, ev, out, VS_PH_RELEASE, ev->cursor);
 }
 
-/* The lease is released if the store confirms it, or if the record has another owner.  Otherwise the last message is
- * the reason. */
+/* Records whether the lease is released: the store confirmed it, or the record has another owner.  If not, sets the
+ * message to the reason. */
 static void note_given_back(struct vs_lease *lease, const struct vs_event *ev) {
     bool is_another =
         (ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT) && !vs_lease_is_ours(lease, &ev->record);
@@ -185,15 +192,16 @@ static void note_given_back(struct vs_lease *lease, const struct vs_event *ev) {
     if (lease->not_given_back) vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
 }
 
-/* Whether to stop because the store went back.  This matters only if the engine goes on with another worker id.  The
- * release may have succeeded without our knowledge, and a successor may have started there. */
+/* Returns whether to cause a failstop because the store went back.  This matters only if the engine continues with
+ * another worker id.  A record below `asked` is evidence: even if the release succeeded without a confirmation, a
+ * successor would have started at `asked`. */
 static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
     bool is_told = ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT;
     bool went_back = is_other_history(lease, &ev->record) || ev->record.until < lease->asked;
     return lease->leaves && is_told && went_back;
 }
 
-/* The release is optional: after a few attempts, the record is left to expire. */
+/* Handles the answer to a release.  The release is optional: after a few attempts the record is left to expire. */
 void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(ev->kind == VS_EV_REPLY);
     assert(lease->published);

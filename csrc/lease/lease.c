@@ -17,7 +17,7 @@ void vs_lease_say(struct vs_lease *lease, const char *format, ...) {
 }
 
 uint64_t vs_lease_tick_at(const struct vs_lease *lease, int64_t unix_ms) {
-    /* a namespace's floor may be any number; a huge one must not overflow to an early tick */
+    /* a huge floor of a namespace must not overflow to an early tick */
     return unix_ms > INT64_MAX / 2000 ? vs_tick_end(&lease->shape) : vs_tick_at(&lease->shape, unix_ms * 1000);
 }
 
@@ -29,17 +29,19 @@ bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *reco
     return record->held && record->owner[0] == lease->owner[0] && record->owner[1] == lease->owner[1];
 }
 
-/* The highest bound that may be requested: the store's clock + S + W.  So one instant is enough to repair a store that
- * lost its last writes, whatever was lost.  The store's clock is that of its last answer, advanced by the boot clock,
- * which cannot be set.  W is rounded up to whole units, as in bound_wanted. */
+/* Returns the highest bound that may be requested: the store's clock + S + W.  Because of this limit, a floor at one
+ * instant is enough to repair a store that lost its last writes, whatever they were.  The store's clock is that of its
+ * last answer plus the time since then by CLOCK_BOOTTIME, which cannot be set.  `window` is W, rounded up to whole
+ * units as in bound_wanted. */
 static uint64_t bound_permitted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t window) {
     if (!lease->store_ms) return 0;
     int64_t store_ms = vs_lease_store_now(lease, ev->boot_us);
     return vs_lease_tick_at(lease, store_ms + lease->timing.skew_ms) + window;
 }
 
-/* The bound to request: W after the cursor or the clock, limited by the layout's end.  Never lower than the bound in
- * the record, because another keeper of the same file may have been granted it under the same token. */
+/* Returns the bound to request: W after the cursor or the clock, whichever is later, limited by the layout's end.  The
+ * bound is never lower than that in the record, which may have been granted to another keeper of the same file under
+ * the same token. */
 static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t cursor) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
@@ -47,7 +49,7 @@ static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event
     uint64_t base = cursor > now || lease->is_history ? cursor : now, step = units << lease->shape.seq_bits;
     bool far = base >= end || end - base < step || step >> lease->shape.seq_bits != units;
     uint64_t wanted = far ? end : base + step, permitted = far ? end : bound_permitted(lease, ev, step);
-    assert(units > 0); /* an empty window would be renewed all the time */
+    assert(units > 0); /* an empty window would cause continuous renewals */
     if (wanted > permitted && lease->timing.is_shared) wanted = permitted;
     return wanted > granted ? wanted : granted;
 }
@@ -65,22 +67,22 @@ bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
 
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored) {
     assert(lease->slot >= 0);
-    assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* reading never adopts */
+    assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* a read must not adopt a bound */
     lease->record = *stored;
     lease->until = lease->asked;
     lease->was_lost = false;
     lease->troubles = lease->unsettled = 0;
     lease->renewed_cursor = lease->asked_cursor;
     if (lease->granted < lease->until) lease->granted = lease->until;
-    /* from the time of sending, so that a slow write is followed by the next one sooner */
+    /* measured from sending, so that a slow write does not delay the next one */
     lease->renewed_boot_us = lease->sent_boot_us;
-    /* from before the request was sent, because the store's lease did not begin earlier */
+    /* measured from sending, because the lease in the store did not begin earlier */
     lease->deadline_us = lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
 }
 
 /* ------------------------------------------------------------------ actions */
 
-/* Whether the action changes a slot, or writes under its token. */
+/* Returns whether the action changes a slot, or writes with its token. */
 static bool needs_slot(enum vs_do kind) {
     return kind == VS_DO_PUBLISH || kind == VS_DO_RAISE || kind == VS_DO_CLOSE || kind == VS_DO_SWAP;
 }
@@ -105,7 +107,7 @@ void vs_act_sleep(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 }
 
 void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, int64_t ms) {
-    assert(lease->published); /* without a lease, no issuer can be served sooner */
+    assert(lease->published); /* without a lease, waking earlier would not help an issuer */
     vs_act_sleep(lease, ev, out, ms, VS_PH_HELD);
     out->on_want = true;
 }
@@ -113,7 +115,7 @@ void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
                  uint64_t until) {
     assert(phase == VS_PH_CLAIM || phase == VS_PH_RENEW || phase == VS_PH_RELEASE);
-    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* a store that went back is not used */
+    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* no lease is taken from a store that went back */
     vs_act(lease, out, phase, VS_DO_SWAP);
     lease->asked = until;
     lease->sent_before_us = lease->sent_boot_us;
@@ -147,20 +149,21 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 
 /* ------------------------------------------------------------------ pauses between attempts
  *
- * One rule applies to every call that brings no new knowledge: no answer, a write with unknown outcome, or a write that
- * another one overtook.  The first such call since an acknowledged write is repeated at once.  After that, attempts are
- * a second apart, and more with a shared store, to spare its other users.  So there are at most one connection and two
- * writes per second: if the last second had two writes, even the first failure waits.  A successful read does not reset
- * this, because the writes fail. */
+ * One rule applies to every call without a useful result: no answer, a write with unknown outcome, or a write that was
+ * overtaken by another one.  The first such call since an acknowledged write is repeated at once.  Later attempts are
+ * at least a second apart, and further apart with a shared store, to limit the load on it.  So a generator causes at
+ * most one connection and two writes per second: after two writes in the last second, even the first failure waits.  A
+ * successful read does not end this state, because the writes still fail. */
 
-/* A random time between ms and 1.5 ms, so that hosts that failed together do not retry together. */
+/* Returns a random duration between `ms` and 1.5 * `ms`, so that hosts that failed together do not retry together. */
 static int64_t lease_spread(struct vs_lease *lease, int64_t ms) {
     assert(ms >= VS_LEASE_RETRY_MS);
     lease->dice = lease->dice * 6364136223846793005u + 1442695040888963407u;
     return ms + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
 }
 
-/* The pauses stay close to the period, because the window must outlast a few failures. */
+/* Returns the pause before the next attempt.  It is limited to about R, because the window must outlast a few failures.
+ */
 static int64_t rest_ms(struct vs_lease *lease) {
     unsigned times = lease->troubles > lease->unsettled ? lease->troubles : lease->unsettled;
     int64_t ms = VS_LEASE_RETRY_MS, most = lease->timing.renew_ms > ms ? lease->timing.renew_ms : ms;
@@ -198,7 +201,7 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
         if (ev->store_ms) lease->store_ms = ev->store_ms, lease->store_boot_us = ev->boot_us;
         return false;
     }
-    if (ev->outcome == VS_STORE_MOVED) { /* the store may have been replaced or repaired: read the namespace */
+    if (ev->outcome == VS_STORE_MOVED) { /* the store may have been replaced or repaired, so read the namespace */
         vs_act_unsettled(lease, ev, out, VS_PH_NS_READ);
         return true;
     }
@@ -212,7 +215,7 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
 
 static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(ev->kind == VS_EV_WAKE);
-    if (ev->stop) { /* issuing stops now, even if the store's last answer is missing */
+    if (ev->stop) { /* stop issuing now, even if the store has not answered the last call */
         vs_act(lease, out, lease->published ? VS_PH_CLOSING : VS_PH_ENDED, lease->published ? VS_DO_CLOSE : VS_DO_END);
         return;
     }
@@ -220,7 +223,7 @@ static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs
     case VS_PH_HELD: vs_step_held(lease, ev, out); break;
     case VS_PH_CHOOSE: vs_act_pick(lease, ev, out); break;
     case VS_PH_NS_READ: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
-    /* check whether the store was repaired */
+    /* this reads whether the store was repaired */
     case VS_PH_FAILSTOP: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
     default:
         assert(lease->after == VS_PH_RESUME || lease->after == VS_PH_READ || lease->after == VS_PH_LOOK);
@@ -243,8 +246,9 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
         vs_act_rest(lease, ev, out, lease->timing.renew_ms - (ev->boot_us - lease->renewed_boot_us) / 1000);
 }
 
-/* Another keeper of this file has closed the slot.  It may have released the worker id below our bound.  A new holder
- * that starts there would look like a store that went back. */
+/* Returns whether the answer must be ignored, because another keeper of this file has closed the slot.  That keeper may
+ * have released the worker id below this engine's bound.  A new holder that starts there would look like a store that
+ * went back. */
 static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
     return asks && ev->lost;
@@ -262,7 +266,7 @@ static void lease_step(struct vs_lease *lease, const struct vs_event *ev, struct
         else
             vs_step_ns_read(lease, ev, out);
         break;
-    case VS_PH_NS_SWAP: /* the stored record decides, whatever the outcome was */
+    case VS_PH_NS_SWAP: /* whatever the outcome was, read the stored record */
         if (!vs_lease_trouble(lease, ev, out, VS_PH_NS_READ)) vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
         break;
     case VS_PH_RESUME: vs_step_resume(lease, ev, out); break;
@@ -306,8 +310,8 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     assert(opts->slot >= 0 || !opts->published);
     assert(opts->timing.renew_ms > 0);
     assert(opts->timing.renew_ms < opts->timing.window_ms);
-    assert(opts->timing.deadline_ms < opts->timing.lease_ms); /* a holder without contact stops before other
-                                                                 processes may claim */
+    /* A holder that cannot reach the store must stop before other processes may claim its worker id. */
+    assert(opts->timing.deadline_ms < opts->timing.lease_ms);
     memset(lease, 0, sizeof *lease);
     vs_shape_of(opts->layout, &lease->shape);
     lease->timing = opts->timing;

@@ -1,5 +1,5 @@
-/* record.c -- the text form of a store's records: lines `key value` in a fixed order after a head line, and a checksum
- * at the end.  So people can read a record, and a torn write is detected. */
+/* record.c -- the text form of a store's records: a head line, lines `key value` in a fixed order, and a checksum.
+ * People can read such a record, and the checksum detects a torn write. */
 #include "lease/record.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNTIL_MAX (UINT64_C(1) << 62) /* one past the last tick of the longest layout */
+#define UNTIL_MAX (UINT64_C(1) << 62) /* the last tick of the longest layout + 1 */
 
 /* ------------------------------------------------------------------ writing */
 
@@ -19,7 +19,7 @@ static uint64_t record_checksum(const char *text, size_t length) {
     return sum;
 }
 
-/* Writes a text value.  It ends with its line, so control characters are replaced. */
+/* Writes a line with a string.  Replaces control characters, because a line feed would end the value. */
 static void record_put_text(char *buf, size_t *at, const char *key, const char *value) {
     assert(*at + strlen(key) + 1 + strlen(value) + 1 < VS_RECORD_TEXT_MAX);
     *at += (size_t)snprintf(buf + *at, VS_RECORD_TEXT_MAX - *at, "%s ", key);
@@ -79,13 +79,13 @@ size_t vs_counter_record_write(const struct vs_counter_record *r, char *buf) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Reads the lines in order.  After the first failure all further reads do nothing. */
+/* Reads the lines in order.  After a failure, all further reads do nothing. */
 struct record_reader {
     const char *at, *end;
     bool failed;
 };
 
-/* Returns the value of the next line, which must have this key, or NULL. */
+/* Returns the value of the next line, or NULL if the line does not have this key. */
 static const char *record_line(struct record_reader *in, const char *key, size_t *length) {
     assert(in->failed || in->at <= in->end);
     size_t key_length = strlen(key);
@@ -180,7 +180,8 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     r.held = held == 1;
     record_text(&in, "identity", r.identity, sizeof r.identity);
     record_text(&in, "holder", r.holder, sizeof r.holder);
-    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until > UNTIL_MAX) return "a line of it is wrong";
+    if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until > UNTIL_MAX)
+        return "one of its lines is invalid";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;
@@ -195,13 +196,13 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     r.fingerprint = record_number(&in, "fingerprint", 16);
     r.incarnation = record_number(&in, "incarnation", 16);
     r.floor_ms = record_millis(&in, "floor_ms");
-    if (!in.failed && *in.at == 's') { /* written only if static_count > 0 */
+    if (!in.failed && *in.at == 's') { /* these lines exist only if static_count > 0 */
         r.static_first = record_number(&in, "static_first", 10);
         r.static_count = record_number(&in, "static_count", 10);
         in.failed |= r.static_count == 0 || r.static_count > UINT64_MAX - r.static_first;
     }
     record_text(&in, "layout", r.layout, sizeof r.layout);
-    if (in.failed || in.at != in.end || r.ver == 0) return "a line of it is wrong";
+    if (in.failed || in.at != in.end || r.ver == 0) return "one of its lines is invalid";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;
@@ -218,7 +219,7 @@ const char *vs_counter_record_read(const char *begin, size_t length, struct vs_c
     r.updated_ms = record_millis(&in, "updated_ms");
     record_text(&in, "tag", r.tag, sizeof r.tag);
     if (in.failed || in.at != in.end || r.ver == 0 || r.max > INT64_MAX || r.step > INT64_MAX)
-        return "a line of it is wrong";
+        return "one of its lines is invalid";
     if (r.ver > VS_VER_MAX) return uncounted;
     *out = r;
     return NULL;
@@ -232,7 +233,8 @@ const char *vs_standing_name(enum vs_standing standing) {
 }
 
 int64_t vs_standing_length_ms(const struct vs_record *record, const struct vs_shape *shape) {
-    int64_t window_ms = shape && record->seen_ms > 0 ? vs_tick_unix_us(shape, record->until) / 1000 - record->seen_ms : 0;
+    int64_t window_ms =
+        shape && record->seen_ms > 0 ? vs_tick_unix_us(shape, record->until) / 1000 - record->seen_ms : 0;
     if (window_ms > VS_STANDING_WINDOW_MS_MAX) window_ms = VS_STANDING_WINDOW_MS_MAX;
     return record->lease_ms > window_ms ? record->lease_ms : window_ms;
 }

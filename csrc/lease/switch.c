@@ -1,8 +1,8 @@
-/* switch.c -- the lease engine replaces the worker id that it holds.  If the clock went back behind its cursor, the ids
- * of another worker id can begin at the clock.
+/* switch.c -- the part of the lease engine that replaces the held worker id.  If the clock went back below the cursor,
+ * ids of another worker id can begin at the present clock.
  *
- * The other worker id is checked first.  Only if it can issue at once, the held one is left: its slot is closed, its
- * record is released at the exact cursor as at the end of a program, and then the other one is claimed as usual. */
+ * The engine first checks whether the other worker id can issue at once.  Only then does it close the slot, release the
+ * held worker id at its exact cursor, and claim the other one. */
 #include "lease/steps.h"
 #include "generator/point.h"
 
@@ -18,7 +18,7 @@ void vs_act_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs_
     assert(lease->published);
     assert(!lease->leaves);
     bool is_behind = ev->cursor > vs_tick_at(&lease->shape, ev->unix_us);
-    if (lease->has_worker || !is_behind) { /* the clock may have caught up */
+    if (lease->has_worker || !is_behind) { /* the clock may have caught up in the meantime */
         switch_stay(lease, out);
         return;
     }
@@ -41,7 +41,7 @@ void vs_step_switch(struct vs_lease *lease, const struct vs_event *ev, struct vs
     out->worker = lease->next_worker;
 }
 
-/* Whether a claim of that record could issue ids at once.  If not, sets the message. */
+/* Returns whether a claim of that record could issue ids at once.  If not, sets the message. */
 static bool is_worth_it(struct vs_lease *lease, const struct vs_event *ev) {
     uint64_t next = lease->next_worker, now = vs_tick_at(&lease->shape, ev->unix_us);
     if (ev->outcome != VS_STORE_OK || ev->doubt_us) {

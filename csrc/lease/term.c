@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEAVE_US                                                                                                       \
-    60000000             /* between two changes of the worker id, because each costs the store a list and three        \
-                            writes */
-#define REST_US 60000000 /* a rest has no time limit; check it this often anyway */
+/* The shortest interval between changes of the worker id.  Each change costs the store a listing and three writes. */
+#define LEAVE_US 60000000
+/* How often a rest is checked, although it has no time limit. */
+#define REST_US 60000000
 
 void vs_map_say(struct vs_map *map, const char *text) {
     size_t i = 0;
@@ -49,7 +49,7 @@ bool vs_term_is_silent(const struct vs_map *map, struct vs_watched *was, int64_t
 }
 
 bool vs_term_take(struct vs_map *map, uint64_t was, uint64_t token, uint32_t pid, int64_t boot_us) {
-    assert(token); /* 0 stands for no keeper */
+    assert(token); /* 0 means that there is no keeper */
     if (!atomic_compare_exchange_strong(&map->shared.keeper_token, &was, token)) return false;
     atomic_store(&map->shared.keeper_pid, pid);
     atomic_store(&map->shared.pulse_boot_us, boot_us + VS_PULSE_US);
@@ -67,7 +67,7 @@ bool vs_term_is_replaced(const struct vs_term *term) {
     return term->token && atomic_load(&term->map->shared.keeper_token) != term->token;
 }
 
-/* ------------------------------------------------------------------ carrying out actions */
+/* ------------------------------------------------------------------ applying actions */
 
 void vs_term_choose(struct vs_term *term, struct vs_listing listing, struct vs_event *ev) {
     assert(listing.listed || listing.count == 0);
@@ -107,7 +107,7 @@ static bool do_sleep(struct vs_term *term, const struct vs_action *action, struc
 }
 
 static void term_do_take(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
-    assert(term->lease.slot < 0); /* one lease at a time */
+    assert(term->lease.slot < 0); /* the engine holds one lease at a time */
     ev->slot = VS_SLOT_NO_TOKEN;
     if (!term->ops->random(term, ev->owner, sizeof ev->owner)) return;
     const struct vs_lease *lease = &term->lease;
@@ -117,26 +117,28 @@ static void term_do_take(struct vs_term *term, const struct vs_action *action, s
             action->worker, {ev->owner[0], ev->owner[1]}, action->from, lease->incarnation, lease->is_fixed});
 }
 
-/* The message for people may follow later.  A file that is used up stays so. */
+/* Changes the map's stopped word from `from` to `to`.  Returns false if it has another value.  A retired map
+ * (VESTA_CLOSED) never changes. */
 static bool set_stopped(struct vs_map *map, uint32_t from, uint32_t to) {
     assert(from != VESTA_CLOSED);
     return atomic_compare_exchange_strong(&map->shared.stopped, &from, to);
 }
 
-/* Ends a failstop that was for an earlier store.  A keeper that was asleep may have recorded it after a lease of the
- * new store. */
+/* Ends a failstop that belongs to an earlier store.  A keeper that was suspended may have recorded it after the first
+ * lease from the new store. */
 static void lift_late_stop(struct vs_map *map) {
     struct vs_shared *shared = &map->shared;
     uint64_t failed_in = atomic_load(&shared->failed_in);
     if (!failed_in || failed_in == vs_map_incarnation(map)) return;
     if (!set_stopped(map, VESTA_FAILSTOP, 0)) return;
     VS_POINT(lifts_stop);
-    /* meanwhile a failstop for the present store may have found the map stopped already: restore it */
+    /* another keeper may have found the map already stopped and recorded a failstop for the present store: restore it
+     */
     if (atomic_load(&shared->failed_in) == vs_map_incarnation(map)) set_stopped(map, 0, VESTA_FAILSTOP);
 }
 
 static void term_do_publish(struct vs_term *term, const struct vs_action *action) {
-    assert(action->limit == term->lease.until); /* exactly the acknowledged bound */
+    assert(action->limit == term->lease.until); /* the bound that the store acknowledged */
     if (!term->lease.has_worker && !term->was_named && term->lease.record.epoch == 1)
         atomic_store_explicit(&term->map->shared.drew, term->pid, memory_order_relaxed);
     vs_slot_publish(term->map, action->slot, action->limit, action->deadline_boot_us);
@@ -147,8 +149,8 @@ static void do_stay(struct vs_term *term) {
     vs_map_say(term->map, term->lease.said);
 }
 
-/* Closes every slot that is open or that a pending claim would open.  The slot before the active one may be open if two
- * keepers were at work, and an issuer may take from either. */
+/* Closes every slot that is open, or that a pending claim would open.  If two keepers were running, an earlier slot may
+ * be open beside the active one, and issuers may take ticks from both. */
 static void close_slots(struct vs_map *map) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
@@ -159,13 +161,13 @@ static void close_slots(struct vs_map *map) {
 }
 
 void vs_map_retire(struct vs_map *map) {
-    /* first, because otherwise the claim of a second keeper could open a slot afterwards */
+    /* first, because otherwise a second keeper could take and open a slot after close_slots */
     atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
     VS_POINT(takes_no_more);
     close_slots(map);
     VS_POINT(retires);
-    uint32_t going_on = 0; /* a failstop stays, because it would be lost with its map */
-    /* Release: pairs with pause_lease.  Callers that are sent to the successor must see that this map issues no more
+    uint32_t going_on = 0; /* a failstop is not replaced, because its reason would be lost */
+    /* Release: pairs with pause_lease.  A caller that then moves to the next map must see that this map issues no more
      * ids. */
     atomic_compare_exchange_strong_explicit(&map->shared.stopped, &going_on, VESTA_CLOSED, memory_order_release,
                                             memory_order_relaxed);
@@ -173,7 +175,7 @@ void vs_map_retire(struct vs_map *map) {
 
 static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     bool is_known = vs_map_incarnation(map) == failed_in;
-    if (!is_known) return; /* another keeper knows of the repair */
+    if (!is_known) return; /* another keeper has already seen the repair */
     VS_POINT(fails);
     atomic_store(&map->shared.failed_in, failed_in);
     VS_POINT(fails_in);
@@ -182,7 +184,8 @@ static void do_failstop(struct vs_map *map, uint64_t failed_in) {
     close_slots(map);
 }
 
-/* False: not finished, call again. */
+/* Applies an action and sets the event that answers it.  Returns false if the action is not finished.  Then call it
+ * again. */
 static bool term_carry_out(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_map *map = term->map;
     ev->kind = VS_EV_DONE;
@@ -212,7 +215,7 @@ static bool term_carry_out(struct vs_term *term, const struct vs_action *action,
     return true;
 }
 
-/* Sets the parts of the event that describe the present state. */
+/* Sets the members of the event that describe the current state. */
 static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     struct vs_lease *lease = &term->lease;
     uint32_t want = atomic_load_explicit(&term->map->shared.want, memory_order_acquire);
@@ -230,46 +233,47 @@ static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     vs_clock_anchor(term->map, now);
 }
 
-/* Whether another keeper of this file took over, or the file is used up.  Renewing an unused lease would then starve
- * waiting callers.  The next elected keeper reads the state again. */
+/* Returns whether the term should end, because another keeper of this file has taken over or the map is used up.  To
+ * continue would renew a lease that is not used, while callers wait for the new one.  The next keeper reads the state
+ * again. */
 static bool is_superseded(const struct vs_term *term) {
     if (vs_term_is_replaced(term)) return true;
     uint32_t stopped = atomic_load_explicit(&term->map->shared.stopped, memory_order_acquire);
-    if (stopped) return stopped == VESTA_CLOSED; /* a failstop is kept up */
+    if (stopped) return stopped == VESTA_CLOSED; /* in a failstop the term continues */
     return term->lease.published && vs_map_active(term->map) != term->lease.slot;
 }
 
-/* Whether a rest or a failstop began during this term.  Then the keeper starts a new term, which handles it. */
+/* Returns whether a rest or a failstop began during this term.  The keeper then starts a new term, which handles it. */
 static bool must_enter_anew(const struct vs_term *term) {
     const struct vs_shared *shared = &term->map->shared;
     bool stopped = atomic_load(&shared->stopped) == VESTA_FAILSTOP && atomic_load(&shared->failed_in);
     return atomic_load(&shared->rest) != VS_AWAKE || (stopped && !term->lease.failed_in);
 }
 
-/* Decides the next action, or the end of the term. */
+/* Determines the next action, or the end of the term. */
 static enum vs_term_end term_decide(struct vs_term *term, struct vs_event *ev, struct vs_action *action) {
     enum vs_stop stop = term->ops->stop(term);
     if (stop == VS_HAND_OVER || (ev->kind == VS_EV_WAKE && is_superseded(term))) return VS_TERM_LEFT;
-    /* a resting keeper has nothing to release, and would otherwise start new terms for ever */
+    /* a resting keeper has no lease to release.  Without this check it would start new terms endlessly */
     if (stop == VS_GIVE_BACK && atomic_load(&term->map->shared.rest) == VS_RESTING) return VS_TERM_GAVE_BACK;
     if (must_enter_anew(term)) return VS_TERM_LEFT;
     ev->stop = stop == VS_GIVE_BACK;
     VS_POINT(looks_around);
     term_look_around(term, ev);
     vs_lease_step(&term->lease, ev, action);
-    /* a caller that sees the failstop can read its reason */
+    /* publish the reason first, so that a caller that sees the failstop can read it */
     if (action->kind == VS_DO_FAILSTOP) vs_map_say(term->map, term->lease.said);
     atomic_store_explicit(&term->map->shared.lease_state, vs_lease_state_of(&term->lease, ev), memory_order_relaxed);
     if (action->kind == VS_DO_END) return ev->stop ? VS_TERM_GAVE_BACK : VS_TERM_USED_UP;
     return VS_TERM_WAITS;
 }
 
-/* Event and action are not kept during a wait, because they need kilobytes, and a process may have thousands of terms.
- */
+/* Event and action are local, and not stored during a wait, because they need kilobytes, and a process may have
+ * thousands of terms. */
 enum vs_term_end vs_term_serve(struct vs_term *term) {
     struct vs_event ev = {.kind = VS_EV_WAKE, .cursor = term->cursor};
     struct vs_action action = {.kind = term->doing, .until_boot_us = term->until_boot_us, .on_want = term->on_want};
-    assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* a new term, or one that waited */
+    assert(term->lease.phase == VS_PH_NS_READ || term->is_under_way); /* the term is new or has waited */
     if (term->is_under_way) term->boot_us = term->clock->boot_us(term->clock->self);
     for (;;) {
         enum vs_term_end end = term->is_under_way ? VS_TERM_WAITS : term_decide(term, &ev, &action);
@@ -287,7 +291,8 @@ enum vs_term_end vs_term_serve(struct vs_term *term) {
 
 /* ------------------------------------------------------------------ resting */
 
-/* Two copies of this memory have the same tokens.  So no claim may remain that the store could grant to both. */
+/* Closes the slots and begins the rest.  After a snapshot, two copies of this memory have the same tokens, so no claim
+ * may remain that the store could grant to both. */
 static void come_to_rest(struct vs_term *term) {
     struct vs_shared *shared = &term->map->shared;
     bool alone = !term->ops->alone || term->ops->alone(term);
@@ -297,7 +302,7 @@ static void come_to_rest(struct vs_term *term) {
         atomic_store(&shared->rest_want, atomic_load(&shared->want));
         VS_POINT(rests);
         atomic_store(&shared->rest, VS_RESTING);
-        vs_map_say(term->map, "at rest until ids are asked for");
+        vs_map_say(term->map, "at rest until ids are requested");
     }
 }
 
@@ -318,9 +323,10 @@ bool vs_term_rest(struct vs_term *term) {
     return true;
 }
 
-/* ------------------------------------------------------------------ a term begins */
+/* ------------------------------------------------------------------ the beginning of a term */
 
-/* Finds the lease in the map: its open slot, else the newest claim that was sent and not published. */
+/* Finds the lease that the map has: the open slot, or else the newest claim that may have been sent but was not
+ * published. */
 static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
@@ -333,7 +339,7 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     } else {
         at = (int)(used < VS_SLOTS_MAX ? used : VS_SLOTS_MAX) - 1;
         struct vs_slot *slot = at >= 0 ? &map->slot[at] : NULL;
-        /* Acquire: pairs with the release in slot_fill.  A slot that is half filled is skipped. */
+        /* Acquire: pairs with the release in slot_fill.  A slot that is only partly filled is skipped. */
         if (at <= active || atomic_load_explicit(&slot->state, memory_order_acquire) != VS_SLOT_CLAIMING ||
             atomic_load_explicit(&slot->tick, memory_order_acquire) != VS_FRESH)
             return;
@@ -347,8 +353,8 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
     if (map->slot[at].is_fixed) opts->timing = vs_lease_timing_for(&opts->timing, true);
 }
 
-/* The end of the highest lease from which the map has issued.  A newer claim does not count: it may be of another
- * store, and a floor need not exceed that store's own grants. */
+/* Returns the highest end of a lease from which the map has issued.  A newer claim does not count, because it may be
+ * from another store, and that store's floor need not exceed its own grants. */
 static uint64_t granted_most(const struct vs_map *map) {
     int newest = vs_map_active(map);
     uint64_t most = 0;
@@ -377,12 +383,12 @@ void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lea
     lift_late_stop(map);
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {
         opts.failed_in = atomic_load(&map->shared.failed_in);
-        close_slots(map); /* the keeper that stopped it may have been killed before it closed them */
+        close_slots(map); /* the keeper that caused the failstop may have been killed before it closed them */
     }
     find_lease(map, &opts);
     if (!term->ops->random(term, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
     vs_lease_init(&term->lease, &opts);
-    if (opts.failed_in) /* another keeper of this file ends it only if the store was repaired */
+    if (opts.failed_in) /* a failstop of an earlier keeper ends only if the store is repaired */
         snprintf(term->lease.said, sizeof term->lease.said,
                  "the store went back or denied a lease that it had granted, as an earlier keeper detected");
 }

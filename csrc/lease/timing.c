@@ -1,4 +1,4 @@
-/* timing.c -- the presets of lease durations and intervals, and the state of a lease. */
+/* timing.c -- the presets of lease timings, and the state of a lease. */
 #include "lease/steps.h"
 #include "base/array.h"
 
@@ -7,7 +7,8 @@
 
 #define BOUND_WINDOW_MS 5000
 
-/* The deadlines are 0.8 L, so that two clocks may drift apart during L: chrony slews by at most a twelfth. */
+/* The deadlines are 0.8 L, because the clocks of host and store may drift apart during L.  chrony slews by at most
+ * 1/12. */
 const struct vs_lease_timing vs_lease_timing_file = {
     .name = "local", .window_ms = 180000, .renew_ms = 1500, .lease_ms = 15000, .skew_ms = 10000, .call_ms = 800};
 
@@ -30,8 +31,9 @@ static const struct vs_lease_timing shared[] = {
      .skew_ms = 10000,
      .call_ms = 4000,
      .is_shared = true},
-    {.name = "autonomous", /* a day without the store, like Butterfly: with history pacing ten minutes of ids last a
-                              day */
+    /* As in Butterfly, ids continue for a day without the store.  With history pacing, the ids of a window of ten
+     * minutes may last a day. */
+    {.name = "autonomous",
      .window_ms = 600000,
      .renew_ms = 5000,
      .idle_ms = 60000,
@@ -59,7 +61,7 @@ struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset,
 
 void vs_ns_put_right(struct vs_ns_record *ns, const struct vs_lease_timing *timing, int64_t store_ms,
                      uint64_t incarnation) {
-    assert(incarnation); /* 0 stands for an unknown store */
+    assert(incarnation); /* 0 means an unknown store */
     int64_t floor_ms = store_ms + timing->skew_ms + 2 * timing->window_ms;
     ns->ver++;
     ns->incarnation = incarnation;
@@ -75,7 +77,7 @@ uint64_t vs_lease_next(const struct vs_lease *lease, const struct vs_event *ev) 
 
 const char *vs_lease_state_name(enum vs_lease_state state) {
     static const char *const names[] = {"claiming", "active", "renewing", "suspect", "drained", "fenced", "failstop"};
-    return (size_t)state < VS_COUNT(names) ? names[state] : "unknown"; /* the value in a map may be damaged */
+    return (size_t)state < VS_COUNT(names) ? names[state] : "unknown"; /* a damaged map may have any value */
 }
 
 enum vs_lease_state vs_lease_state_of(const struct vs_lease *lease, const struct vs_event *ev) {

@@ -24,7 +24,7 @@ static void is_said(struct vesta_gen *gen) {
         CHECK(vesta_next_wait(gen, &id, 1000, &pause) == VESTA_EPAUSE);
         vesta_pause_text(gen, &pause, text, sizeof text);
     }
-    CHECK_HAS(text, "the kernel gives no random bytes");
+    CHECK_HAS(text, "the kernel returned no random bytes");
     CHECK_STR(vesta_why_name(pause.why), "lease");
     vesta_get_info(gen, &info);
     CHECK_EQ_U64(info.slots_used, 0);

@@ -234,8 +234,8 @@ static void a_store_that_was_replaced(void) {
     ns.ver = 0;
     wake();
     reply(VS_STORE_OK, NULL);
-    stops("the store was emptied: what it granted before is not in it; restore its data if you can, then run: "
-          "vesta store advance; or use a new namespace");
+    stops("the store was emptied, so the leases that it granted are not in it. Restore its data if you can, then run: "
+          "vesta store advance. Or use a new namespace");
 }
 
 /* Does the same as `vesta store advance`: the namespace gets another incarnation and a floor. */

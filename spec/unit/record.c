@@ -174,7 +174,7 @@ static void sealed(const char *from, const char *to, const char *because) {
 }
 
 static void hostile_values(void) {
-    const char *wrong = "a line of it is wrong", *uncounted = "its version is higher than writes can have counted";
+    const char *wrong = "one of its lines is invalid", *uncounted = "its version is higher than writes can have counted";
     char wide[400], text[VS_RECORD_TEXT_MAX];
     struct vs_ns_record ns = {.ver = VS_VER_MAX + 1}, back;
     const char *why = vs_ns_record_read(text, vs_ns_record_write(&ns, text), &back);

@@ -99,7 +99,7 @@ static void nothing_is_claimed_until_ids_are_asked_for(void) {
     struct vesta_info info = info_of(gen);
     CHECK(!info.holds_lease);
     CHECK_EQ_U64(info.slots_used, slots);
-    await_keeper_text(gen, "at rest until ids are asked for");
+    await_keeper_text(gen, "at rest until ids are requested");
     CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_OK);
     CHECK(next_of(gen) != first);
     vesta_close(gen);
