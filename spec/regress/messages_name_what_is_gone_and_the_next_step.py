@@ -82,7 +82,7 @@ def _():
 @claim("the message about a store that went back names the remedy")
 def _():
     with open(VESTA, "rb") as program:
-        assert b"check that this is the right store, then run: vesta store advance" in program.read()
+        assert b"Check that this is the right store, then run: vesta store advance" in program.read()
 
 
 main()
