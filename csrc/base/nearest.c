@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WORD_MAX 32 /* longer words have no nearest name */
+#define WORD_MAX 32 /* letters. No name is suggested for longer words */
 #define SLIPS_MAX 2 /* the most edits of a suggestion, and at most half the length of the name */
 #define START_MIN 3 /* a prefix of a name needs at least this many letters */
 

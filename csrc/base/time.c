@@ -5,7 +5,7 @@
 #include "base/time.h"
 
 #define MS_PER_DAY 86400000
-#define UNIX_DAY 719528 /* 1970-01-01 */
+#define UNIX_DAY 719528 /* the day 1970-01-01, counted from 0000-01-01 */
 
 /* ------------------------------------------------------------------ the calendar */
 

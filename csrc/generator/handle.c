@@ -18,7 +18,7 @@ static void assert_composes(const struct vesta_gen *gen) {
     assert(!(gen->base & worker_bits));
     assert(shape->spread <= (uint64_t)1 << shape->seq_bits); /* a sequence starts within its unit */
     assert(shape->gap_bits <= shape->seq_bits);
-    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* a gap is not counted twice */
+    assert(!shape->far_skip || shape->gap_bits < shape->seq_bits); /* otherwise the same gap would count twice */
     assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
 }
 

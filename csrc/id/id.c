@@ -114,7 +114,7 @@ static int read_handle_field(const struct vesta_layout *layout, struct vs_slice 
     out->name = name_buf;
     int i = vesta_layout_find(layout, name_buf);
     if (i >= 0 && (i == layout->time || i == layout->seq || i == layout->worker))
-        return vs_fail(err, VESTA_EFIELD, "%s cannot be set for a handle: it is granted with every id", name_buf);
+        return vs_fail(err, VESTA_EFIELD, "%s cannot be set for a handle: the generator sets it in every id", name_buf);
     return VESTA_OK;
 }
 

@@ -105,7 +105,7 @@ static int layout_read_field(struct layout_draft *d, struct vs_slice slice, stru
     uint64_t bits;
     bool has_constant = vs_slice_split(rest, '=', &width, &constant);
     if (!layout_is_name(name))
-        return layout_bad(d, slice, "a field's name is a small letter and up to 14 of a-z, 0-9 and _");
+        return layout_bad(d, slice, "a field's name is a lower-case letter followed by up to 14 of a-z, 0-9 and _");
     if (is_reserved(name))
         return layout_bad(d, slice, "a field cannot have this name: it means something else next to an id");
     if (vesta_parse(VESTA_DECIMAL, width.at, width.length, &bits) != VESTA_OK || bits < 1 || bits > WIDTH_MAX)

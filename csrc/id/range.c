@@ -8,7 +8,7 @@
 struct span {
     const struct vesta_layout *layout;
     struct vs_values taken;
-    uint64_t first, last; /* time units */
+    uint64_t first, last; /* the first and the last time unit */
 };
 
 /* Returns whether a field above the time has several possible values.  Fields are ordered from the highest bit, so

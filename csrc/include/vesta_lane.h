@@ -34,12 +34,10 @@ extern "C" {
 struct vesta_lane;
 
 /* Opens a lane of a generator with history pacing.  Takes no run yet.
- * Shape: n is 1 to VESTA_LANE_MAX, and at most the ids of one time unit of the layout.  A lane with n = 1 keeps no ids.
- * Threads: any.  A lane belongs to the first thread that requests an id from it, in a forked child to the first thread
- * there.
- * Own: close with vesta_lane_close, before its generator.
- * Errors: VESTA_EOPTION for a wrong n, or for clock pacing, whose ids carry the time of their call: use vesta_next or
- * vesta_next_n there.  VESTA_ENOMEM. */
+ * Shape: n is 1 to VESTA_LANE_MAX, and at most the ids of one time unit of the layout.  A lane with n = 1 reserves no
+ * ids. Threads: any.  A lane belongs to the first thread that requests an id from it, in a forked child to the first
+ * thread there. Own: close with vesta_lane_close, before its generator. Errors: VESTA_EOPTION for a wrong n, or for
+ * clock pacing, whose ids carry the time of their call: use vesta_next or vesta_next_n there.  VESTA_ENOMEM. */
 VESTA_API int vesta_lane_open(struct vesta_gen *gen, uint64_t n, struct vesta_lane **lane, struct vesta_error *err);
 
 /* Ends a lane.  The rest of its run returns to the generator if no later tick was taken, and is lost otherwise.  lane

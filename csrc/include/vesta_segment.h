@@ -81,8 +81,8 @@ struct vesta_segment_opts {
 
 /* Opens a counter without using the database.  The first call for a number wakes the thread that fetches ranges.  There
  * is one such thread per database and process, with all signals but SIGBUS blocked.  It ends with the last segment.  If
- * a process opens the same counter several times, it gets the same segment, and must close it as often.  The last steps
- * and secrets apply, and the floor must be the same.
+ * a process opens the same counter several times, it gets the same segment, and must close it as often.  The steps and
+ * secrets of the last call apply, and all calls must have the same floor.
  * Threads: any, after fork() in parent and child.  Own: close with vesta_segment_close.
  * Errors: VESTA_EOPTION with the option and the reason, VESTA_EIO if its map cannot be used, VESTA_ENOMEM. */
 VESTA_API int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segment **seg,
@@ -90,8 +90,8 @@ VESTA_API int vesta_segment_open(const struct vesta_segment_opts *opts, struct v
 
 /* Closes the handle.  The rest of its ranges stays in the map, for other processes and the next start.  If the map is
  * private to this process, the rest is released to the database.  seg may be NULL.
- * Threads: no other call on this handle may run at the same time or follow; may block for a call of the store in
- * progress. */
+ * Threads: no other call on this handle may run at the same time or follow.  May block until a call to the store has
+ * returned. */
 VESTA_API void vesta_segment_close(struct vesta_segment *seg);
 
 /* Issues the next number.  It never blocks and never uses a database.  The first call of a process, or of a forked

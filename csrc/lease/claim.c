@@ -63,7 +63,8 @@ static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event 
 static void say_floor_is_low(struct vs_lease *lease, const struct vs_ns_record *ns) {
     int64_t short_ms = vs_lease_ms_of(lease, lease->granted) - (int64_t)ns->floor_ms;
     vs_lease_say(lease,
-                 "the store was repaired, but its floor is %" PRId64 " s too low for what was granted here: run vesta "
+                 "the store was repaired, but its floor is %" PRId64
+                 " s too low for the leases granted here: run vesta "
                  "store advance again, with the widest --lease in use (default: balanced)",
                  short_ms / 1000 + 1);
 }

@@ -90,7 +90,7 @@ static bool do_ask(struct vs_term *term, const struct vs_action *action, struct 
     ev->found = false;
     ev->text[0] = '\0';
     if (!term->ops->ask(term, action, ev)) return false;
-    assert(ev->outcome <= VS_STORE_UNKNOWN); /* the caller indexes its counters with it */
+    assert(ev->outcome <= VS_STORE_UNKNOWN); /* it is an index of `renewals` below */
     if (term->lease.phase == VS_PH_RENEW)    /* Relaxed: a counter orders no other memory. */
         atomic_fetch_add_explicit(&term->map->shared.renewals[ev->outcome], 1, memory_order_relaxed);
     return true;

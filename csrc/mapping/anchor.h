@@ -12,7 +12,7 @@ struct vs_map_kind {
     const char *magic; /* the header's magic, 8 bytes */
     uint32_t format;
     size_t size;
-    const char *alone; /* completes a warning with the consequence of a map that only this process uses */
+    const char *alone; /* the end of a warning: the effect of a map that no other process can use */
     /* Initializes the part of a new map after its header. */
     void (*begin)(void *map, const struct vesta_clock *clock);
     /* Copies the state that must be preserved from a used-up map to the map that replaces it.  NULL: there is none. */

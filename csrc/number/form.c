@@ -215,8 +215,8 @@ static int form_take_number(struct form_reading *r, const struct vs_form_part *p
 
 static int take_literal(struct form_reading *r, const struct vs_form_part *part) {
     for (int i = 0; i < part->length; i++, r->at++, r->left--) {
-        char what[] = "here the form has '?'";
-        what[sizeof what - 3] = r->form->literals[part->at + i];
+        char what[] = "the form has '?' here";
+        what[sizeof "the form has '" - 1] = r->form->literals[part->at + i];
         if (r->left == 0) return form_bad(r, "the text ends too early");
         if (*r->at != r->form->literals[part->at + i]) return form_bad(r, what);
     }
@@ -268,7 +268,7 @@ int vs_form_read(const struct vs_form *form, const char *text, uint64_t *number,
         int rc = take_part(&r, &form->part[i]);
         if (rc != VESTA_OK) return rc;
     }
-    if (r.left > 0) return form_bad(&r, "here the form ends");
+    if (r.left > 0) return form_bad(&r, "the form ends here");
     r.at = text;
     if (form->period != VS_FORM_NEVER && !form_day_of(&r, &day)) return form_bad(&r, "there is no such day");
     if (r.count == 0) return form_bad(&r, "a counter's numbers begin with 1");

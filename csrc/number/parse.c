@@ -27,7 +27,7 @@ static int parse_bad(const struct form_draft *d, const char *why) {
 /* ------------------------------------------------------------------ parts */
 
 static int parse_add(struct form_draft *d, enum vs_form_kind kind, int length) {
-    if (d->form.part_count == VS_FORM_PARTS_MAX) return parse_bad(d, "a form has 16 parts at most");
+    if (d->form.part_count == VS_FORM_PARTS_MAX) return parse_bad(d, "a form has at most 16 parts");
     if (kind != VS_FORM_LITERAL && d->seen[kind]) return parse_bad(d, "a form cannot have this part twice");
     d->seen[kind] = true;
     d->form.part[d->form.part_count++] = (struct vs_form_part){.kind = kind, .at = (int)d->literals, .length = length};
@@ -66,20 +66,20 @@ static int check_date(const struct form_draft *d) {
     bool has_day = (seen[VS_FORM_MONTH] && seen[VS_FORM_DAY]) || seen[VS_FORM_DAY_OF_YEAR];
     bool has_less = seen[VS_FORM_DAY] || seen[VS_FORM_DAY_OF_YEAR];
     if (seen[VS_FORM_YEAR] + seen[VS_FORM_YEAR_OF_CENTURY] != 1)
-        return parse_bad(d, "the year is missing, as %Y or %y: the numbers of another year would look alike");
+        return parse_bad(d, "the year is missing: write %Y or %y, because numbers of two years would be equal");
     if (seen[VS_FORM_DAY_OF_YEAR] && (seen[VS_FORM_MONTH] || seen[VS_FORM_DAY]))
         return parse_bad(d, "%j is the day of the year: remove %m and %d");
     if (d->form.period == VS_FORM_DAILY && !has_day)
-        return parse_bad(d, "the counter starts anew each day, so the day must be there: %m and %d, or %j");
+        return parse_bad(d, "the counter restarts each day, so the date needs %m and %d, or %j");
     if (d->form.period == VS_FORM_MONTHLY && (!seen[VS_FORM_MONTH] || has_less))
-        return parse_bad(d, "the counter starts anew each month, so %m must be there, and neither %d nor %j");
+        return parse_bad(d, "the counter restarts each month, so the date needs %m, and neither %d nor %j");
     if (d->form.period == VS_FORM_YEARLY && (seen[VS_FORM_MONTH] || has_less))
-        return parse_bad(d, "the counter starts anew each year, so neither %m, %d nor %j can be there");
+        return parse_bad(d, "the counter restarts each year, so the date has neither %m, %d nor %j");
     return VESTA_OK;
 }
 
 static int add_date(struct form_draft *d, enum vs_form_period period, struct vs_slice format) {
-    if (d->form.period != VS_FORM_NEVER) return parse_bad(d, "there is one {day}, {month} or {year} at most");
+    if (d->form.period != VS_FORM_NEVER) return parse_bad(d, "a form has at most one {day}, {month} or {year}");
     d->form.period = period;
     const char *begin = d->at, *end = format.at + format.length;
     for (d->at = format.at; d->at < end; d->at++) {
@@ -103,7 +103,7 @@ static int add_number(struct form_draft *d, struct vs_slice width) {
 static int add_check(struct form_draft *d, enum vs_form_kind kind) {
     if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "a check digit must come after {number}");
     if (d->seen[VS_FORM_LUHN] || d->seen[VS_FORM_MOD11] || d->seen[VS_FORM_MOD97])
-        return parse_bad(d, "there is one check digit at most");
+        return parse_bad(d, "a form has at most one check digit");
     return parse_add(d, kind, kind == VS_FORM_MOD97 ? 2 : 1);
 }
 
@@ -159,7 +159,7 @@ static int check_whole(struct form_draft *d) {
         const struct vs_form_part *part = &d->form.part[i];
         length += part->kind == VS_FORM_NUMBER && part->length == 0 ? NUMBER_DIGITS_MAX : part->length;
     }
-    if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "{number} is missing: all of its texts would look alike");
+    if (!d->seen[VS_FORM_NUMBER]) return parse_bad(d, "{number} is missing, so all numbers would be equal");
     if (length >= VS_FORM_TEXT_MAX) return parse_bad(d, "its numbers would have more than 64 characters");
     assert(length > 0);
     return VESTA_OK;
@@ -167,7 +167,7 @@ static int check_whole(struct form_draft *d) {
 
 int vs_form_parse(const char *text, struct vs_form *out, struct vesta_error *err) {
     struct form_draft d = {.text = text, .at = text, .err = err};
-    if (strnlen(text, VS_FORM_MAX) == VS_FORM_MAX) return parse_bad(&d, "a form has 128 characters at most");
+    if (strnlen(text, VS_FORM_MAX) == VS_FORM_MAX) return parse_bad(&d, "a form has at most 128 characters");
     while (*d.at) {
         int rc = read_next(&d);
         if (rc != VESTA_OK) return rc;

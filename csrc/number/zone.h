@@ -29,7 +29,7 @@ struct vs_zone_rule {
 
 /* A zone.  The pointers refer to the file's bytes, which must outlive the zone. */
 struct vs_zone {
-    const unsigned char *changes, *kinds, *types; /* in the file's format */
+    const unsigned char *changes, *kinds, *types; /* tables in the file's format */
     size_t change_count, type_count;
     struct vs_zone_rule rule;
 };

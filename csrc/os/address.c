@@ -366,7 +366,7 @@ int vs_network_read(const char *text, struct vs_network *out, struct vesta_error
                        VS_QUOTE(text, strlen(text)));
     for (int bit = network.bits; network.family && bit < (network.family == 6 ? 128 : 32); bit++)
         if (has_bit(network.at, bit))
-            return vs_fail(err, VESTA_EOPTION, "has '%s', an address with more bits than the %d of the network",
+            return vs_fail(err, VESTA_EOPTION, "has '%s', an address with bits set after the first %d",
                            VS_QUOTE(text, strlen(text)), network.bits);
     *out = network;
     return VESTA_OK;

@@ -51,7 +51,8 @@ void vs_unlisten(const char *address, int fd);
 
 /* A network: 10.0.0.0/8, 192.0.2.7, 2001:db8::/32, or "unix" for all clients of unix sockets. */
 struct vs_network {
-    uint8_t family, bits; /* 4 or 6, or 0 for unix sockets */
+    uint8_t family;       /* 4 or 6, or 0 for unix sockets */
+    uint8_t bits;         /* the length of the prefix */
     unsigned char at[16]; /* zeros after the first `bits` bits */
 };
 

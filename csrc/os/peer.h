@@ -22,8 +22,8 @@ bool vs_peer_is_local(const struct vs_peer *peer);
  * host can use all addresses that begin with them. */
 struct vs_peer vs_peer_key(const struct vs_peer *peer);
 #define VS_PEER_TEXT_MAX 56
-const char *vs_peer_text(const struct vs_peer *peer,
-                         char buf[VS_PEER_TEXT_MAX]); /* "127.0.0.1:80", "[::1]:80", "unix" */
+/* Writes the address in the form "127.0.0.1:80", "[::1]:80" or "unix". */
+const char *vs_peer_text(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]);
 /* Writes the address without the port, or "unix" if peer is NULL. */
 const char *vs_peer_host(const struct vs_peer *peer, char buf[VS_PEER_TEXT_MAX]);
 

@@ -48,8 +48,7 @@ int vs_secret_of_file(const struct vs_secret_file *file, char *buf, size_t size,
         buf[line.length] = '\0';
     } else {
         rc = vs_fail(err, VESTA_EOPTION, "%s %.120s: %s of 1 to %zu bytes", file->what, file->path,
-                     file->is_alone ? "a secret must be the file's one line" : "its first line must be a secret",
-                     size - 1);
+                     file->is_alone ? "the file must have only one line, a secret" : "its first line must be a secret", size - 1);
     }
     explicit_bzero(bytes, sizeof bytes);
     return rc;

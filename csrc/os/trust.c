@@ -33,8 +33,8 @@ static int trust_check_step(const struct trust_step *at, const struct trust_step
                        above->path);
     if (trust_is_ours(&at->st, group)) return VESTA_OK;
     return vs_fail(err, VESTA_EIO,
-                   "%.150s was made by user %u, and anyone can create files in %.150s: give it to the user who runs "
-                   "this (chown), or use another folder",
+                   "%.150s belongs to user %u, and anyone can create files in %.150s: change its owner to the user of "
+                   "this process (chown), or use another folder",
                    at->path, (unsigned)at->st.st_uid, above->path);
 }
 

@@ -104,7 +104,7 @@ static void a_folder_that_another_slipped_in(void) {
     empty_folder();
     CHECK(chmod(folder, 01777) == 0);
     reap(spawn(make_as_the_service, 0), false);
-    refused("/place was made by user 65534, and anyone can create files in");
+    refused("/place belongs to user 65534, and anyone can create files in");
     CHECK(chown(in_folder("place"), 0, 0) == 0);
     struct vs_store *store = store_here(-1); /* Its files belong to root now. */
     if (!store) CHECK_FAIL("%s", err.text);
@@ -144,7 +144,7 @@ static void a_database_that_another_slipped_in(void) {
     empty_folder();
     CHECK(mkdir(in_folder("place"), 0700) == 0 && chmod(in_folder("place"), 01777) == 0);
     reap(spawn(make_database_as_the_service, 0), false);
-    refused("/vesta.db was made by user 65534, and anyone can create files in");
+    refused("/vesta.db belongs to user 65534, and anyone can create files in");
     CHECK(unlink(in_folder("place/vesta.db")) == 0);
     struct vs_store *store = store_here(-1);
     if (!store) CHECK_FAIL("%s", err.text);

@@ -251,10 +251,10 @@ static void invalid_texts(void) {
     } rows[] = {
         {DAILY, "", "column 1: the text ends too early"},
         {DAILY, "INV", "column 4: the text ends too early"},
-        {DAILY, "inv-20261122-000421-2", "column 1: here the form has 'I'"},
+        {DAILY, "inv-20261122-000421-2", "column 1: the form has 'I' here"},
         {DAILY, "INV-20261122-000421-7", "column 21: the check digit is wrong"},
         {DAILY, "INV-20261122-000421-", "column 21: the text ends too early"},
-        {DAILY, "INV-20261122-000421-22", "column 22: here the form ends"},
+        {DAILY, "INV-20261122-000421-22", "column 22: the form ends here"},
         {DAILY, "INV-20261122-00042a-6", "column 19: write a digit here"},
         {DAILY, "INV-20261122- 00421-6", "column 14: write a digit here"},
         {DAILY, "INV-20261122-+00421-6", "column 14: write a digit here"},
@@ -304,12 +304,12 @@ static void invalid_forms(void) {
         {"{number:99999999999999999999999}", "1 to 12 digits"},
         {"{number}{number}", "column 9: a form cannot have this part twice"},
         {"{luhn}{number}", "column 1: a check digit must come after {number}"},
-        {"{number}{luhn}{mod97}", "one check digit at most"},
-        {"{number}{luhn}{luhn}", "one check digit at most"},
+        {"{number}{luhn}{mod97}", "at most one check digit"},
+        {"{number}{luhn}{luhn}", "at most one check digit"},
         {"{number}{luhn:2}", "a check digit has no ':'"},
         {"{day}{number}", "column 1: its format is missing"},
         {"{day:}{number}", "column 1: the year is missing"},
-        {"{day:%Y%m}{number}", "column 1: the counter starts anew each day, so the day must be there"},
+        {"{day:%Y%m}{number}", "column 1: the counter restarts each day, so the date needs"},
         {"{day:%m%d}{number}", "the year is missing"},
         {"{day:%Y%d}{number}", "the day must be there"},
         {"{day:%Y%y%j}{number}", "the year is missing"},
@@ -345,7 +345,7 @@ static void forms_that_are_huge(void) {
     memset(text, 'a', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_EOPTION);
-    CHECK_HAS(err.text, "128 characters at most");
+    CHECK_HAS(err.text, "at most 128 characters");
     snprintf(text, sizeof text, "%060d{number:4}", 0); /* 64 characters with the digits */
     CHECK_EQ_I64(vs_form_parse(text, &form, &err), VESTA_OK);
     snprintf(text, sizeof text, "%060d{number:5}", 0);

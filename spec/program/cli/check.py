@@ -262,7 +262,7 @@ def _(w):
     strict = "store = 'a', tags = 'x', order = 'strict', "
     for form in ("", "{number", "{number:13}", "{day:%Y}-{number}", "{number}\\n", "{number}" * 2, "x" * 64 + "{number}", "{number}\\255", "x" * 200):
         begins(strict + "form = '%s'" % form, "form ")
-    begins(strict + "form = '{day:%Y}-{number}'", "form is a bad form '{day:%Y}-{number}': column 1: the counter starts anew each day")
+    begins(strict + "form = '{day:%Y}-{number}'", "form is a bad form '{day:%Y}-{number}': column 1: the counter restarts each day")
     begins(strict + "form = 5", "form is 5, which must be a text")
     day = "form = '{day:%Y%m%d}-{number}', "
     for zone in ("", "/etc/passwd", "../../etc/passwd", "Europe", "Europe/Berlin\\0", "Mars/Phobos", "x" * 64, "europe/berlin ", "'"):
