@@ -180,7 +180,8 @@ struct gen_ticks {
     uint64_t first, count;
 };
 
-/* Takes up to run->count ticks, not before the clock, in one CAS.  A failure moves no cursor. */
+/* Takes up to run->count ticks, none of them earlier than the clock, in one CAS.  A failure does not move the cursor.
+ */
 static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                              struct vesta_pause *pause) {
     assert(gen->pacing != VESTA_PACING_HISTORY); /* each pacing has its own kind of bound */

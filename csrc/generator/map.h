@@ -59,7 +59,7 @@ struct vs_header {
     uint64_t worker; /* the worker id to claim if has_worker */
     uint32_t has_worker;
     int32_t group;    /* the gid of the group that shares the files, or -1 */
-    char boot_id[40]; /* in maps only */
+    char boot_id[40]; /* in maps only: the boot in which the map was made */
     char layout[VESTA_LAYOUT_TEXT_MAX];
     char namespace_[VESTA_NAMESPACE_MAX + 7];
     char store[VS_URI_MAX];

@@ -55,11 +55,11 @@ extern "C" {
 
 #define VESTA_BATCH_MAX 10000            /* ids in one batch, in C, Lua, HTTP and RESP */
 #define VESTA_FIELDS_MAX 16              /* fields of a layout */
-#define VESTA_NAME_MAX 16                /* a field's name, with its NUL */
-#define VESTA_NAMESPACE_MAX 65           /* a namespace, [A-Za-z0-9_.:-]{1,64}, with its NUL */
-#define VESTA_LAYOUT_TEXT_MAX 512        /* a layout as canonical text, with its NUL */
-#define VESTA_FORMAT_MAX 24              /* an id in any text form, with its NUL */
-#define VESTA_ISO_MAX 32                 /* an RFC 3339 time, with its NUL */
+#define VESTA_NAME_MAX 16                /* bytes of a field's name, with the NUL */
+#define VESTA_NAMESPACE_MAX 65           /* bytes of a namespace, [A-Za-z0-9_.:-]{1,64}, with the NUL */
+#define VESTA_LAYOUT_TEXT_MAX 512        /* bytes of a layout as canonical text, with the NUL */
+#define VESTA_FORMAT_MAX 24              /* bytes of an id in any text form, with the NUL */
+#define VESTA_ISO_MAX 32                 /* bytes of an RFC 3339 time, with the NUL */
 #define VESTA_BORROW_MS_MAX 60000        /* the furthest that vesta_borrow may let ids run ahead of the clock */
 #define VESTA_VERDICT_MS 1000            /* how long a policy's verdict is valid unless it is repeated */
 #define VESTA_VALUE_MAX 9007199254740991 /* the largest value of a field of 53 bits */

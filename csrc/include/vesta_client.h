@@ -49,7 +49,7 @@ extern "C" {
 #endif
 
 #define VESTA_SERVERS_MAX 8
-#define VESTA_ADDRESS_MAX 256      /* a server's address, with its NUL */
+#define VESTA_ADDRESS_MAX 256      /* bytes of a server's address, with the NUL */
 #define VESTA_BLOCK_IDS_MAX 100000 /* the most ids that a server puts into a block */
 
 struct vesta_client;

@@ -47,7 +47,7 @@ enum vs_lease_state {
     VS_LEASE_ACTIVE,
     VS_LEASE_RENEWING, /* a renewal is in progress */
     VS_LEASE_SUSPECT,  /* no renewal was acknowledged for 2 R. Ids continue within the window */
-    VS_LEASE_DRAINED,  /* window or deadline has ended: no ids until the store answers. The lease may be valid */
+    VS_LEASE_DRAINED,  /* window or deadline has ended: no ids are issued until a renewal succeeds */
     VS_LEASE_FENCED,   /* another process holds the worker id */
     VS_LEASE_FAILSTOP  /* the store lost acknowledged writes: it went back to an earlier state */
 };
