@@ -39,7 +39,7 @@ describe("butterfly_db", function()
     assert.equal(10, world:choose())
   end)
 
-  it("does not climb with clean restarts", function()
+  it("reuses worker ids after clean restarts", function()
     local world = world_with(3)
     for restart = 1, 100 do
       world:release(restart % 4)
