@@ -1,4 +1,4 @@
-/* accounts.c -- parses lines of the file of clients, names and patterns.  Computes no hash and writes no file. */
+/* accounts.c -- parses the file of clients, and matches patterns of names.  Computes no hash and writes no file. */
 #include "access/accounts.h"
 #include "base/error.h"
 #include "os/files.h"
@@ -71,7 +71,7 @@ bool vs_account_is_as(const struct vs_account *account, const struct vs_account 
 static int access_read_names(struct vs_slice text, struct vs_account *out, struct vesta_error *err) {
     struct vs_slice rest = text;
     if (text.length == 0 || text.length >= VS_ACCOUNT_NAMES_MAX)
-        return vs_fail(err, VESTA_EOPTION, "names has %zu bytes, which must be 1 to %d", text.length,
+        return vs_fail(err, VESTA_EOPTION, "names has %zu bytes, but must have 1 to %d", text.length,
                        VS_ACCOUNT_NAMES_MAX - 1);
     while (rest.length > 0 || rest.at == text.at) {
         struct vs_slice one = rest, after = {text.at + text.length, 0};
@@ -136,7 +136,7 @@ static int access_read_secret(struct vs_slice text, struct vs_account *out, stru
     if (out->secret_count == VS_ACCOUNT_SECRETS_MAX)
         return vs_fail(err, VESTA_EOPTION, "has more than %d secrets", VS_ACCOUNT_SECRETS_MAX);
     if (vs_secret_read(text, &out->secret[out->secret_count], &why) != VESTA_OK)
-        /* the secret's text must not appear in the message */
+        /* the message must not contain the secret */
         return vs_fail(err, VESTA_EOPTION, "secret %s", why.text);
     out->secret_count++;
     return VESTA_OK;
@@ -145,7 +145,7 @@ static int access_read_secret(struct vs_slice text, struct vs_account *out, stru
 static int access_read_word(struct vs_slice word, struct vs_account *out, struct vesta_error *err) {
     struct vs_slice key, value;
     if (!vs_slice_split(word, '=', &key, &value))
-        return vs_fail(err, VESTA_EOPTION, "'%s' is no KEY=VALUE", VS_QUOTE(word.at, word.length));
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not KEY=VALUE", VS_QUOTE(word.at, word.length));
     if (vs_slice_is(key, "names")) return access_read_names(value, out, err);
     if (vs_slice_is(key, "calls")) return access_read_calls(value, &out->calls, err);
     if (vs_slice_is(key, "n")) return access_read_n(value, &out->n_max, err);
@@ -157,7 +157,7 @@ static int access_read_word(struct vs_slice word, struct vs_account *out, struct
                    VS_QUOTE(key.at, key.length));
 }
 
-/* Cuts the next word off, up to white space. */
+/* Removes the next word, which ends at white space, from *line. Returns false if no word is left. */
 static bool access_next_word(struct vs_slice *line, struct vs_slice *word) {
     while (line->length > 0 && strchr(" \t\r", *line->at))
         line->at++, line->length--;
@@ -188,8 +188,8 @@ static int access_check_secrets(const struct vs_account *a, struct vesta_error *
                            a->name);
     if (has_secret || a->by_certificate || is_default) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION,
-                   "client '%s' has no secret: delete the line, and create the client with `vesta client add %s`; or "
-                   "write secret=none if it has a client certificate",
+                   "client '%s' has no secret: delete the line and create the client with `vesta client add %s`, or "
+				   "write secret=none if it has a client certificate",
                    a->name, a->name);
 }
 
@@ -256,7 +256,7 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
     return NULL;
 }
 
-/* A token alone identifies its client, so no two clients may have the same. */
+/* Rejects a duplicate name, and a token of a different client, because a token alone identifies its client. */
 static int access_check_other_lines(const struct vs_accounts *accounts, const struct vs_account *a, struct vesta_error *err) {
     for (int i = 0; i < accounts->count; i++) {
         const struct vs_account *other = &accounts->at[i];
@@ -341,7 +341,8 @@ int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char 
     return rc;
 }
 
-/* Names the first such client in full, then as many others as fit, and the number of the rest. */
+/* Rejects secrets that a person chose. The message contains the command for the first such client, the names of further
+ * clients as far as they fit, and the number of the rest. */
 static int access_reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
     const struct vs_account *first = NULL;
     char others[160] = "";
@@ -362,7 +363,7 @@ static int access_reject_chosen(const struct vs_accounts *accounts, const char *
     return vs_fail(err, VESTA_EOPTION,
                    "%.120s:%d: client '%s' has a secret that a person chose, and such secrets are no longer accepted: "
                    "replace it with a token by `vesta client rotate %s --file %.120s`%s%s",
-                   path, first->line, first->name, first->name, path, length ? "; likewise " : "", others);
+                   path, first->line, first->name, first->name, path, length ? ". Other such clients: " : "", others);
 }
 
 int vs_accounts_read(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err) {

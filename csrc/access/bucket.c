@@ -1,16 +1,17 @@
-/* bucket.c -- a token bucket as one instant (see bucket.h).  Pure.  All atomics are relaxed, because the instant orders
- * nothing else. */
+/* bucket.c -- a token bucket that is stored as one instant (see bucket.h).  Pure.  All atomics are relaxed, because no
+ * other memory depends on them. */
 #include "access/bucket.h"
 
 #define SECOND_NS 1000000000
 
-/* Returns the cost of n, limited so that it can always be added to an instant. */
+/* Returns the time that n tokens cost. A huge n is reduced, so that adding the cost to an instant cannot overflow. */
 static int64_t access_cost_ns(uint64_t n, uint64_t rate) {
     uint64_t most = INT64_MAX / 4 / SECOND_NS;
     return (int64_t)((n < most ? n : most) * SECOND_NS / rate);
 }
 
-/* Returns how much time can be saved: one second's worth, of which the first is due at once. */
+/* Returns how much time a bucket can save up: one second minus the cost of one token, because a request is served if
+ * any part of it can be paid. */
 static int64_t access_saved_ns(uint64_t rate) {
     return SECOND_NS - access_cost_ns(1, rate);
 }

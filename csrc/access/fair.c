@@ -1,18 +1,18 @@
-/* fair.c -- levels: how many ids a second each claim may take (see fair.h).  Pure.  All atomics are relaxed: they are
- * sums and measurements, and a value that a thread sees late is corrected one turn later. */
+/* fair.c -- computes levels: how many ids a second each claim may take (see fair.h).  Pure.  All atomics are relaxed,
+ * because they are sums and measurements: an outdated value is corrected one turn later. */
 #include "access/fair.h"
 
 #define SECOND_US 1000000
-#define REMEMBERED (ACCESS_TURNS - 1)  /* a claim counts as waiting for so many turns after it waited */
-#define STALE_US (10 * ACCESS_TURN_US) /* after this time without requests the measurements are meaningless */
-#define SMOOTH_US 150000               /* time constant with which a measurement falls (it rises at once) */
-#define NEW_US 2000                    /* a new claim starts with the ids of this time */
+#define REMEMBERED (ACCESS_TURNS - 1)  /* number of turns for which a claim counts as waiting after it waited */
+#define STALE_US (10 * ACCESS_TURN_US) /* after this time without requests, measurements are discarded */
+#define SMOOTH_US 150000               /* time constant with which a measured rate falls */
+#define NEW_US 2000                    /* a new claim starts with its ids for this duration */
 #define FEW 16
 #define WAIT_US_MIN 1000
 #define WAIT_US_MAX 20000
-#define KEPT_PART 16 /* of a rate: reserved for new clients, and divided even if nothing is left */
+#define KEPT_PART 16 /* this fraction of a rate is reserved for new clients, and divided even if nothing is left */
 
-/* ------------------------------------------------------------------ words */
+/* ------------------------------------------------------------------ relaxed atomics */
 
 static uint64_t access_get(const _Atomic uint64_t *word) {
     return atomic_load_explicit(word, memory_order_relaxed);
@@ -36,7 +36,8 @@ static uint64_t access_least(uint64_t a, uint64_t b) {
 
 /* ------------------------------------------------------------------ levels */
 
-/* Returns the time since the last computation to the one caller that must make the next one, else 0. */
+/* Returns the time since the last computation if the caller must compute the level now, else 0. Only one caller per
+ * turn must. */
 static int64_t access_level_begin(struct access_level *level, int64_t now_us) {
     int64_t then = atomic_load_explicit(&level->computed_us, memory_order_relaxed);
     if (now_us - then < ACCESS_TURN_US) return 0;
@@ -55,7 +56,7 @@ static void access_level_restart(struct access_level *level, uint64_t each, int6
         access_set(&level->waited[i], 0);
 }
 
-/* Converts a count over took_us to a rate a second, which rises at once and falls slowly. */
+/* Resets a count that covers took_us, and merges it into a rate per second that rises fast and falls slowly. */
 static uint64_t access_measure(_Atomic uint64_t *count, _Atomic uint64_t *rate, int64_t took_us) {
     uint64_t seen = atomic_exchange_explicit(count, 0, memory_order_relaxed) * SECOND_US / (uint64_t)took_us;
     uint64_t was = access_get(rate);
@@ -72,8 +73,8 @@ static uint64_t access_level_waiting(const struct access_level *level, uint64_t 
     return weights;
 }
 
-/* Claims that do not wait keep what they take, and the others divide the rest.  If no claim waits but too much is
- * taken, the level falls until the largest claims wait. */
+/* Returns the next level. Claims that do not wait keep the rate that they take, and waiting claims divide the rest by
+ * weight. If no claim waits but claims take more than the rate, the level falls until the largest claims wait. */
 static uint64_t access_level_next(uint64_t was, uint64_t rate, uint64_t free, uint64_t weights) {
     uint64_t taken = free + free / 8;
     if (weights > 0) return access_most(rate > taken ? (rate - taken) / weights : rate / KEPT_PART / weights, was / 2);
@@ -89,12 +90,12 @@ static void access_level_update(struct access_level *level, uint64_t rate, int64
                  weights = access_level_waiting(level, turn);
         access_set(&level->each, access_most(access_level_next(access_get(&level->each), rate, free, weights), 1));
     }
-    /* not the next turn's: other threads may already write there */
+    /* clears a later entry, because other threads may already write to the next turn's entry */
     access_set(&level->waited[(turn + 2) % ACCESS_TURNS], 0);
     access_set(&level->turn, turn + 1);
 }
 
-/* Whether a claim waited in this turn, or in an earlier turn that still counts. */
+/* Returns whether a claim waited in this turn, or in an earlier turn that still counts. */
 static bool access_level_is_waiting(const struct access_level *level, uint64_t waited_turn) {
     return waited_turn != 0 && (uint32_t)(access_get(&level->turn) + 1 - waited_turn) < REMEMBERED;
 }
@@ -111,12 +112,13 @@ void access_pool_share(struct access_pool *pool, const struct access_supply *sup
     if (access_pool_is_shared(pool)) return;
     atomic_store_explicit(&pool->filled_us, supply->filled_us, memory_order_relaxed);
     access_level_restart(&pool->level, supply->rate,
-                         now_us - ACCESS_TURN_US); /* due at once: the next caller computes the level */
+                         now_us - ACCESS_TURN_US); /* the next caller computes the level at once */
     atomic_store_explicit(&pool->is_shared, true, memory_order_relaxed);
 }
 
-/* Returns the ids a second that may be taken.  If the pool is refilled rarely, this is its content until the next
- * refill.  If it is refilled constantly, this is the refill rate, less a reserve for claims that do not wait. */
+/* Returns the ids a second that may be taken. For a pool that is refilled rarely, these are its ids divided by the time
+ * until the next refill. For a pool that is refilled constantly, this is the refill rate minus a reserve for claims
+ * that do not wait. */
 static uint64_t access_pool_rate(const struct access_supply *s, uint64_t light) {
     if (s->filled_us < ACCESS_SHORT_US)
         return light ? access_most(s->rate / 2, s->rate - access_least(s->rate, s->rate / KEPT_PART + light / 8))
@@ -150,9 +152,9 @@ static uint32_t access_stake_weight(const struct access_stake *stake) {
     return atomic_load_explicit(&stake->weight, memory_order_relaxed);
 }
 
-/* Returns how many ids a claim may save.  If the pool is refilled constantly, this is the claim's part of one refill,
- * so that all claims together take no more than a refill at once, plus a few ids, because checking the share for each
- * single id would cost too much. */
+/* Returns how many ids a claim may save up. If the pool is refilled constantly, this is the claim's share of one
+ * refill, so that all claims together cannot take more than one refill at once. At least a few ids are allowed, because
+ * computing the share for each id would cost too much. */
 static double access_claim_max(const struct access_pool *pool, double each) {
     double filled_s = (double)atomic_load_explicit(&pool->filled_us, memory_order_relaxed) / SECOND_US;
     if (filled_s * SECOND_US >= ACCESS_SHORT_US) return each * ACCESS_SAVED_US / SECOND_US + 1;
@@ -193,8 +195,8 @@ uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake
     return 0;
 }
 
-/* If the pool is refilled constantly, waits are short and do not show which claims want much, so they are not
- * counted. */
+/* Does nothing if the pool is refilled constantly, because then every claim waits briefly and waiting does not show
+ * which claims want much. */
 void access_claim_waits(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
                         int64_t now_us) {
     if (atomic_load_explicit(&pool->filled_us, memory_order_relaxed) >= ACCESS_SHORT_US)

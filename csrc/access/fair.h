@@ -1,14 +1,15 @@
-/* fair.h -- fair shares of a namespace's ids while clients want more than there are: ids are divided by weight among
- * parties, and evenly among the connections of each.  Knows no clock, no request and no generator.
+/* fair.h -- fair shares of a namespace's ids while clients want more ids than are available: ids are divided by weight
+ * among parties, and evenly among the connections of each party. Knows no clock, no request and no generator.
  *
  *     pool    the ids of a namespace
  *     stake   the share of a party in a pool
  *     claim   the share of a connection in a stake, used by one thread
  *
- * A pool has a level: the ids a second that a weight of one may take.  A stake has a level for its claims.  A
- * connection that wants less than its level never waits.  The others wait, and divide the rest (weighted max-min).  Any
- * thread that passes computes the level, a hundred times a second, from two sums: the ids that connections took without
- * waiting, and the weights of those that waited.  So no thread reads another thread's state, and no list is walked. */
+ * A pool has a level: the ids a second that a weight of one may take. A stake has a level for its claims. A
+ * connection that wants less than its level never waits. The other connections wait, and divide the rest (weighted
+ * max-min). The first request of each turn of 10 ms computes the level from two sums: the ids that connections took
+ * without waiting, and the weights of the connections that waited. So no thread reads another thread's state or walks a
+ * list. */
 #ifndef ACCESS_FAIR_H
 #define ACCESS_FAIR_H
 
@@ -16,11 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ACCESS_TURN_US 10000        /* between two computations of a level */
-#define ACCESS_TURNS 8              /* turns whose waiting weights are remembered */
-#define ACCESS_WEIGHT_MAX 1000      /* of a party (each of its connections has a weight of one) */
-#define ACCESS_SAVED_US 100000      /* a claim saves at most the ids of this time */
-/* a pool that is refilled at least this often reserves nothing for new clients: they wait for the refill */
+#define ACCESS_TURN_US 10000        /* time between two computations of a level */
+#define ACCESS_TURNS 8              /* number of turns whose waiting weights are stored */
+#define ACCESS_WEIGHT_MAX 1000      /* maximum weight of a party (a connection has weight one) */
+#define ACCESS_SAVED_US 100000      /* a claim saves up at most its ids for this duration */
+/* a pool that is refilled at least this often counts as refilled constantly. It reserves nothing for new clients,
+ * because they can wait for the refill */
 #define ACCESS_SHORT_US 100000
 #define ACCESS_POOL_REST_US 1000000 /* a pool is no longer shared after this time without waiting requests */
 #define ACCESS_POOL_RATE_MAX 1000000000000 /* ids a second */
@@ -30,29 +32,29 @@ struct access_level {
     _Atomic uint64_t turn;                 /* counts computations; an index into `waited` */
     _Atomic uint64_t each;                 /* ids a second for a weight of one */
     _Atomic uint64_t free;                 /* ids taken in this turn without waiting */
-    _Atomic uint64_t free_rate;            /* the same per second, smoothed */
-    _Atomic uint64_t waited[ACCESS_TURNS]; /* weights that waited, by turn */
+    _Atomic uint64_t free_rate;            /* `free` per second, smoothed */
+	_Atomic uint64_t waited[ACCESS_TURNS]; /* sum of the weights that waited, by turn */
 };
 
 /* The ids of a pool at one instant. */
 struct access_supply {
     uint64_t rate;       /* ids a second, in the long run */
-    int64_t filled_us;   /* how often it is refilled */
-    uint64_t room, kept; /* ids available now, and how many of them are reserved for new clients */
-    int64_t next_us;     /* until it is refilled */
+    int64_t filled_us;   /* time between two refills */
+    uint64_t room, kept; /* ids available now; how many of these are reserved for new clients */
+    int64_t next_us;     /* time until the next refill */
 };
 
 struct access_pool {
-    _Atomic bool is_shared;      /* a request found it empty or nearly empty */
+    _Atomic bool is_shared;      /* ids are divided, because a request found the pool nearly empty */
     _Atomic int64_t wanted_us;   /* when a request last waited */
-    _Atomic uint64_t light;      /* ids that claims of all parties took in this turn without waiting */
-    _Atomic uint64_t light_rate; /* the same per second, smoothed */
-    _Atomic int64_t filled_us;   /* of the supply when sharing began */
+    _Atomic uint64_t light;      /* ids that claims took in this turn without waiting */
+    _Atomic uint64_t light_rate; /* `light` per second, smoothed */
+	_Atomic int64_t filled_us;   /* filled_us of the supply when sharing began */
     struct access_level level;
 };
 
 struct access_stake {
-    _Atomic uint64_t waited_turn; /* the pool's turn, plus one, in which one of its claims last waited */
+    _Atomic uint64_t waited_turn; /* the pool's turn in which a claim last waited, plus one */
     _Atomic uint32_t weight;
     struct access_level level;
 };
@@ -60,25 +62,25 @@ struct access_stake {
 struct access_claim {
     double ids;           /* ids that it may take */
     int64_t at_us;        /* the time of `ids` (0: a new claim) */
-    uint32_t waited_turn; /* of the stake's level, plus one */
-    int32_t wait_us;      /* until it asks again */
+    uint32_t waited_turn; /* the stake's turn in which it last waited, plus one */
+    int32_t wait_us;      /* time until the next try */
 };
 
 /* Begins to share the pool, if it is not shared already. */
 void access_pool_share(struct access_pool *pool, const struct access_supply *supply, int64_t now_us);
 static inline bool access_pool_is_shared(const struct access_pool *pool) {
-    /* relaxed: a thread that sees it late serves one more request without a share */
+    /* relaxed: a thread that reads an outdated value serves one more request without a share */
     return atomic_load_explicit(&pool->is_shared, memory_order_relaxed);
 }
 /* Returns whether so few ids are left after n that the pool must be shared. */
 bool access_supply_is_low(const struct access_supply *supply, uint64_t n);
-/* Returns the time since the last computation to the one caller that must make the next one, with access_pool_update.
- * Returns 0 to all others. */
+/* Returns the time since the last computation if the caller must now compute the level with access_pool_update, else 0.
+ * Only one caller per turn must. */
 int64_t access_pool_due(struct access_pool *pool, int64_t now_us);
 void access_pool_update(struct access_pool *pool, const struct access_supply *supply, int64_t took_us, int64_t now_us);
 
-/* Returns how many of `want` ids a claim may take now.  0: its part is too small to take, so it waits and asks
- * again after claim->wait_us. */
+/* Returns how many of `want` ids a claim may take now. If it returns 0, the share is still too small: try again after
+ * claim->wait_us. */
 uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
                           uint64_t want, int64_t now_us);
 /* Records that a claim was allowed to take ids, but the pool was empty. */
@@ -87,7 +89,7 @@ void access_claim_waits(struct access_claim *claim, struct access_stake *stake, 
 /* Records that a claim took n ids. */
 void access_claim_took(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool, uint64_t n);
 
-/* Returns the ids a second that a party of that weight has at least while others want ids. */
+/* Returns the ids a second that a party of that weight may take at least, whatever other parties want. */
 uint64_t access_pool_part(const struct access_pool *pool, uint32_t weight);
 
 #endif

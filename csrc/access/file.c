@@ -1,4 +1,4 @@
-/* file.c -- replaces the file of clients: under a lock of the folder, a new file is written and renamed. */
+/* file.c -- replaces the file of clients: locks its folder, writes a new file and renames it. */
 #include "access/file.h"
 #include "base/error.h"
 #include "os/files.h"
@@ -17,8 +17,8 @@ struct access_file {
 
 struct access_place {
     int folder;
-    char name[256], fresh[272]; /* name of the file, and of the new file, in the folder */
-    struct stat st, was;        /* of the folder; of the file (st_nlink 0: it does not exist) */
+    char name[256], fresh[272]; /* names of the file and the new file in the folder */
+    struct stat st, was;        /* st: the folder. was: the file (st_nlink is 0 if it does not exist) */
 };
 
 /* ------------------------------------------------------------------ text */
@@ -39,7 +39,7 @@ static int access_read_file(const struct access_place *place, struct access_file
     return vs_fail(err, VESTA_EOPTION, "it has more than %d bytes", VS_ACCOUNTS_BYTES_MAX);
 }
 
-/* Returns the line of a name with its line end; length 0 if there is none. */
+/* Returns the line of a client, with its line end. If there is no such line, returns an empty slice at the end. */
 static struct vs_slice access_line_of(const struct access_file *text, const char *name) {
     const char *at = text->bytes, *end = at + text->length;
     size_t length = strlen(name);
@@ -59,7 +59,7 @@ static struct vs_slice access_line_of(const struct access_file *text, const char
 static void access_replace_line(struct access_file *text, struct vs_slice old, const char *line) {
     size_t at = (size_t)(old.at - text->bytes), behind = at + old.length, length = strlen(line);
     bool has_end = at == 0 || text->bytes[at - 1] == '\n';
-    /* the last line had no line end */
+    /* appends a line end to the last line if it has none */
     if (length > 0 && !has_end) text->bytes[at++] = '\n', behind = text->length = at;
     memmove(text->bytes + at + length, text->bytes + behind, text->length - behind);
     memcpy(text->bytes + at, line, length);
@@ -85,8 +85,8 @@ static int access_open_place(const char *path, struct access_place *place, struc
     return VESTA_OK;
 }
 
-/* Gives the new file owner and mode of the old one, but no rights for other users.  The first file belongs to the
- * folder's owner alone. */
+/* Sets the new file's owner and mode to those of the old file, but without rights for other users. If there is no old
+ * file, only the folder's owner has access. */
 static int access_own_file(const struct access_place *place, int fd) {
     if (!place->was.st_nlink) return vs_own_file(fd, &place->st, -1);
     bool is_ours = place->was.st_uid == geteuid() && place->was.st_gid == getegid();
@@ -107,7 +107,7 @@ static bool access_write_file(int fd, const char *at, size_t length) {
 static int access_put_file(const struct access_place *place, const struct access_file *text, struct vesta_error *err) {
     if (place->was.st_nlink && !S_ISREG(place->was.st_mode))
         return vs_fail(err, VESTA_EIO, "it is not a regular file: use the path of the file itself");
-    (void)unlinkat(place->folder, place->fresh, 0); /* left behind by a killed process: this one holds the lock */
+    (void)unlinkat(place->folder, place->fresh, 0); /* from a killed process */
     int fd = openat(place->folder, place->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool done = fd >= 0 && access_own_file(place, fd) == 0 && access_write_file(fd, text->bytes, text->length) && fsync(fd) == 0;
     int why = errno;

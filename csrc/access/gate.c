@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct vs_gate {
-    struct vs_gate_now now; /* readable without the lock */
+    struct vs_gate_now now; /* may be read without the lock */
     _Atomic uint64_t proofs[VS_PROOF_PUT_OFF + 1];
     pthread_mutex_t lock; /* guards the following members, and changes of `now` */
     int counted;
@@ -66,7 +66,7 @@ const char *vs_gate_counted(struct vs_gate *gate, int count) {
 /* ------------------------------------------------------------------ checking secrets */
 
 static enum vs_proof access_count_proof(struct vs_gate *gate, enum vs_proof proof) {
-    atomic_fetch_add_explicit(&gate->proofs[proof], 1, memory_order_relaxed); /* relaxed: a count, orders nothing */
+    atomic_fetch_add_explicit(&gate->proofs[proof], 1, memory_order_relaxed); /* relaxed: only a count */
     return proof;
 }
 
@@ -86,7 +86,7 @@ enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *acco
                             struct vs_slice secret, const struct vs_account **account, const struct vs_secret **which) {
     unsigned char digest[VS_SHA256_BYTES];
     const struct vs_account *found = NULL;
-    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* tokens are shorter, so a longer text is not hashed */
+    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* tokens are shorter, so longer input is not hashed */
     vs_secret_digest(secret, digest);
     for (int i = 0; i < accounts->count; i++)
         if (access_has_token(&accounts->at[i], digest, which)) found = &accounts->at[i];

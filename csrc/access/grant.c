@@ -63,8 +63,8 @@ void access_grant_end(struct access_grant *g) {
     explicit_bzero(g, sizeof *g);
 }
 
-/* Matches the patterns once per namespace, as long as a connection uses few namespaces.  The cache has a fixed size,
- * whatever the number of namespaces. */
+/* Caches the namespaces that the connection used last, so that patterns are not matched for each request. The cache has
+ * a fixed size, whatever the number of namespaces. */
 bool access_grant_has(struct access_grant *g, size_t index, struct vs_slice name) {
     uint16_t *known = &g->known[index % ACCESS_KNOWN];
     if (!g->account) return false;
@@ -84,8 +84,8 @@ bool access_grant_may(const struct access_grant *g, unsigned calls) {
 
 /* ------------------------------------------------------------------ credentials */
 
-/* Keeps credentials.  A token from a parameter is stored after '=', which never begins an accepted header.  Longer
- * credentials are hashed for each request. */
+/* Stores a token from a parameter after '=', because no accepted header begins with '='. Credentials that do not fit
+ * are not stored, and are hashed for each request. */
 void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_token) {
     if (said.length + is_token > sizeof g->said) return;
     g->said[0] = '=';
@@ -104,7 +104,7 @@ static int access_base64_value(char c) {
     return at ? (int)(at - letters) : -1;
 }
 
-/* Returns the length (-1: not base64). */
+/* Returns the decoded length, or -1 if the text is not base64. */
 static int access_base64_decode(struct vs_slice text, char out[ACCESS_CREDENTIAL_MAX]) {
     unsigned bits = 0;
     int length = 0, have = 0;

@@ -9,20 +9,20 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define RESTING_MAX 8192  /* parties without connections that are kept because of their debts */
-#define LOOKS 8           /* resting parties compared to find the one with the least debt */
-#define ADDRESS_DIVISOR 2 /* an address may hold less memory than a named client */
+#define RESTING_MAX 8192  /* parties that are kept without connections, because of debts */
+#define LOOKS 8           /* resting parties that are compared when one must be dropped */
+#define ADDRESS_DIVISOR 2 /* reduces the memory of an address compared to a named client */
 #define LOG_US 60000000
 #define SEAT_SETS 1024
 #define SEAT_WAYS 8
-#define SEAT_RESTS_US 2000000 /* a seat used more recently is not reassigned */
+#define SEAT_RESTS_US 2000000 /* a seat is reassigned after this time without use */
 
 struct ledger_party {
-    char name[VS_ACCOUNT_NAME_MAX]; /* of a client ("": the party is an address) */
-    struct vs_peer peer;            /* of an address, in the form of vs_peer_key */
-    uint64_t hash;                  /* of name or address, with the ledger's seed */
-    uint64_t made;                  /* serial number among all parties ever made */
-    /* used by all threads without the lock */
+    char name[VS_ACCOUNT_NAME_MAX]; /* client name ("": the party is an address) */
+    struct vs_peer peer;            /* address, in the form of vs_peer_key */
+    uint64_t hash;                  /* hash of name or address, with the ledger's seed */
+    uint64_t made;                  /* serial number, never reused */
+    /* used without the lock, by any thread */
     struct ledger_rates rates;
     struct ledger_memory memory;
     _Atomic uint32_t weight;
@@ -30,15 +30,15 @@ struct ledger_party {
     _Atomic uint64_t held, refused;
     _Atomic int64_t logged_us;
     /* guarded by the lock */
-    int holders, count[VS_PROTOCOLS]; /* entries, and connections that count against the address's limit */
+    int holders, count[VS_PROTOCOLS]; /* entries; connections that count for the address */
     unsigned wrong;
-    int64_t wrong_us, judged_us; /* last wrong secret, and when the next secret may be checked */
-    bool is_listed, is_resting;  /* is_listed: a client in the accounts */
+    int64_t wrong_us, judged_us; /* last wrong secret; when the next secret may be checked */
+    bool is_listed, is_resting;  /* is_listed: the client is in the accounts */
     TAILQ_ENTRY(ledger_party) next;
 };
 TAILQ_HEAD(ledger_parties, ledger_party);
 
-/* A party's share in a namespace. */
+/* The share of a party in a namespace's ids. */
 struct ledger_seat {
     _Atomic uint64_t key; /* hash of party and namespace (0: free) */
     struct access_stake stake;
@@ -47,14 +47,14 @@ struct ledger_seat {
 struct ledger {
     struct vs_limits limits;
     _Atomic int64_t memory;
-    pthread_mutex_t lock; /* guards the following members (never held during a blocking call) */
-    uint64_t seed;        /* so that clients cannot choose keys with equal hashes */
+    pthread_mutex_t lock; /* guards all following members; never held during a blocking call */
+    uint64_t seed;        /* random, so that clients cannot cause hash collisions */
     int open[VS_PROTOCOLS], over_tcp[VS_PROTOCOLS];
     struct vs_table table;
-    struct ledger_party *party;          /* all parties that can exist */
-    uint32_t used;                       /* parties that were ever used, including free ones */
-    uint64_t made;                       /* parties made so far */
-    struct ledger_parties free, resting; /* resting: longest first */
+    struct ledger_party *party;          /* array with room for all parties */
+    uint32_t used;                       /* elements of `party` that were ever used */
+    uint64_t made;                       /* parties created so far */
+    struct ledger_parties free, resting; /* resting: longest resting first */
     int resting_count;
     struct ledger_seat seat[SEAT_SETS][SEAT_WAYS];
 };
@@ -63,7 +63,7 @@ struct ledger {
 
 static const struct vs_peer ledger_no_peer; /* key of a named client */
 
-/* Each connection holds at most two parties, so a free one always exists. */
+/* Returns enough parties for all cases: each connection holds at most two. */
 static size_t ledger_parties_max(const struct vs_limits *limits) {
     return VS_ACCOUNTS_MAX + RESTING_MAX + 2 * ((size_t)limits->connections_max + (size_t)limits->proto_max[VS_ADMIN]) +
            1;
@@ -119,8 +119,8 @@ static void ledger_forget(struct ledger *l, struct ledger_party *p) {
     TAILQ_INSERT_HEAD(&l->free, p, next);
 }
 
-/* Returns until when a party without connections must be kept: while it has debts, must wait to log in, or was recently
- * logged. */
+/* Returns until when a party without connections must be kept: until it has no debts, no recent wrong secrets, and may
+ * be logged again. */
 static int64_t ledger_matters_until_us(const struct ledger_party *p) {
     int64_t until_us = p->wrong_us ? p->wrong_us + LEDGER_LOGIN_FORGETS_US : 0;
     int64_t logged_us = atomic_load_explicit(&p->logged_us, memory_order_relaxed);
@@ -132,8 +132,8 @@ static int64_t ledger_matters_until_us(const struct ledger_party *p) {
     return until_us;
 }
 
-/* Drops the party with the smallest debt of a few that rest longest.  The others go to the end of the queue.  So a
- * flood of new addresses does not drop the parties with the largest debts. */
+/* Of the LOOKS parties that have rested longest, drops the party with the smallest debt and moves the others to the end
+ * of the queue. So a flood of new addresses does not drop the parties with the largest debts. */
 static void ledger_make_room(struct ledger *l, int64_t now_us) {
     if (l->resting_count < RESTING_MAX) return;
     struct ledger_party *least = TAILQ_FIRST(&l->resting);
@@ -219,7 +219,7 @@ void ledger_set(struct ledger *l, const struct vs_accounts *accounts, int64_t no
         const struct vs_account *a = &accounts->at[i];
         struct ledger_party *p = ledger_find(l, a->name, &ledger_no_peer);
         if (!p) p = ledger_make(l, a->name, &ledger_no_peer);
-        ledger_take(l, p)->holders--; /* no entry holds it, but it does not rest */
+        ledger_take(l, p)->holders--; /* removes it from `resting`, although no entry holds it */
         p->is_listed = true;
         atomic_store_explicit(&p->weight, a->weight, memory_order_relaxed);
         access_bucket_set(&p->rates.of[LEDGER_IDS], a->rate, now_us * 1000);
@@ -228,9 +228,9 @@ void ledger_set(struct ledger *l, const struct vs_accounts *accounts, int64_t no
     pthread_mutex_unlock(&l->lock);
 }
 
-/* ------------------------------------------------------------------ places */
+/* ------------------------------------------------------------------ connections */
 
-/* Counts a connection.  false: the address has too many. */
+/* Counts a connection. Returns false if the address has too many. */
 static bool ledger_count(struct ledger *l, struct ledger_party *address, enum vs_protocol protocol) {
     if (address->peer.family != 0 && address->count[protocol] >= l->limits.of_address[protocol]) return false;
     address->count[protocol]++;
@@ -244,7 +244,7 @@ static enum vs_turned ledger_admit(struct ledger *l, struct ledger_entry *e, con
     if (protocol != VS_ADMIN && l->open[VS_RESP] + l->open[VS_HTTP] >= l->limits.connections_max)
         return VS_TURNED_TOTAL;
     struct ledger_party *address = ledger_address(l, key);
-    /* so other entries hold the address, and it need not rest */
+    /* no ledger_let is needed: the address has other connections, so other entries hold it */
     if (e->is_counted && !ledger_count(l, address, protocol)) return VS_TURNED_ADDRESS;
     e->address = ledger_take(l, address);
     l->open[protocol]++;
@@ -264,10 +264,10 @@ enum vs_turned ledger_enter(struct ledger *l, struct ledger_entry *entry, enum v
     return turned;
 }
 
-/* Moves memory of an entry to a party. */
+/* Adds memory of an entry to a party, or removes it if `bytes` is negative. */
 static void ledger_add_bytes(struct ledger_party *p, int64_t bytes) {
     if (p && bytes)
-        atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* relaxed: a sum, orders nothing */
+        atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* relaxed: only a sum */
 }
 
 bool ledger_name(struct ledger *l, struct ledger_entry *e, const struct vs_peer *peer, int64_t now_us) {
@@ -322,11 +322,11 @@ int ledger_open(struct ledger *l, enum vs_protocol protocol) {
 
 int ledger_shake(const struct ledger_entry *e, int change) {
     if (e->address->peer.family == 0) return 0;
-    /* relaxed: a count, orders nothing */
+    /* relaxed: only a count */
     return atomic_fetch_add_explicit(&e->address->shaking[e->protocol], change, memory_order_relaxed) + change;
 }
 
-/* ------------------------------------------------------------------ memory: relaxed sums, which order nothing */
+/* ------------------------------------------------------------------ memory.  All sums are relaxed atomics */
 
 static int64_t ledger_bytes(const struct ledger_memory *holder) {
     return atomic_load_explicit(&holder->bytes, memory_order_relaxed);
@@ -337,8 +337,8 @@ static int64_t ledger_memory_left(struct ledger *l) {
     return left > 0 ? left : 0;
 }
 
-/* Takes first and checks afterwards, so that two threads cannot both take the last bytes.  `is_own`: the memory is the
- * connection's own part, so the holder's limit is not checked. */
+/* Adds the bytes before it checks the limits, so that two threads cannot both take the last bytes. `is_own`: the memory
+ * is within the connection's guaranteed share, so the holder's limit is not checked. */
 static bool ledger_grab(struct ledger *l, struct ledger_memory *holder, size_t bytes, bool is_own) {
     int64_t all = atomic_fetch_add_explicit(&l->memory, (int64_t)bytes, memory_order_relaxed) + (int64_t)bytes;
     if (holder) atomic_fetch_add_explicit(&holder->bytes, (int64_t)bytes, memory_order_relaxed);
@@ -388,7 +388,7 @@ bool ledger_is_short(struct ledger *l, const struct ledger_entry *e) {
 
 /* ------------------------------------------------------------------ rates */
 
-/* Sets the buckets of one kind that an entry is charged to, by enum ledger_owner (NULL: that owner has no rate). */
+/* Sets bucket[i] to the bucket of owner i (enum ledger_owner), or to NULL if that owner has no rate. */
 static void ledger_buckets(const struct ledger_entry *e, const struct ledger_rates *of_namespace, enum ledger_kind kind,
                            struct access_bucket *bucket[LEDGER_OWNERS]) {
     const struct ledger_rates *rates[LEDGER_OWNERS] = {e && e->client ? &e->client->rates : NULL,
@@ -467,7 +467,7 @@ static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint3
     return seat;
 }
 
-/* Returns the entry's stake in a pool.  The entry keeps it, so the lock is only taken when the pool or party
+/* Returns the entry's stake in a pool. The entry caches the seat, so the lock is only taken when the pool or party
  * changes. */
 static struct access_stake *ledger_stake(struct ledger *l, struct ledger_entry *e, uint32_t number, int64_t now_us) {
     const struct ledger_party *party = ledger_party_of(e);
@@ -507,7 +507,7 @@ static int64_t ledger_login_step_us(unsigned wrong) {
     return step_us;
 }
 
-/* One step under the lock, so that parallel tries gain nothing. */
+/* Checks and records under one lock, so that parallel tries do not avoid the delay. */
 int64_t ledger_login(struct ledger *l, struct ledger_entry *e, bool is_right, int64_t now_us) {
     struct ledger_party *p = e->address;
     if (!p) return 0;

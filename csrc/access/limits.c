@@ -5,16 +5,15 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#define RESERVE_SPARE 16    /* the log, a config or policy being read, a host name being resolved, /proc */
-#define RESERVE_THREAD 8    /* of a loop */
-#define RESERVE_NAMESPACE 1 /* its map */
-#define RESERVE_KEEPER 11   /* its store (folder, lock, record, connection, database, journal) and a file being opened \
-                             */
-#define RESERVE_DATABASE 4 /* per connection: socket and wake-up, or database, journal and lock */
-#define NAMESPACES_FEW 64  /* an error about descriptors only mentions more than this */
-#define SERVE_MIN 16       /* connections (serving fewer makes no sense) */
+#define RESERVE_SPARE 16    /* for the log, config and policy files, name resolution and /proc */
+#define RESERVE_THREAD 8    /* per loop */
+#define RESERVE_NAMESPACE 1 /* per namespace: its map */
+#define RESERVE_KEEPER 11   /* per keeper: a store's folder, lock, record, connection, database and journal */
+#define RESERVE_DATABASE 4 /* per database connection: its socket and eventfd, or its files */
+#define NAMESPACES_FEW 64  /* an error only mentions the number of namespaces above this */
+#define SERVE_MIN 16       /* minimum number of connections */
 #define ADMIN_MIN 4
-#define KEPT_PART 8 /* fraction of a protocol's connections that is reserved for its unix sockets */
+#define KEPT_PART 8 /* this fraction of a protocol's connections is reserved for its unix sockets */
 
 const char *const vs_turned_name[VS_TURNED_REASONS] = {
     [VS_LET_IN] = "none", [VS_TURNED_TOTAL] = "total", [VS_TURNED_PROTO] = "proto", [VS_TURNED_ADDRESS] = "address"};
@@ -56,7 +55,7 @@ static const char *access_reserved_text(const struct vs_limits *l, char buf[FOR_
     return buf;
 }
 
-/* Returns how many tags of tables fit: the room that connections leave, or at least a quarter of all. */
+/* Returns how many tags of tables fit: the descriptors that connections do not need, but at least a quarter of all. */
 static int access_room_for_tags(const struct vs_limits *l, int room) {
     int left = room - l->connections_max - l->proto_max[VS_ADMIN];
     if (left < room / 4) left = room / 4;
@@ -77,7 +76,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
         return vs_fail(
             err, VESTA_EIO,
             "%d file descriptors are too few: %d are reserved for stores, keepers and the log%s, and clients "
-            "need at least %d: " VS_RAISE_DESCRIPTORS,
+			"need at least %d: " VS_RAISE_DESCRIPTORS,
             descriptors, reserved, access_reserved_text(l, (char[FOR_NAMES_MAX]){0}), SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) access_cut_limits(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {

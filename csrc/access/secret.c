@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define KIND "random"
-#define OLD_KIND "chosen" /* as earlier versions wrote secrets chosen by a person */
+#define OLD_KIND "chosen" /* kind of secrets chosen by a person, which earlier versions wrote */
 
 /* ------------------------------------------------------------------ text form */
 
@@ -28,7 +28,7 @@ static bool access_read_digest(struct vs_slice text, unsigned char digest[VS_SHA
     return true;
 }
 
-/* Splits before the hash, at the last colon, because the time contains colons. */
+/* Splits at the last colon, because the time before the hash contains colons. */
 static bool access_split_last(struct vs_slice text, struct vs_slice *before, struct vs_slice *after) {
     const char *at = memrchr(text.at, ':', text.length);
     if (!at) return false;

@@ -1,5 +1,5 @@
-/* sha256.c -- SHA-256 (FIPS 180-4).  Implemented here, because loading a library for it would cost each start of a
- * program more than all its hashes. */
+/* sha256.c -- SHA-256 (FIPS 180-4).  Implemented here, because loading a library would cost more time at each program
+ * start than all hashes. */
 #include "access/sha256.h"
 
 #include <string.h>

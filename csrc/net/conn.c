@@ -1,7 +1,7 @@
 /* conn.c -- a connection: bytes in, replies out.  Knows no protocol.
  *
  * Bytes are parsed where they were read, in the loop's buffer.  An incomplete request moves to a buffer of the
- * connection, so an idle connection has no buffer.  All replies to one read are sent in one write. */
+ * connection, so an idle connection has no buffer.  All replies to the requests of one read are sent in one write. */
 #include "net/inside.h"
 #include "os/thread.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define TURN_MAX (1 << 20)    /* bytes of replies to a connection before others are served */
-#define ROUND_BYTES_MAX 65536 /* bytes of replies that wait until the other connections of the round were read */
+#define ROUND_BYTES_MAX 65536 /* bytes of replies that are held back until all connections of the round were read */
 #define REFUSAL_MAX 512
 
 static void net_work(struct net_conn *c, const char *data, size_t length);
@@ -122,7 +122,7 @@ void net_shed(struct net_conn *c) {
     bool silent = c->writing || c->waits || c->lingering || c->is_partway;
     if (c->gone) return;
     net_count_shed(c);
-    if (silent) { /* its stream of replies must not be interrupted by another */
+    if (silent) { /* an error reply must not follow a partial or pending reply */
         net_end(c);
         return;
     }
@@ -139,7 +139,7 @@ static ssize_t net_put(struct net_conn *c, const char *bytes, size_t length) {
     return syscall(SYS_sendto, c->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
 
-/* Reads once.  A short read means that no more was there. */
+/* Reads once. After a short read of a plain socket, no more input is available. */
 static ssize_t net_get(struct net_conn *c, char *to, size_t room, bool *more) {
     if (c->is_secure) return net_secure_get(c, to, room, more);
     ssize_t got = syscall(SYS_recvfrom, c->fd, to, room, MSG_DONTWAIT, NULL, NULL);
@@ -198,9 +198,9 @@ static void net_write_on(struct net_conn *c) {
     net_resume(c);
 }
 
-/* Keeps the bytes that the socket did not take.  Nothing is read until they are written, so a client that does not read
- * its replies cannot cause more of them.  Edges for writing are only requested now, because on a unix socket each reply
- * that the client reads causes one. */
+/* Buffers the bytes that the socket did not accept. The connection is not read until they are written, so a client that
+ * does not read its replies cannot cause further replies. EPOLLOUT is only watched now, because on a unix socket each
+ * reply that the client reads would cause an event. */
 static bool net_write_later(struct net_conn *c, const char *bytes, size_t length) {
     size_t size = sizeof *c->writing + length;
     if (!net_take(c, size)) return false;
@@ -216,7 +216,8 @@ static bool net_write_later(struct net_conn *c, const char *bytes, size_t length
     return true;
 }
 
-/* Sends replies, at once or after other connections were served.  true: all was sent. */
+/* Sends replies: immediately if `now`, else after other connections were served. Returns whether all bytes were
+ * sent. */
 static bool net_reply(struct net_conn *c, const char *bytes, size_t length, bool now) {
     ssize_t sent = now ? net_put(c, bytes, length) : 0;
     if (sent == (ssize_t)length) return true;
@@ -230,7 +231,7 @@ static bool net_reply(struct net_conn *c, const char *bytes, size_t length, bool
     return false;
 }
 
-/* Sends the replies of c in `out`, which follow those of the round. */
+/* Sends the replies of c, which are in `out` after the replies that the round holds back. */
 static bool net_flush(struct net_conn *c, bool now) {
     struct net_loop *loop = c->loop;
     size_t length = loop->out.used - loop->round_used;
@@ -238,8 +239,8 @@ static bool net_flush(struct net_conn *c, bool now) {
     return length == 0 || net_reply(c, loop->out.at + loop->out.used, length, now);
 }
 
-/* Replies are sent after all reads of their round, because each write would evict the code that reads, parses and
- * answers from the processor's caches. */
+/* Sends the replies that the round held back. They are sent after all reads of the round, because each write would
+ * evict the code that reads, parses and replies from the processor's caches. */
 static void net_send_round(struct net_loop *loop) {
     for (int i = 0; i < loop->round_length; i++) {
         struct net_reply *of = &loop->round[i];
@@ -259,7 +260,7 @@ static void net_put_off(struct net_conn *c) {
     if (loop->round_length == NET_ROUND_MAX || loop->round_used > ROUND_BYTES_MAX) net_send_round(loop);
 }
 
-/* A connection that has not read the last event gets no further one. */
+/* Does not send an event to a client that has not yet read the previous event. */
 void net_look(struct net_conn *c) {
     bool may_send = c->streams && !c->writing && !c->last && !c->lingering;
     struct net_loop *loop = c->loop;
@@ -274,7 +275,7 @@ void net_look(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Keeps the bytes that no step consumed.  `data` points into the loop's buffer or the connection's own. */
+/* Stores the bytes that no step consumed. `data` points into the loop's buffer or the connection's buffer. */
 static bool net_keep(struct net_conn *c, const char *data, size_t length) {
     if (length == 0) {
         if (c->buf) net_drop_buf(c);
@@ -293,7 +294,7 @@ static bool net_keep(struct net_conn *c, const char *data, size_t length) {
     return true;
 }
 
-/* Runs one request: the pending one, else the next in data from *at on. */
+/* Runs the pending request, or if there is none, the next request at data + *at. */
 static int net_step(struct net_conn *c, const char *data, size_t length, size_t *at, uint64_t came_ns) {
     struct net_input in = {
         .bytes = data + *at, .length = length - *at, .is_pending = c->is_pending, .came_ns = came_ns};
@@ -306,8 +307,8 @@ static int net_step(struct net_conn *c, const char *data, size_t length, size_t 
     return used;
 }
 
-/* Waiting connections are not read, so this asks the socket whether the client has gone.  No job is begun for such a
- * client. */
+/* Polls the socket for a close by the client, because a waiting connection is not read. So no job is begun for a client
+ * that is gone. */
 static void net_look_at_end(struct net_conn *c) {
     struct pollfd at = {.fd = c->fd, .events = POLLRDHUP};
     if (!(c->unsure || c->ended) || poll(&at, 1, 0) < 1) return;
@@ -317,7 +318,7 @@ static void net_look_at_end(struct net_conn *c) {
         c->loop->calls->half_closed(c->of);
 }
 
-/* Adds the cost of a step that read and wrote `bytes`, and returns whether the connection's time is over. */
+/* Adds the cost of a step that read and wrote `bytes`. Returns whether the connection's slice is over. */
 static bool net_is_time_up(struct net_conn *c, size_t bytes) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     quantum->cost += 1 + bytes / NET_QUANTUM_BYTES;
@@ -333,7 +334,7 @@ static void net_cut(struct net_conn *c, uint64_t came_ns) {
     if (!c->writing) net_line_up(c);
 }
 
-/* Answers the pending request and those in data, which is all input of c, until its time is over. */
+/* Processes the pending request and the requests in data, until the slice is over. `data` is all input of c. */
 static void net_work(struct net_conn *c, const char *data, size_t length) {
     struct net_loop *loop = c->loop;
     struct vs_out *out = &loop->out;
@@ -388,7 +389,7 @@ static bool net_make_room(struct net_conn *c) {
     return true;
 }
 
-/* Returns where the next bytes are read to (NULL: no memory). */
+/* Returns the buffer for the next read and sets *room to its size. Returns NULL if there is no memory. */
 static char *net_room_for(struct net_conn *c, size_t *room) {
     if (c->have == 0 || c->lingering) {
         *room = c->loop->is_late ? NET_READ_LATE : sizeof c->loop->in;
@@ -399,7 +400,7 @@ static char *net_room_for(struct net_conn *c, size_t *room) {
     return c->buf + c->have;
 }
 
-/* Whether the bytes are a PROXY header or TLS handshake that is not allowed here.  The connection then ends. */
+/* Ends the connection and returns true if the bytes begin a PROXY header or TLS handshake that is not allowed here. */
 static bool net_is_lost(struct net_conn *c, const char *bytes, size_t length) {
     if (c->partial_ms != 0) return false;
     switch (*bytes) {
@@ -418,8 +419,8 @@ static void net_take_in(struct net_conn *c, char *bytes, size_t length) {
     net_work(c, bytes, length);
 }
 
-/* Reads once.  Other connections are served before it is read again.  A short read has emptied the socket, and later
- * bytes cause a new edge, unless an end, an error or urgent data cut the read short. */
+/* Reads once. Other connections are served before this connection is read again. A short read has emptied the socket,
+ * and later bytes cause a new edge, unless an end of file, an error or urgent data cut the read short (`unsure`). */
 static void net_read_on(struct net_conn *c) {
     size_t room;
     bool more;
@@ -446,7 +447,7 @@ static void net_read_on(struct net_conn *c) {
     }
 }
 
-/* A connection has three stages: header, handshake, protocol.  The first two are rare. */
+/* A connection has up to three stages: PROXY header, TLS handshake, protocol. */
 static void net_read_stage(struct net_conn *c) {
     if (c->has_header) {
         net_header_read(c);

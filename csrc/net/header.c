@@ -1,5 +1,5 @@
-/* header.c -- reads the PROXY header at the start of a balancer's connection.  From then on the peer is the client that
- * it names.  The bytes after the header belong to the next stage and are not read here. */
+/* header.c -- reads the PROXY header at the start of a balancer's connection.  From then on, the peer is the client
+ * that the header names.  Bytes after the header are not read here. */
 #include "log/log.h"
 #include "net/inside.h"
 
@@ -21,13 +21,14 @@ static const struct net_header_fault {
 } net_header_faults[NET_PROXY_RESULTS] = {
     [NET_PROXY_MISSING] =
         {"a connection from a listed balancer does not begin with a PROXY header",
-         "set send-proxy-v2 in the balancer, or remove the address from proxies; on this machine, use "
-         "a unix socket"},
+         "set send-proxy-v2 in the balancer, or remove the address from proxies and let a balancer on this "
+		 "machine use a unix socket"},
     [NET_PROXY_V1] = {"a balancer sent a PROXY header of version 1", "use send-proxy-v2 instead of send-proxy"},
     [NET_PROXY_BROKEN] = {"a balancer sent a malformed PROXY header", NULL},
     [NET_PROXY_LATE] = {"a balancer's PROXY header was not complete in time", NULL},
     [NET_PROXY_UNLISTED] = {"a PROXY header came from an address that is not listed in proxies",
-                            "if it is a balancer, list it in proxies; otherwise find out which host sends the header"}};
+                            "if it is a balancer, list it in proxies, and otherwise find out which host sends "
+							"the header"}};
 
 static void net_refuse_header(struct net_conn *c, enum net_proxy_result what) {
     const struct net_header_fault *fault = &net_header_faults[what];
@@ -51,7 +52,8 @@ void net_header_look(struct net_conn *c, uint64_t now_ms) {
 
 /* ------------------------------------------------------------------ parsing */
 
-/* Makes the named client the peer, which counts against the limits of its own address. */
+/* Sets the peer to the client that the header names. From then on, the connection counts against that client's
+ * address. */
 static void net_settle_header(struct net_conn *c) {
     const struct net_calls *calls = c->loop->calls;
     struct vs_peer peer;
@@ -70,7 +72,8 @@ static void net_settle_header(struct net_conn *c) {
     calls->named(c->of);
 }
 
-/* Returns where the next part of the header is read to, and how much.  The bytes after its addresses are ignored. */
+/* Returns the buffer for the next part of the header and sets *room to its size. Bytes after the addresses are read
+ * into a scratch buffer and ignored. */
 static void *net_header_room(struct net_conn *c, size_t *room) {
     struct net_header *h = &c->header;
     size_t read = !h->size ? NET_PROXY_FIXED : h->size < NET_PROXY_READ ? h->size : NET_PROXY_READ;

@@ -1,4 +1,4 @@
-/* inside.h -- the loop and its connections, shared by the files of this folder.  Only they include it. */
+/* inside.h -- the structs of loops and connections, private to this folder. */
 #ifndef NET_INSIDE_H
 #define NET_INSIDE_H
 
@@ -10,12 +10,13 @@
 #include <sys/types.h>
 
 #define NET_READ_MAX 65536
-/* the same while connections wait for their slice, because bytes that are read ahead take memory */
+/* bytes per read while connections wait for a slice, because bytes that are read ahead use memory */
 #define NET_READ_LATE 4096
-#define NET_ROUND_MAX 256  /* events in a round, or replies */
+#define NET_ROUND_MAX 256  /* maximum number of events, and of held-back replies, in a round */
 
-/* A round of the loop serves connections for NET_ROUND_US in all, and each of them for NET_SLICE_US.  Other connections
- * wait in their lines for the next round, which begins with signals, timers, new connections and the urgent kind. */
+/* A round of the loop serves connections for at most NET_ROUND_US in total, and each connection for at most
+ * NET_SLICE_US. The remaining connections wait in their lines for the next round, which begins with signals, timers,
+ * new connections and the urgent kind. */
 #define NET_ROUND_US 1000
 #define NET_SLICE_US 200
 enum net_line {
@@ -33,38 +34,39 @@ struct net_watched {
 
 /* A PROXY header that is being read. */
 struct net_header {
-    size_t have, size; /* bytes read, and bytes in all (0: not known yet) */
+    size_t have, size; /* bytes read so far, and length of the header (0: unknown) */
     unsigned char at[NET_PROXY_READ];
 };
 
 struct net_conn {
     struct net_watched watched;
     int fd, kind;
-    bool readable;             /* there may be input: remembers an edge, which epoll reports only once */
+    bool readable;             /* there may be input (stored, because epoll reports an edge only once) */
     bool unsure;               /* there may be more input even after a short read */
-    bool writable;             /* the same for a reply that is written later */
+    bool writable;             /* the socket may accept more of an unsent reply */
     bool lined_up;             /* in a line of this round or the next */
-    bool is_busy;              /* it used up its last slice */
-    bool is_cut;               /* `buf`, or the pending request, continues when its slice comes */
-    bool is_pending;           /* the layer above has an unanswered request of it */
-    bool is_partway;           /* part of the reply to that request was sent */
-    bool waits;                /* the layer above must resume it first */
-    bool streams;              /* input is no longer read: the layer above sends events */
+    bool is_busy;              /* the connection used up its last slice */
+    bool is_cut;               /* requests in `buf`, or the pending request, wait for a slice */
+    bool is_pending;           /* the layer above has an unanswered request of this connection */
+    bool is_partway;           /* part of the reply to the pending request was sent */
+    bool waits;                /* the request waits until the layer above resumes it */
+    bool streams;              /* input is ignored, and the layer above sends events */
     bool last;                 /* the last reply is being written */
-    bool lingering;            /* the last reply was written, and only the client's end is awaited */
-    bool ended;                /* the client sends no more */
-    bool gone;                 /* its socket is closed, and its memory is freed at the end of the round */
-    bool is_secure, is_shaken; /* it uses TLS, and the handshake is done */
+    bool lingering;            /* the last reply was written, and the client's close is awaited */
+    bool ended;                /* the client closed its sending side */
+    bool gone;                 /* the socket is closed (the memory is freed at the end of the round) */
+    bool is_secure;			   /* uses TLS */
+	bool is_shaken;			   /* the TLS handshake is done */
     bool is_reversed;          /* TLS must write before it can read on */
-    bool keeps_record;         /* TLS keeps part of a record, whose memory is counted */
-    bool is_shaking;           /* in loop->shaking: the memory of its handshake is counted */
+    bool keeps_record;         /* TLS buffers part of a record, and that memory is counted */
+    bool is_shaking;           /* member of loop->shaking: its handshake memory is counted */
     bool is_first_shake;       /* counted as the loop's first handshake */
     bool is_unfinished;        /* counted as an unfinished handshake of its address */
-    bool is_proxied;           /* a balancer forwards it */
-    bool has_header;           /* its PROXY header has not come yet */
-    bool is_unnamed;           /* it does not count against an address yet */
+    bool is_proxied;           /* forwarded by a balancer */
+    bool has_header;           /* the PROXY header is still expected */
+    bool is_unnamed;           /* does not count against an address yet */
     enum net_line line_of;
-    struct vs_tls_conn *tls;     /* from the first byte of a handshake */
+    struct vs_tls_conn *tls;     /* NULL before the handshake begins */
     struct net_writing *writing; /* a reply that the socket did not take completely (NULL: none) */
     struct net_loop *loop;
     TAILQ_ENTRY(net_conn) all, line, shaken;
@@ -72,15 +74,15 @@ struct net_conn {
     size_t have, size;
     uint64_t partial_ms; /* when the incomplete request began */
     vs_count active_ms;  /* last progress */
-    uint64_t came_ns;    /* when the waiting request came (0: none waits) */
-    size_t unsent;       /* bytes of a delayed reply at the last check */
+    uint64_t came_ns;    /* arrival of the waiting request (0: no request waits) */
+    size_t unsent;       /* net_unsent at the last sweep */
     struct vs_peer peer;
     struct net_header header;
     max_align_t of[]; /* memory of the layer above */
 };
 TAILQ_HEAD(net_conns, net_conn);
 
-/* Reasons for which other threads wake a loop. */
+/* Reasons why another thread wakes a loop. */
 enum net_call { NET_CALL_STOP, NET_CALL_WAKE, NET_CALL_ARRIVAL, NET_CALLS };
 enum net_timer { NET_TIMER_SWEEP, NET_TIMER_RETRY, NET_TIMER_REST, NET_TIMERS };
 
@@ -90,7 +92,7 @@ struct net_door {
     struct net_loop *loop;
     int kind;
     bool listening, handed, is_secure;
-    bool resting; /* no client can be accepted now, for lack of descriptors or memory */
+    bool resting; /* accepting pauses for lack of descriptors or memory */
 };
 
 struct net_loop {
@@ -98,11 +100,11 @@ struct net_loop {
     const struct net_opts *opts;
     const struct net_calls *calls;
     struct net_upper upper;
-    void (*serve)(struct net_conn *conn);  /* serves a connection of a line */
+    void (*serve)(struct net_conn *conn);  /* serves one connection from a line */
     void (*settle)(struct net_loop *loop); /* sends replies, frees ended connections */
     pthread_t thread;
     struct net_door door[NET_LISTENERS_MAX];
-    int epoll, wakes; /* wakes: an eventfd with which other threads wake this loop */
+    int epoll, wakes; /* wakes: eventfd that wakes this loop */
     struct net_watched awake;
     atomic_uint called; /* bits of enum net_call */
     bool is_called;
@@ -123,17 +125,17 @@ struct net_loop {
     struct net_reply {
         struct net_conn *conn;
         size_t from, length;
-    } round[NET_ROUND_MAX]; /* replies of this round in `out` */
+    } round[NET_ROUND_MAX]; /* held-back replies of this round, stored in `out` */
     int round_length;
-    size_t round_used;      /* bytes of `out` that they use */
+    size_t round_used;      /* bytes of `out` that these replies use */
     struct net_conn *spare; /* memory for the next connection */
     struct net_conns conns;
-    struct net_conns arrived; /* accepted by other loops, to be served by this loop (guarded by listener.c's lock) */
-    bool takes;               /* it accepts more of them (guarded by the same lock) */
-    _Atomic int load;         /* connections that it serves or will serve */
+    struct net_conns arrived; /* handed over by other loops (guarded by listener.c's lock) */
+    bool takes;               /* accepts handed-over connections (guarded by listener.c's lock) */
+    _Atomic int load;         /* connections served, plus those handed over and not yet begun */
     uint64_t drain_ms;        /* 0: not draining */
     bool closed;              /* guarded by serve.c's lock */
-    _Atomic uint64_t beat_ms; /* when it last swept, or began */
+    _Atomic uint64_t beat_ms; /* time of the last sweep, initially of the start */
     struct vs_out out;
     char in[NET_READ_MAX];
     char replies[];
@@ -159,11 +161,11 @@ struct net_server {
 int net_poll_watch(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events);
 int net_poll_change(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events);
 void net_poll_forget(struct net_loop *loop, int fd);
-/* Calls `then` once after that time, and replaces an earlier call of this timer. */
+/* Calls `then` once, in_ms from now. Replaces an earlier setting of this timer. */
 void net_poll_timer(struct net_loop *loop, enum net_timer which, uint64_t in_ms, void (*then)(struct net_loop *loop));
-/* Makes the loop run its on_call.  Threads: any. */
+/* Wakes the loop to run on_call[what]. Threads: any. */
 void net_poll_call(struct net_loop *loop, enum net_call what);
-/* Returns 0, or errno.  net_poll_end frees it. */
+/* Returns 0, or errno. Release the resources with net_poll_end. */
 int net_poll_init(struct net_loop *loop);
 void net_poll_end(struct net_loop *loop);
 /* Runs until loop->closed. */
@@ -176,10 +178,11 @@ void net_signals_end(void);
 
 /* ---- loop.c: which connection is served next */
 
-/* Adds a connection to its line, to be served in this round if that line has not been served yet; removes it. */
+/* net_line_up adds a connection to its line. It is served in this round if that line has not been served yet.
+ * net_leave_line removes the connection. */
 void net_line_up(struct net_conn *conn);
 void net_leave_line(struct net_conn *conn);
-/* Serves a connection that waited for one slice. */
+/* Serves a connection whose request waited, for one slice. */
 void net_serve_late(struct net_conn *conn, void (*serve)(struct net_conn *conn));
 
 /* ---- conn.c: bytes in, replies out */
@@ -192,60 +195,64 @@ void net_settle(struct net_loop *loop);
 bool net_take(struct net_conn *conn, size_t bytes);
 void net_give(struct net_conn *conn, size_t bytes);
 void net_be_active(struct net_conn *conn);
-/* Sends the last reply, which the layer above writes, unless the socket is full.  Sends nothing before a handshake. */
+/* Sends the last reply, which the layer above writes. Sends nothing if the socket is full or a TLS handshake is not
+ * done. */
 void net_refuse(struct net_conn *conn, enum net_refusal why, int detail);
-/* The same for a socket without a connection, or before TLS. */
+/* As net_refuse, but sends plain bytes to a socket that has no connection or no TLS yet. */
 void net_refuse_plain(struct net_loop *loop, int fd, int kind, enum net_refusal why);
-/* After the last reply: closes the sending side and waits briefly until the client has read it. */
+/* Closes the sending side after the last reply, and waits briefly until the client has read that reply. */
 void net_finish(struct net_conn *conn);
-/* Ends a connection to free memory, with a last reply if it can be sent. */
+/* Ends a connection to free memory. Sends a last reply, if possible. */
 void net_shed(struct net_conn *conn);
 /* Lets the layer above send an event or end the connection. */
 void net_look(struct net_conn *conn);
-/* Returns how many bytes of a reply the socket has not taken yet. */
+/* Returns how many bytes of a reply the socket has not accepted yet. */
 size_t net_unsent(const struct net_conn *conn);
 
 /* ---- header.c: the PROXY header of a listed balancer's connection */
 
-/* Reads once.  Afterwards has_header is false, the connection is finished, or more bytes are needed. */
+/* Reads once. Afterwards has_header is false, or the connection has ended, or more bytes are needed. */
 void net_header_read(struct net_conn *conn);
 /* Ends the connection if its header is late. */
 void net_header_look(struct net_conn *conn, uint64_t now_ms);
-/* Rejects a connection that sends a header without being listed. */
+/* Returns whether the bytes begin a PROXY header, which an unlisted address must not send. If so, rejects the
+ * connection. */
 bool net_header_is_unlisted(struct net_conn *conn, const char *bytes, size_t length);
 
 /* ---- secure.c: the TLS handshake, and the bytes after it */
 
 /* Continues the handshake.  Afterwards conn->is_shaken, or the connection ends. */
 void net_secure_shake(struct net_conn *conn);
-/* As recv and send.  *more: there may be more to read. */
+/* As recv and send. Sets *more if there may be more to read. */
 ssize_t net_secure_get(struct net_conn *conn, char *to, size_t room, bool *more);
 ssize_t net_secure_put(struct net_conn *conn, const char *bytes, size_t length);
-/* Nothing is written after this. */
+/* Sends the TLS close alert. Write nothing after this. */
 void net_secure_end(struct net_conn *conn);
-/* Counts the handshake for the connection's address, which is known now. */
+/* Counts the handshake as unfinished for the connection's address. Does nothing before a balancer has named the
+ * address. */
 void net_secure_enter(struct net_conn *conn);
-/* Must be called when the socket is closed. */
+/* Stops counting the handshake. Call it when the handshake is done or the socket is closed. */
 void net_secure_leave(struct net_conn *conn);
 void net_secure_free(struct net_conn *conn);
 /* Returns whether the handshake takes too long, and counts that. */
 bool net_secure_is_late(struct net_conn *conn, uint64_t now_ms);
-/* Rejects a connection that begins with a handshake on a listener without TLS. */
+/* Returns whether the bytes begin a TLS handshake on a listener without TLS. If so, rejects the connection. */
 bool net_secure_is_misled(struct net_conn *conn, const char *bytes, size_t length);
 /* Logs failed handshakes from time to time.  Called on the first loop, twice a second. */
 void net_secure_tell(struct net_server *server, uint64_t now_ms);
 
 /* ---- listener.c: accepts clients, and hands each to the least loaded loop */
 
-/* Returns 0, or errno if the door does not listen. */
+/* Opens a listener in this loop. Returns 0, or errno. */
 int net_door_open(struct net_loop *loop, struct net_door *door, const struct net_listener *from);
-/* Accepts clients that were reported to another loop, which then did not accept them. */
+/* Accepts clients for which epoll woke another loop that is held up. */
 void net_door_look(struct net_door *door);
-/* Ends a listener if it exists.  The socket is shared with other loops and with its owner.  It is shut down for all of
- * them, so that the next client is rejected instead of waiting for nothing. */
+/* Closes a listener, if it is open. The socket is shared with other loops and possibly other processes, so it is also
+ * shut down. Otherwise the kernel would still accept clients that no process serves. Not shut down if a service manager
+ * passed the socket. */
 void net_door_close(struct net_door *door);
-/* From init to end a loop serves connections that others hand to it.  net_handover_end returns false if one has just
- * arrived. */
+/* Between these calls, other loops may hand connections to this loop. net_handover_end does nothing and returns false
+ * if a connection has just been handed over. */
 void net_handover_init(struct net_loop *loop);
 bool net_handover_end(struct net_loop *loop);
 

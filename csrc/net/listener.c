@@ -1,8 +1,8 @@
-/* listener.c -- accepts clients, rejects them if there are too many, and hands them to the least loaded loop.  Pauses
- * if there is no descriptor.
+/* listener.c -- accepts clients, rejects them if there are too many, and hands them to the least loaded loop. Pauses if
+ * no descriptor is left.
  *
- * The loop that is woken first accepts all clients that came together, so without the handover it would serve a whole
- * burst.  Every loop accepts, so none waits for another. */
+ * The first loop to wake accepts a whole burst of clients, and without the handover it would also serve all of them.
+ * Every loop accepts, so no loop waits for another to accept. */
 #include "net/inside.h"
 
 #include <errno.h>
@@ -17,13 +17,12 @@
 #define IN_A_ROW_MAX 32 /* clients accepted before other connections are served */
 #define REST_MS 50
 #define UNSENT_MAX                                                                                                     \
-    (64 << 10) /* bytes of a slow client's replies in the kernel (further bytes are kept and counted here) */
+    (64 << 10) /* unsent bytes of a connection in the kernel (vesta buffers and counts further bytes) */
 #define SILENT_MS 3000 /* a loop that has not swept for this long gets no more clients */
 
 /* ------------------------------------------------------------------ which loop serves a client */
 
-/* Guards the choice of a loop, the connections handed to each loop, and whether it takes more.  It is held briefly, and
- * never during a call that blocks. */
+/* Guards the choice of a loop, and `arrived` and `takes` of each loop. It is never held during a blocking call. */
 static pthread_mutex_t net_handing = PTHREAD_MUTEX_INITIALIZER;
 
 static int net_load_of(const struct net_loop *loop) {
@@ -34,7 +33,7 @@ static bool net_is_silent(const struct net_loop *loop, uint64_t now_ms) {
     return atomic_load_explicit(&loop->beat_ms, memory_order_relaxed) + SILENT_MS < now_ms;
 }
 
-/* Requires the lock, so that loops that accept at the same time see each other's choices. */
+/* Requires the lock, because loops that accept at the same time must see each other's choices. */
 static struct net_loop *net_least_loaded(struct net_loop *own) {
     struct net_loop *best = own;
     int least = net_load_of(own);
@@ -90,8 +89,8 @@ bool net_handover_end(struct net_loop *loop) {
 
 /* ------------------------------------------------------------------ rejecting and pausing */
 
-/* Reads the client's bytes before closing, because unread bytes cause a reset, which discards the reply.  Does not
- * wait.  A TLS client would not read a plain reply, so it gets none. */
+/* Reads the client's bytes before closing, because unread bytes cause a reset, which discards the reply. Does not wait
+ * for bytes. Sends no reply on a TLS listener, because a TLS client could not read it. */
 static void net_turn_away(struct net_door *door, int fd) {
     struct net_loop *loop = door->loop;
     if (!door->is_secure) net_refuse_plain(loop, fd, door->kind, NET_FULL);
@@ -101,7 +100,7 @@ static void net_turn_away(struct net_door *door, int fd) {
 
 static void net_on_rested(struct net_loop *loop);
 
-/* Stops watching the listener for a while: its socket stays readable, so the loop would spin. */
+/* Stops watching the listener for REST_MS, because its socket stays readable and the loop would spin. */
 static void net_rest(struct net_door *door) {
     struct net_loop *loop = door->loop;
     net_poll_forget(loop, door->fd);
@@ -132,7 +131,7 @@ static bool net_is_balancer(const struct net_opts *opts, const struct vs_peer *p
     return false;
 }
 
-/* Whether the next may be asked for at once. */
+/* Handles a failed accept. Returns whether another accept should follow immediately. */
 static bool net_none_came(struct net_door *door) {
     switch (errno) {
     case EAGAIN: return false;
@@ -140,7 +139,7 @@ static bool net_none_came(struct net_door *door) {
     case EINTR:
     case ECONNABORTED:
     case EPROTO:
-    case EPERM: return true; /* of that client alone */
+    case EPERM: return true; /* only that client failed */
     default: net_rest(door); return false;
     }
 }
@@ -178,7 +177,8 @@ static void net_on_clients(struct net_watched *of, uint32_t events) {
     net_let_all_in((struct net_door *)of);
 }
 
-/* A loop that was woken for a client may be held up before it comes to that, and no other is woken for the same. */
+/* A loop that was woken for a client may be held up before it accepts, and epoll wakes no other loop for that
+ * client. */
 void net_door_look(struct net_door *door) {
     if (door->listening && !door->resting) net_let_all_in(door);
 }

@@ -1,12 +1,12 @@
 /* loop.c -- an event loop: its events (sockets, timers, calls of other threads), and the order and time in which it
- * serves connections.  Knows no bytes.
+ * serves connections.  Reads and writes no bytes.
  *
- * Each socket is entered once in epoll, edge-triggered, so a request costs a read, a write and its part of one wait.
+ * Each socket is added to epoll once, edge-triggered, so a request costs a read, a write and its share of one wait.
  * Other threads wake a loop with an eventfd.
  *
  * A round of the loop ends after NET_ROUND_US, so that signals, timers and new connections never wait long.  It serves
- * the urgent kind of connection first, then prompt ones, then urgent TLS handshakes, then busy ones, each for
- * NET_SLICE_US.  A busy connection waits for other busy ones, but a prompt one waits for none of them.  Each round
+ * the urgent kind of connection first, then prompt connections, then urgent TLS handshakes, then busy connections, each
+ * for NET_SLICE_US.  A busy connection waits for other busy connections, but prompt connections do not. Each round
  * serves at least one connection of each line. */
 #include "net/inside.h"
 #include "os/thread.h"
@@ -20,10 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The cost of a connection besides its requests: its system calls, or its handshake. */
+/* Cost of serving a connection in addition to its requests: system calls, or a handshake step. */
 #define SERVE_COST 4
 #define SHAKE_COST NET_QUANTUM_LOOK
-#define CROWD 32 /* an address with more unfinished handshakes waits for other addresses */
+#define CROWD 32 /* handshakes of an address with more unfinished ones are not urgent */
 
 int net_poll_watch(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events) {
     return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = events, .data.ptr = of});
@@ -33,7 +33,7 @@ int net_poll_change(struct net_loop *loop, int fd, struct net_watched *of, uint3
     return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, fd, &(struct epoll_event){.events = events, .data.ptr = of});
 }
 
-/* Also needed before a close, because a child process that is being started may hold the socket a moment longer. */
+/* Also call this before close, because a child process that is being started may still hold a copy of the socket. */
 void net_poll_forget(struct net_loop *loop, int fd) {
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, &(struct epoll_event){0});
 }
@@ -44,7 +44,8 @@ void net_poll_timer(struct net_loop *loop, enum net_timer which, uint64_t in_ms,
     loop->timer[which] = (struct net_due){loop->now_ms + in_ms, then};
 }
 
-/* The first call since the loop's last check wakes it.  The write cannot fail: the counter has room for 2^64 calls. */
+/* Only the first call since the loop's last check writes to the eventfd. That write cannot fail, because the counter is
+ * reset before it overflows. */
 void net_poll_call(struct net_loop *loop, enum net_call what) {
     if (atomic_fetch_or(&loop->called, 1u << what) != 0) return;
     ssize_t written = write(loop->wakes, &(uint64_t){1}, sizeof(uint64_t));
@@ -59,7 +60,7 @@ static void net_on_wakes(struct net_watched *of, uint32_t events) {
     loop->is_called = true;
 }
 
-/* Runs after the eventfd was read, so a later call wakes the loop again. */
+/* Must run after the eventfd was read, so that a later call wakes the loop again. */
 static void net_answer_calls(struct net_loop *loop) {
     if (!loop->is_called) return;
     loop->is_called = false;
@@ -104,14 +105,15 @@ void net_quantum_look(struct net_quantum *quantum) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* A handshake costs more than many requests, and its client has no request yet.  Reading a PROXY header costs
- * little. */
+/* Returns whether the next step is a TLS handshake, which costs more than many requests. Reading a PROXY header is
+ * cheap, so a connection that still expects a header does not count. */
 static bool net_is_to_shake(const struct net_conn *c) {
     return c->is_secure && !c->is_shaken && !c->has_header;
 }
 
-/* Open connections do not count, because a client may add one to a large pool while another address floods.  A
- * handshake that has begun holds memory until it ends, and its last step is cheap. */
+/* A handshake is urgent if it has begun, because it holds memory until it ends and its last step is cheap. Otherwise it
+ * is urgent if its address has few unfinished handshakes. Open connections do not count, so a client with a large pool
+ * can still add a connection while another address floods. */
 static bool net_is_urgent_shake(const struct net_conn *c) {
     return c->tls || (c->is_unfinished && c->loop->calls->unfinished((void *)c->of, 0) <= CROWD);
 }
@@ -139,14 +141,14 @@ void net_leave_line(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ serving the lines */
 
-/* The connection's next step may belong to another line. */
+/* Moves a connection whose next step belongs to a different line. */
 static void net_change_line(struct net_conn *c) {
     if (!c->lined_up || c->line_of == net_line_for(c)) return;
     net_leave_line(c);
     net_line_up(c);
 }
 
-/* Handshake time does not make a connection busy: otherwise its first request would wait for other handshakes. */
+/* Handshake time does not make a connection busy, because its first request would then wait for other handshakes. */
 static void net_serve_slice(struct net_conn *c) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     bool shakes = net_is_to_shake(c);
@@ -157,7 +159,7 @@ static void net_serve_slice(struct net_conn *c) {
     net_change_line(c);
 }
 
-/* The slice may end early because the time for waiting requests is over.  That does not make the connection busy. */
+/* The slice may end early because NET_WAITERS_US is over. That does not make the connection busy. */
 void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     int64_t all_until_us = (int64_t)(c->loop->now_ns / 1000) + NET_WAITERS_US,
@@ -170,8 +172,8 @@ void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     net_change_line(c);
 }
 
-/* Serves each connection of a line once, at least the first.  Connections that line up now are served in the next
- * round.  false: the time ended before all were served. */
+/* Serves each connection of a line once, until until_us, but at least the first. Connections that line up meanwhile are
+ * served in the next round. Returns whether all were served. */
 static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t until_us) {
     struct net_conn *c;
     for (int left = loop->line_length[which]; left > 0 && (c = TAILQ_FIRST(&loop->line[which])); left--) {
@@ -182,8 +184,8 @@ static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t u
     return true;
 }
 
-/* Serves each connection of the lines once, until the round's time is over; the rest stay in their lines.  Replies to
- * prompt clients are sent before busy clients are served. */
+/* Serves each connection of the lines once, until the round's time is over. The remaining connections stay in their
+ * lines. Replies to prompt clients are sent before busy clients are served. */
 static void net_serve_lines(struct net_loop *loop) {
     int64_t began_us = (int64_t)(loop->now_ns / 1000);
     loop->serving = true;
@@ -238,13 +240,13 @@ static int net_wait_ms(const struct net_loop *loop) {
     return due_ms - loop->now_ms < INT_MAX ? (int)(due_ms - loop->now_ms) : -1;
 }
 
-/* The clock is read twice a round: after all of its events came, and after all were answered.  The whole round counts
- * as the duration of each of its requests, because each waited for the ones before it, and replies are sent at the
- * end. */
+/* Reads the clock twice per round: after the wait for events, and after all requests were processed. The duration of
+ * the round counts as the duration of each of its requests, because each request waits for the previous ones, and
+ * replies are sent at the end. */
 void net_poll_run(struct net_loop *loop) {
     struct epoll_event events[NET_ROUND_MAX];
     while (!loop->closed) {
-        /* directly: the C library's function is a cancellation point with two locked instructions */
+        /* calls the kernel directly, because epoll_wait is a cancellation point with two locked instructions */
         long count = syscall(SYS_epoll_pwait, loop->epoll, events, NET_ROUND_MAX, net_wait_ms(loop), NULL, 0);
         assert(count >= 0 || errno == EINTR);
         net_look_at_clock(loop);
@@ -253,7 +255,7 @@ void net_poll_run(struct net_loop *loop) {
             struct net_watched *of = events[i].data.ptr;
             of->ready(of, events[i].events);
         }
-        /* first, so that clients cannot delay signals and timers */
+        /* before clients, so that they cannot delay signals and timers */
         net_answer_calls(loop);
         net_run_timers(loop);
         net_retry(loop);

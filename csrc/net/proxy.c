@@ -1,4 +1,4 @@
-/* proxy.c -- parses the header of the PROXY protocol, see haproxy.org/download/3.0/doc/proxy-protocol.txt, section
+/* proxy.c -- parses the PROXY protocol header.  Specification: haproxy.org/download/3.0/doc/proxy-protocol.txt, section
  * 2.2. */
 #include "net/proxy.h"
 
@@ -23,18 +23,18 @@ static int net_proxy_no(enum net_proxy_result why, enum net_proxy_result *what) 
     return *what = why, -1;
 }
 
-/* Checks version and command, and family (upper half) and transport. */
+/* Checks the version, command, address family and transport. */
 static bool net_proxy_is_known(const unsigned char *at) {
     return at[12] >> 4 == 2 && (at[12] & 15) <= 1 && at[13] >> 4 <= 3 && (at[13] & 15) <= 2;
 }
 
-/* Returns the family of the client's address.  0: there is no usable one, and the balancer's own address counts. */
+/* Returns the family of the client's address, 4 or 6. Returns 0 if the header contains no such address, and the
+ * balancer's address is used. */
 static uint8_t net_proxy_family_of(const unsigned char *at) {
     bool is_passed_on = at[12] & 1;
     return !is_passed_on ? 0 : at[13] == 0x11 ? 4 : at[13] == 0x21 ? 6 : 0;
 }
 
-/* The source's address and port precede those of the destination. */
 static size_t net_proxy_source_size(uint8_t family) {
     return family == 6 ? 16 : 4;
 }

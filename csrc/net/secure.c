@@ -1,4 +1,4 @@
-/* secure.c -- TLS: the handshake, which precedes a connection's protocol, and the bytes after it.  Knows no protocol
+/* secure.c -- TLS: the handshake at the beginning of a connection, and encrypted reads and writes.  Knows no protocol
  * and no OpenSSL. */
 #include "log/log.h"
 #include "net/inside.h"
@@ -10,12 +10,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define SHAKE_MS 5000 /* limit for a handshake, during which clients send no secret */
-/* The most memory of a handshake: 44 KiB, a message of 128 KiB and a record of 16 KiB.  Afterwards it is 15 KiB. */
+#define SHAKE_MS 5000 /* time limit for a handshake */
+/* Maximum memory of a handshake: 44 KiB, a message of 128 KiB and a record of 16 KiB. After the handshake, TLS uses 15
+ * KiB. */
 #define SHAKE_BYTES 196608
-#define HANDSHAKE 0x16 /* first byte of TLS (3 follows) */
-#define HEAD_BYTES 5   /* they end with the length of the rest */
-#define HELLO_MAX 4096 /* a longer hello is not awaited completely */
+#define HANDSHAKE 0x16 /* first byte of a TLS handshake (the second byte is 3) */
+#define HEAD_BYTES 5   /* record header, which ends with the length of the record */
+#define HELLO_MAX 4096 /* a handshake begins when this many bytes of a longer hello are here */
 
 static pthread_mutex_t net_failing = PTHREAD_MUTEX_INITIALIZER; /* guards server->failed */
 
@@ -93,8 +94,8 @@ bool net_secure_is_late(struct net_conn *c, uint64_t now_ms) {
     return true;
 }
 
-/* Returns the oldest handshake of the address with the most unfinished ones, or NULL.  So a flood ends its own
- * handshakes, and handshakes of slow clients stay while faster ones come and go. */
+/* Returns the oldest handshake of the address with the most unfinished handshakes, or NULL. So a flooding address loses
+ * its own handshakes, and slow clients of other addresses keep theirs. */
 static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     struct net_conn *found = NULL, *at;
     int most = -1;
@@ -105,15 +106,15 @@ static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     return found;
 }
 
-/* The handshakes of each loop have their own part of the memory, because a loop cannot end a handshake of another loop.
- * Its first handshake belongs to no part and is always granted. */
+/* Each loop has a separate share of the memory for handshakes, because a loop cannot end handshakes of another loop.
+ * The loop's first handshake is not charged to the share and is always granted. */
 static bool net_take_shake(struct net_conn *c) {
     c->is_first_shake = TAILQ_EMPTY(&c->loop->shaking);
     return c->loop->calls->take_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* The memory of a handshake is counted as its maximum, from the first whole message to the end.  A real client finishes
- * within a few round trips, so older handshakes are ended to make room for new ones. */
+/* Charges the maximum memory of a handshake, from its first complete message to its end. If the share is used up, older
+ * handshakes are ended to make room, because a real client finishes within a few round trips. */
 static bool net_hold_shake(struct net_conn *c) {
     struct net_loop *loop = c->loop;
     while (!net_take_shake(c)) {
@@ -121,7 +122,7 @@ static bool net_hold_shake(struct net_conn *c) {
         if (!elder) return false;
         loop->calls->shed(loop->upper.loop, elder->kind, NULL);
         net_end(elder);
-        net_secure_free(elder); /* at once, because a round may end many */
+        net_secure_free(elder); /* freed now, not at the end of the round, because a round may end many */
     }
     c->is_shaking = true;
     TAILQ_INSERT_TAIL(&loop->shaking, c, shaken);
@@ -137,7 +138,8 @@ void net_secure_leave(struct net_conn *c) {
     c->loop->calls->give_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* Waits for a whole hello before anything is allocated.  false: it has not come, or the bytes are not TLS. */
+/* Returns whether a complete hello has arrived. Nothing is allocated before that. Ends the connection if it is closed
+ * or the bytes are not TLS. */
 static bool net_has_hello(struct net_conn *c) {
     const unsigned char *at = (const unsigned char *)c->loop->in;
     ssize_t got = recv(c->fd, c->loop->in, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
@@ -149,7 +151,7 @@ static bool net_has_hello(struct net_conn *c) {
     return false;
 }
 
-/* Begins the handshake.  false: the connection ends. */
+/* Begins the handshake. Ends the connection and returns false if there is no memory. */
 static bool net_begin_shake(struct net_conn *c) {
     const struct net_opts *opts = c->loop->opts;
     if (net_hold_shake(c)) c->tls = opts->tls->accept(opts->tls_server, c->fd, opts->alpn[c->kind]);
@@ -158,11 +160,12 @@ static bool net_begin_shake(struct net_conn *c) {
     return net_end(c), false;
 }
 
-/* Lines the connection up, because TLS may already have read bytes after the handshake, for which no edge comes. */
+/* Lines the connection up, because TLS may already have read bytes after the handshake, and epoll reports no edge for
+ * these. */
 static void net_end_shake(struct net_conn *c) {
     char name[VS_TLS_NAME_MAX];
     c->is_shaken = true;
-    net_secure_leave(c); /* the remaining memory is counted with the connection */
+    net_secure_leave(c); /* the memory after the handshake is part of the connection's memory */
     net_count_shake(c, NET_SHAKE_OK, "");
     if (!c->loop->calls->shaken(c->of, net_tls(c)->peer(c->tls, name) ? name : NULL)) {
         net_end(c);
@@ -173,7 +176,8 @@ static void net_end_shake(struct net_conn *c) {
     net_line_up(c);
 }
 
-/* Begins or ends waiting for room in the socket.  If epoll has no memory for that, the connection ends as idle. */
+/* Begins or stops waiting until TLS can write. If epoll_ctl fails for lack of memory, the connection is closed as idle
+ * later. */
 static void net_reverse(struct net_conn *c, bool is_reversed) {
     if (c->is_reversed == is_reversed) return;
     c->is_reversed = is_reversed;
@@ -191,7 +195,7 @@ void net_secure_shake(struct net_conn *c) {
         net_end_shake(c);
     } else if (step == VS_TLS_FAILED) {
         net_count_shake(c, NET_SHAKE_FAILED, tls->why(c->tls));
-        net_finish(c); /* the alert with the reason is being sent */
+        net_finish(c); /* TLS has already sent an alert with the reason */
     } else if (more) {
         net_line_up(c);
     }
@@ -199,7 +203,8 @@ void net_secure_shake(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ bytes */
 
-/* Counts a partial record, which TLS keeps until the rest comes.  false: no memory. */
+/* Counts the memory of a partial record, which TLS buffers until the rest arrives. Returns false if no memory is
+ * left. */
 static bool net_hold_record(struct net_conn *c) {
     bool keeps = net_tls(c)->keeps_bytes(c->tls);
     if (keeps == c->keeps_record) return true;
@@ -213,7 +218,7 @@ static bool net_hold_record(struct net_conn *c) {
 
 ssize_t net_secure_get(struct net_conn *c, char *to, size_t room, bool *more) {
     const struct vs_tls *tls = net_tls(c);
-    if (!c->is_shaken) { /* the handshake failed: only the client's end is awaited */
+    if (!c->is_shaken) { /* the handshake failed, and the client's close is awaited */
         ssize_t left = recv(c->fd, to, room, MSG_DONTWAIT);
         *more = left == (ssize_t)room;
         return left;

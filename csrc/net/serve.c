@@ -1,5 +1,5 @@
-/* serve.c -- loops: one per thread, which only share the listening sockets.  Closes slow and idle connections, and
- * drains on TERM. */
+/* serve.c -- runs one loop per thread.  The loops only share the listening sockets.  Closes slow and idle connections,
+ * and drains on TERM. */
 #include "base/error.h"
 #include "log/log.h"
 #include "net/inside.h"
@@ -14,15 +14,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define PARTIAL_MS 10000 /* a request must be complete this long after its first byte */
+#define PARTIAL_MS 10000 /* time limit for a request, from its first byte */
 #define SWEEP_MS 500
 #define SHED_MS 1000
-#define LINGER_MS 1000 /* after the last reply, so that the client can read it before a reset discards it */
+#define LINGER_MS 1000 /* delay of the close after the last reply, because a reset could discard that reply */
 #define DRAIN_SWEEP_MS 10
-#define FORCED_MS 500      /* the most that a second signal waits for the log */
+#define FORCED_MS 500      /* time limit for writing the log after a second signal */
 #define DRAIN_QUIET_MS 50  /* a connection silent for this long has nothing in flight */
-#define DRAIN_BUSY_MS 2000 /* after this, clients that never pause are ended between two requests */
-/* after this, all connections are ended: the server has 5 s in all, and must still release worker ids */
+#define DRAIN_BUSY_MS 2000 /* after this time, clients that never pause are disconnected between two requests */
+/* after this time, all connections are ended. The server has 5 s in total, and must still release worker ids */
 #define DRAIN_MS 3000
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "the steps of a drain are in order");
@@ -41,23 +41,24 @@ static void net_too_slow(struct net_conn *c) {
     net_finish(c);
 }
 
-/* Nothing is read from a waiting connection, so a broken connection is noticed, but an orderly close is not. */
+/* Returns whether a waiting connection is broken. Such a connection is not read, so its end is only noticed here. An
+ * orderly close does not count. */
 static bool net_is_torn(const struct net_conn *c) {
     struct pollfd at = {.fd = c->fd};
     return c->waits && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
 }
 
-/* Returns whether a connection must be closed because memory is short, its holder has much of it, and it makes no
- * progress.  A request that comes byte by byte makes no progress until it is complete. */
+/* Returns whether a connection must be closed because memory is short, its client or address holds a large part, and
+ * the connection makes no progress. A request that arrives byte by byte makes no progress until it is complete. */
 static bool net_sits_on_memory(struct net_conn *c, uint64_t now) {
     size_t unsent = net_unsent(c);
-    if (unsent < c->unsent) vs_set(&c->active_ms, now); /* the client reads, slowly */
+    if (unsent < c->unsent) vs_set(&c->active_ms, now); /* the client reads, though slowly */
     c->unsent = unsent;
     uint64_t since_ms = c->have > 0 && !c->writing ? c->partial_ms : net_active_ms(c);
     return now - since_ms >= SHED_MS && c->loop->calls->is_short(c->of);
 }
 
-/* Whether the server has to act next: the request waits, or requests wait for a slice. */
+/* Returns whether the server must act next, because a request waits for an id or for a slice. */
 static bool net_is_servers_turn(const struct net_conn *c) {
     return c->waits || (c->is_cut && !c->writing);
 }
@@ -78,7 +79,7 @@ static void net_sweep_one(struct net_conn *c, uint64_t now) {
         net_too_slow(c);
 }
 
-/* Whether input of the client is unread, perhaps a request that came while this thread did not run. */
+/* Returns whether the socket has unread input, such as a request that arrived while this thread did not run. */
 static bool net_has_unread(const struct net_conn *c) {
     int bytes = 0;
     return ioctl(c->fd, FIONREAD, &bytes) == 0 && bytes > 0;
@@ -118,7 +119,7 @@ static void net_on_sweep(struct net_loop *loop) {
     if (loop->drain_ms && TAILQ_EMPTY(&loop->conns) && net_handover_end(loop)) net_close_loop(loop);
 }
 
-/* The listeners stay open until the first sweep, so that a client that was connected when the signal came is still
+/* Keeps the listeners open until the first sweep, so that clients which had connected before the signal are still
  * accepted. */
 static void net_on_stop(struct net_loop *loop) {
     if (loop->drain_ms) return;
@@ -167,13 +168,13 @@ bool net_alive(struct net_server **server, int64_t within_ms) {
     return alive;
 }
 
-/* A loop sweeps between two requests, so a later sweep shows that the earlier request ended. */
+/* A loop sweeps between two steps, so a sweep after since_us proves that the step at since_us has ended. */
 bool net_passed(struct net_server **server, int64_t since_us) {
     bool passed = true;
     pthread_mutex_lock(&net_waking);
     for (int i = 0; *server && i < (*server)->count; i++) {
         const struct net_loop *loop = (*server)->loops[i];
-        /* acquire: pairs with net_on_sweep, so all earlier work of the loop is done */
+        /* acquire: pairs with net_on_sweep, so all work of the loop before that sweep is visible */
         uint64_t beat = atomic_load_explicit(&loop->beat_ms, memory_order_acquire);
         if (!loop->closed && (int64_t)beat <= since_us / 1000) passed = false;
     }
@@ -204,7 +205,7 @@ static void net_free_loop(struct net_loop *loop) {
     free(loop);
 }
 
-/* Returns 0, or errno.  net_on_stop closes what a failure leaves. */
+/* Adds a loop to the server. Returns 0, or errno. After a failure, net_on_stop closes the listeners. */
 static int net_make_loop(struct net_server *server) {
     const struct net_opts *opts = server->opts;
     struct net_loop *loop = calloc(1, sizeof *loop + opts->out_max);
@@ -250,7 +251,7 @@ static int net_run(struct net_server *server) {
         if (i < running)
             pthread_join(server->loops[i]->thread, NULL);
         else
-            net_run_loop(server->loops[i]); /* it was never started: this closes its listeners */
+            net_run_loop(server->loops[i]); /* the thread was not started, so this thread closes its listeners */
     }
     return rc;
 }

@@ -1,4 +1,5 @@
-/* signals.c -- delivers signals to a loop.  The handler only records them, and uses no memory that may be freed. */
+/* signals.c -- delivers signals to the first loop.  The handler only sets a bit and writes to an eventfd, so it uses no
+ * memory that could be freed. */
 #include "base/array.h"
 #include "net/inside.h"
 
@@ -7,15 +8,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The first two end the server. */
+/* The first ENDS signals stop the server. */
 static const int net_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 #define ENDS 2
 #define SIGNALS (int)VS_COUNT(net_signals)
 
-static int net_heard_fd = -1; /* opened once and never closed, because a handler may run at any time */
+static int net_heard_fd = -1; /* never closed, because the handler may run at any time */
 static atomic_uint net_heard; /* bits, by index in net_signals */
 static struct net_watched net_hearing;
-static struct net_server *net_hearer; /* only used by its first loop's thread */
+static struct net_server *net_hearer; /* only used by the first loop's thread */
 static void (*net_signal_came)(struct net_server *server, int number, bool ends);
 
 static void net_on_signal(int number) {
@@ -62,7 +63,7 @@ int net_signals_watch(struct net_server *server, void (*came)(struct net_server 
     return 0;
 }
 
-/* HUP and USR1 are ignored from now on: a reload or a log rotation must not end the process while it releases its
+/* Ignores HUP, USR1 and USR2 from now on, because their default action would end the process while it releases its
  * leases. */
 void net_signals_end(void) {
     for (int i = 0; i < SIGNALS; i++)

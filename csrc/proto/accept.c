@@ -1,4 +1,4 @@
-/* accept.c -- parses Accept (RFC 9110, section 12.5.1) (see accept.h). */
+/* accept.c -- parses the Accept header (RFC 9110, section 12.5.1). */
 #include "proto/accept.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static struct vs_slice accept_trim(struct vs_slice text) {
     return text;
 }
 
-/* Cuts the text up to the first `mark` off *rest. */
+/* Removes the text up to the first `mark` from *rest and returns it. */
 static struct vs_slice accept_cut(struct vs_slice *rest, char mark) {
     const char *at = memchr(rest->at, mark, rest->length);
     struct vs_slice word = {rest->at, at ? (size_t)(at - rest->at) : rest->length};
@@ -26,7 +26,7 @@ static struct vs_slice accept_cut(struct vs_slice *rest, char mark) {
     return accept_trim(word);
 }
 
-/* Reads "0", "1", "0.25" or "1.000" as thousandths.  Returns -1 if the text is not a q. */
+/* Reads "0", "1", "0.25" or "1.000" as thousandths.  Returns -1 if the text is not a valid q value. */
 static int accept_read_q(struct vs_slice text) {
     int q = 0, unit = 1000;
     if (text.length < 1 || text.length > 5 || (text.at[0] != '0' && text.at[0] != '1')) return -1;
@@ -40,7 +40,7 @@ static int accept_read_q(struct vs_slice text) {
     return q <= 1000 ? q : -1;
 }
 
-/* Returns the q among a range's parameters: 1000 if there is none, -1 if it is malformed. */
+/* Returns the q value among a media range's parameters, 1000 if there is no q, or -1 if it is malformed. */
 static int accept_q_of(struct vs_slice params) {
     int q = 1000;
     while (params.length > 0) {
@@ -55,7 +55,7 @@ static bool accept_is(struct vs_slice text, const char *name, size_t length) {
     return text.length == length && strncasecmp(text.at, name, length) == 0;
 }
 
-/* Returns how exactly a range names a type (0: it does not). */
+/* Returns how specifically a media range matches a type, as in struct vs_accept. */
 static int accept_match(struct vs_slice range, const char *name) {
     size_t main = (size_t)(strchr(name, '/') + 1 - name);
     if (accept_is(range, name, strlen(name))) return 3;

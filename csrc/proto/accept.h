@@ -1,5 +1,5 @@
-/* accept.h -- the content types that a client accepts: the media ranges of Accept and their q, for the types that this
- * server writes.  Pure. */
+/* accept.h -- parses the Accept header: the client's preference (q) for each content type that this server can send.
+ * Pure. */
 #ifndef VS_ACCEPT_H
 #define VS_ACCEPT_H
 
@@ -13,12 +13,12 @@ enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPE_HTML, VS
 struct vs_accept {
     bool given;
     struct {
-        uint8_t exact; /* how exactly the range names it: 1 star/star, 2 text/star, 3 text/plain (0: it does not) */
+        uint8_t exact; /* how the best range matches: 0 not at all, 1 star/star, 2 text/star, 3 text/plain */
         uint16_t q;    /* in thousandths */
     } type[VS_TYPES];
 };
 
-/* Adds the value of an Accept header.  Several headers form one list.  Parts that cannot be parsed are ignored. */
+/* Adds the value of an Accept header. Call it once per header. Ranges that cannot be parsed are ignored. */
 void vs_accept_read(struct vs_accept *accept, struct vs_slice value);
 
 /* Returns the client's preference for a type, in thousandths (0: not acceptable). */

@@ -1,7 +1,7 @@
-/* http_parse.c -- parses one HTTP/1.x request with llhttp, which only this file uses.  Pure.
+/* http_parse.c -- parses one HTTP/1.x request with llhttp, which only this file includes.  Pure.
  *
- * llhttp sees a head only when it is complete.  So every text is one slice of the buffer, and no state is kept between
- * two reads. */
+ * llhttp is called only when a head is complete.  So every value is one slice of the buffer, and no parser state is
+ * kept between reads. */
 #include "proto/http.h"
 #include "base/array.h"
 
@@ -38,8 +38,8 @@ static int http_bad_line(struct vs_http *out, const char *line, size_t length, i
     return http_broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 
-/* Returns the length of a complete head.  llhttp accepts bare line feeds and folded headers, which proxies may parse
- * differently.  A head that two parsers could read as different requests is rejected here. */
+/* Returns the length of the head, or 0 if it is not complete. Rejects bare line feeds and folded headers, which llhttp
+ * accepts but a proxy in front may parse as a different request. */
 static int http_head_length(const char *buf, size_t len, struct vs_http *out) {
     size_t at = 0;
     if (len > 0 && (buf[0] < 'A' || buf[0] > 'Z')) return http_broken(out, 400, "this is not HTTP");
@@ -83,11 +83,12 @@ static int http_on_header_field(llhttp_t *parser, const char *at, size_t length)
     reading->name = (struct vs_slice){at, length};
     if (length == 4) reading->hosts += http_is_named(reading, "Host");
     if (length == 17 && http_is_named(reading, "Transfer-Encoding"))
-        reading->encoded = true; /* also if it is empty, which llhttp ignores */
+        reading->encoded = true; /* even if its value is empty, which llhttp ignores */
     return 0;
 }
 
-/* Letters of a name, an address or a port.  A proxy may interpret other characters differently. */
+/* Returns whether all characters can occur in a name, an address or a port. A proxy may interpret other characters
+ * differently. */
 static bool http_is_host(const char *at, size_t length) {
 #define ROW(from, to) [from... to] = true
     static const bool plain[256] = {
@@ -112,16 +113,16 @@ static bool http_is_bracketed(struct vs_slice host) {
            http_has_only(host.at + 1, host.length - 2, IPV6_LETTERS);
 }
 
-/* Matches ::1, which some health checkers send without brackets.  Names contain no colon, and at most one colon
- * precedes a port. */
+/* Matches ::1, which some health checkers send without brackets. Other hosts contain at most one colon, before the
+ * port. */
 static bool http_is_bare_ipv6(struct vs_slice host) {
     const char *first = memchr(host.at, ':', host.length);
     return first && memrchr(host.at, ':', host.length) != first && http_has_only(host.at, host.length, IPV6_LETTERS);
 }
 
-/* Whether public DNS could have this name.  The last label of an IPv4 address has only digits, and no public name ends
- * in such a label.  A name without a dot only exists in the local network.  Browsers resolve `localhost` and names
- * below it to this machine. */
+/* Returns whether public DNS could contain this name. The last label of an IPv4 address has only digits, and no public
+ * name ends in such a label. Names without a dot only exist in the local network. Browsers resolve `localhost` and its
+ * subdomains to this machine. */
 static bool http_is_public_name(struct vs_slice host) {
     if (http_is_bare_ipv6(host)) return false;
     const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
@@ -146,7 +147,7 @@ static void http_take_host(struct http_reading *reading, struct vs_slice value) 
     reading->out->is_public_name = http_is_public_name(value);
 }
 
-/* If the header comes twice with different values, VS_SITE_FOREIGN wins. */
+/* If the header occurs twice with different values, VS_SITE_FOREIGN wins. */
 static void http_take_site(struct vs_http *out, struct vs_slice value) {
     bool is_own = vs_slice_is_case(value, "same-origin") || vs_slice_is_case(value, "none");
     if (out->site != VS_SITE_FOREIGN) out->site = is_own ? VS_SITE_OWN : VS_SITE_FOREIGN;
@@ -204,8 +205,8 @@ static const llhttp_settings_t settings = {.on_url = http_on_url,
                                            .on_header_value = http_on_header_value,
                                            .on_headers_complete = http_on_headers_complete};
 
-/* Cuts "http://host" off an absolute target.  Its host replaces the Host header (RFC 9112, section 3.2.2).  Returns 1;
- * 0: the target is not absolute.  -1: its host is invalid. */
+/* Removes "http://host" from an absolute target. That host replaces the Host header (RFC 9112, section 3.2.2). Returns
+ * 1, or 0 if the target is not absolute, or -1 if its host is invalid. */
 static int http_cut_authority(struct http_reading *reading) {
     static const char *const schemes[] = {"http://", "https://"};
     struct vs_slice url = reading->url;
@@ -279,7 +280,7 @@ int vs_http_parse(const char *buf, size_t len, struct vs_http *out) {
 
 /* ------------------------------------------------------------------ cached heads */
 
-/* Moves a slice of the old bytes to the new ones. */
+/* Converts a slice of `from` to the same slice of its copy `to`. */
 static struct vs_slice http_moved(struct vs_slice view, const char *from, const char *to) {
     return view.at ? (struct vs_slice){to + (view.at - from), view.length} : view;
 }
@@ -298,7 +299,6 @@ static void http_keep(struct vs_head *head, const char *buf, size_t length, cons
     head->http.origin = http_moved(http->origin, buf, head->bytes);
 }
 
-/* The result depends only on the bytes of the head, so equal bytes need not be parsed again. */
 int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out) {
     struct vs_head *head = &heads->at[client % VS_HEADS];
     if (head->length > 0 && len >= head->length && memcmp(buf, head->bytes, head->length) == 0) {

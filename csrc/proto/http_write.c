@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Caches must not keep replies, and browsers must not guess another type, because a text may quote the request. */
+/* Caches must not store replies. Browsers must not guess a different content type, because an error text may quote the
+ * request. */
 #define FOR_BROWSERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
 const char *vs_http_reason(int status) {
@@ -83,7 +84,7 @@ static int http_put_origin(const struct vs_http_reply *reply, unsigned method, c
     return n;
 }
 
-/* Writes any head but that of a plain 200, up to the value of Content-Length. */
+/* Writes the head of a reply that is not a plain 200, up to the value of Content-Length. */
 static size_t http_other_head(const struct vs_http_reply *reply, const char *date, unsigned method, char *to) {
     const size_t size = VS_HTTP_HEAD_RESERVE;
     const char *json = reply->status >= 400 ? "application/problem+json" : "application/json";
@@ -106,7 +107,7 @@ static size_t http_other_head(const struct vs_http_reply *reply, const char *dat
     return (size_t)n;
 }
 
-/* A stream has no length.  HTTP/1.0 clients can also read it. */
+/* Omits Content-Length and chunks, so that HTTP/1.0 clients can also read the stream. */
 static size_t http_stream_head(const struct vs_http_reply *reply, const char *date, char *to) {
     return (size_t)snprintf(to, VS_HTTP_HEAD_RESERVE,
                             "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%s"
@@ -153,7 +154,7 @@ void vs_http_goodbye(struct vs_out *out, const char *status, const char *text, b
     vs_put_text(out, text), vs_put_text(out, *text ? "\n" : "");
 }
 
-/* A client that begins with HTTP/2 cannot read an answer in HTTP/1.1.  Two frames tell it to retry with HTTP/1.1:
+/* A client that begins with HTTP/2 cannot read a reply in HTTP/1.1. Two frames tell the client to retry with HTTP/1.1:
  * SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED (RFC 9113, section 7). */
 #define WHY "this server speaks HTTP/1.1 and HTTP/1.0"
 

@@ -4,16 +4,16 @@
 
 #include "base/out.h"
 
-/* Writes a string.  Control characters become blanks. */
+/* Writes a JSON string. Control characters are replaced by blanks. */
 void vs_put_json(struct vs_out *out, const char *text);
-/* Writes the name of a member, after a comma if it needs one. */
+/* Writes a member's name and colon, after a comma unless the member is the first. */
 void vs_json_key(struct vs_out *out, const char *name);
 void vs_json_uint(struct vs_out *out, const char *name, uint64_t value);
 void vs_json_int(struct vs_out *out, const char *name, int64_t value);
 void vs_json_bool(struct vs_out *out, const char *name, bool value);
 void vs_json_text(struct vs_out *out, const char *name, const char *value);
-/* Begins an object or array, as a member or, if name is NULL, as an element.  The caller writes the closing bracket
- * with vs_put. */
+/* Writes the opening bracket of an object or array, which is a member, or an element if name is NULL. The caller writes
+ * the closing bracket with vs_put. */
 void vs_json_open(struct vs_out *out, const char *name, char bracket);
 
 #endif

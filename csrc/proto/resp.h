@@ -13,13 +13,13 @@
 
 /* ------------------------------------------------------------------ parsing */
 
-/* An argument with a NULL `at` was not given. */
+/* The arguments of a request. If `at` of an argument is NULL, the argument is missing. */
 struct vs_args {
     int count;
     const char *broken; /* the error, set by a parser that returns < 0 */
-    bool is_inline;     /* a line typed by hand, without lengths */
+    bool is_inline;     /* an inline request: a line without lengths */
     struct vs_slice at[VS_RESP_ARGS_MAX];
-    char why[96];                   /* memory of `broken` if the text contains numbers */
+    char why[96];                   /* memory of `broken` */
     char typed[VS_RESP_INLINE_MAX]; /* memory of quoted words */
 };
 
@@ -28,9 +28,9 @@ struct vs_resp_limits {
 };
 extern const struct vs_resp_limits vs_resp_limits, vs_resp_stranger_limits;
 
-/* Parses one request, multibulk or inline.  Returns > 0: bytes used (0: more bytes are needed); < 0: malformed, and
- * out->broken is the error.  Shape: out->at points into buf, or into out->typed; count is 0 for an empty line or
- * array. */
+/* Parses one request, multibulk or inline. Returns the number of bytes used, or 0 if more bytes are needed, or < 0 if
+ * the request is malformed, with the error in out->broken. The arguments point into buf or out->typed. An empty line or
+ * array has no arguments. */
 int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out);
 
 /* ------------------------------------------------------------------ writing */
@@ -44,7 +44,7 @@ void vs_resp_null_array(struct vs_out *out);
 void vs_resp_int(struct vs_out *out, int64_t value);
 void vs_resp_array(struct vs_out *out, size_t count);
 void vs_resp_map(struct vs_out *out, size_t count); /* `count` pairs follow */
-void vs_resp_id(struct vs_out *out, uint64_t id);   /* a bulk string (frequent) */
+void vs_resp_id(struct vs_out *out, uint64_t id);   /* a bulk string */
 void vs_resp_ids(struct vs_out *out, const uint64_t *ids, size_t count);
 
 #endif

@@ -9,7 +9,8 @@
 #define LENGTH_DIGITS_MAX 10 /* longer numbers exceed all limits */
 
 const struct vs_resp_limits vs_resp_limits = {VS_RESP_ARGS_MAX, VS_RESP_BULK_MAX, VS_RESP_INLINE_MAX};
-/* The limits that Redis has before authentication.  An inline line then only contains AUTH or HELLO. */
+/* Limits before authentication. The first two are those of Redis. An inline request then only needs room for AUTH or
+ * HELLO. */
 const struct vs_resp_limits vs_resp_stranger_limits = {10, 16384, 4096};
 
 static int resp_broken(struct vs_args *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -33,7 +34,7 @@ static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *val
         n = n * 10 + (size_t)(buf[i++] - '0');
     }
     size_t digits = i - *at;
-    if (digits > 1 && buf[*at] == '0') return -1; /* a leading zero only serves to make parsers disagree */
+    if (digits > 1 && buf[*at] == '0') return -1; /* leading zeros are rejected, because parsers disagree about them */
     if (i == len) return 0;
     if (digits == 0 || buf[i] != '\r') return -1;
     if (i + 1 == len) return 0;
@@ -83,7 +84,7 @@ static bool resp_is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* An unquoted word only ends at these blanks, as in Redis. */
+/* Returns whether a character ends an unquoted word. As in Redis, these are fewer than the blanks between words. */
 static bool resp_ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -94,7 +95,7 @@ static int resp_hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads an escape between double quotes.  *at is after the backslash, and is advanced. */
+/* Reads an escape sequence between double quotes. *at points after the backslash and is advanced. */
 static char resp_unescape(const char **at, const char *end) {
     static const char named[] = "n\nr\rt\tb\ba\a";
     const char *p = *at;
@@ -108,7 +109,8 @@ static char resp_unescape(const char **at, const char *end) {
     return *p;
 }
 
-/* Reads a quoted text and writes it to *to.  Returns the position after the closing quote, or NULL if there is none. */
+/* Reads a quoted string and writes its characters to *to. Returns the position after the closing quote, or NULL if the
+ * quote is not closed. */
 static const char *resp_read_quoted(const char *at, const char *end, char **to) {
     char quote = *at++;
     while (at < end && *at != quote) {
@@ -124,8 +126,8 @@ static const char *resp_read_quoted(const char *at, const char *end, char **to) 
     return at < end ? at + 1 : NULL;
 }
 
-/* Reads a word by Redis' rules and returns the position after it.  Quoted text is written to *typed.  NULL: a quote is
- * not closed, or text follows it. */
+/* Reads a word by Redis' rules and returns the position after it. Writes quoted words to *typed. Returns NULL if a
+ * quote is not closed, or if text follows the closing quote. */
 static const char *resp_read_word(const char *from, const char *end, char **typed, struct vs_slice *word) {
     const char *at = from;
     while (at < end && !resp_ends_word(*at) && *at != '"' && *at != '\'')

@@ -22,7 +22,7 @@ const struct vs_call *vs_call_named(struct vs_slice name) {
     if (name.length == 0) return NULL;
     for (int i = 0; i < CALL_COUNT; i++) {
         const char *at = calls[i].name;
-        /* comparing the first letter, ignoring case, excludes most */
+        /* first compares one letter, ignoring case, which excludes most names */
         if (at && !((*at ^ *name.at) & ~0x20) && vs_slice_is_case(name, at)) return &calls[i];
     }
     return NULL;

@@ -4,30 +4,30 @@
 
 #include "server/request.h"
 
-#define VS_REDIS_VERSION "7.0.0" /* clients derive features from it (INFO's vesta_version has our version) */
+#define VS_REDIS_VERSION "7.0.0" /* in INFO and HELLO, because clients derive features from it */
 
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
 #define VS_CALL_NAME_MAX 32
 
-/* Properties of a command that the protocols need before it runs. */
+/* Properties of a command. */
 enum vs_call_flags {
-    VS_CALL_GIVES = 1,    /* it issues ids */
-    VS_CALL_KEY = 2,      /* its first argument is a name ... */
-    VS_CALL_KEYS = 4,     /* ... or all are */
+    VS_CALL_GIVES = 1,    /* issues ids */
+    VS_CALL_KEY = 2,      /* the first argument is a name of a namespace or tag */
+    VS_CALL_KEYS = 4,     /* all arguments are such names */
     VS_CALL_STRANGER = 8, /* allowed before authentication */
-    VS_CALL_NOW = 16,     /* in a transaction it runs at once instead of being queued */
+    VS_CALL_NOW = 16,     /* runs at once in a transaction, instead of being queued */
     VS_CALL_ALONE = 32,   /* not allowed in a transaction */
-    VS_CALL_OPS = 64,     /* HTTP: also on the admin's listeners ... */
-    VS_CALL_ADMIN = 128,  /* ... and only there */
+    VS_CALL_OPS = 64,     /* HTTP: served on all listeners, including the admin's */
+    VS_CALL_ADMIN = 128,  /* HTTP: served only on the admin's listeners */
     VS_CALL_TINYID = 256, /* HTTP: errors have tinyid's form, with status 200 */
     VS_CALL_STATE = 512,  /* HTTP: shows the server's state, which the config may restrict to the admin's listeners */
-    /* the right that a client needs for it: enum vs_class */
-    VS_CALL_OPEN = 1024,      /* no right: for probes and load balancers */
-    VS_CALL_SHOWS_ALL = 2048, /* the right to all names, because it shows all */
-    VS_CALL_DEAR = 4096,      /* it may take longer than its length suggests: read the clock after it */
-    VS_CALL_EXEC = 8192,      /* it runs the queued commands */
-    VS_CALL_NEEDS = 16,       /* shift of the bits of enum vs_class */
+    /* the right that a client needs: one of these two, or a bit of enum vs_class shifted by VS_CALL_NEEDS */
+    VS_CALL_OPEN = 1024,      /* none, for probes and load balancers */
+    VS_CALL_SHOWS_ALL = 2048, /* access to all names, because the reply shows all */
+    VS_CALL_DEAR = 4096,      /* may take long, so the clock is read after it */
+    VS_CALL_EXEC = 8192,      /* runs the queued commands */
+    VS_CALL_NEEDS = 16,       /* shift of the bits of enum vs_class (not a flag) */
     VS_NEEDS_GIVE = VS_GIVE << VS_CALL_NEEDS,
     VS_NEEDS_BLOCK = VS_BLOCK << VS_CALL_NEEDS,
     VS_NEEDS_READ = VS_READ << VS_CALL_NEEDS,
@@ -37,12 +37,13 @@ enum vs_call_flags {
 struct vs_call {
     const char *name; /* RESP, upper case (NULL: not a RESP command) */
     vs_handler *handler;
-    int args_min, args_max; /* RESP, without the name */
+    int args_min, args_max; /* RESP: number of arguments, without the command's name */
     unsigned flags;         /* enum vs_call_flags */
     const char *route;      /* HTTP (NULL: none).  A route that ends in '/' passes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
-    const char *params;     /* HTTP: query names in the order of args, "ns,n"; "*": any, as args name, value, ... */
-    bool json;              /* HTTP: answers in JSON by default, else in plain text */
+    const char *params;     /* HTTP: names of parameters in the order of the arguments, such as "ns,n".  "*" accepts any
+						 * parameters, passed as name, value, ... */
+    bool json;              /* HTTP: the reply is JSON by default, not plain text */
     const char *help;       /* RESP: "GET name -- the next id" */
     const char *route_help; /* HTTP: "/genid?ns=NAME -- the next id" */
 };
@@ -72,14 +73,14 @@ const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol prot
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
 /* Returns whether the config restricts the command to the admin's listeners, and the session is on another. */
 bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session);
-/* Sets a handler's arguments: those after the command's name. */
+/* Sets the handler's arguments: all arguments but the command's name. */
 static inline void vs_resp_bind(struct vs_request *r, const struct vs_args *args) {
     r->arg = args->at + 1;
     r->arg_count = args->count - 1;
 }
 
-/* Decides whether a request that a web page may have caused is answered, by its Host, Origin and Sec-Fetch-Site.  Sets
- * r->origin.  false: the reply is an error. */
+/* Checks Host, Origin and Sec-Fetch-Site, because a web page may have sent the request without the user's knowledge.
+ * Sets r->origin. If the request is rejected, returns false, and the reply is an error. */
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http);
 
 /* Writes an error in the form that tinyid's clients expect. */

@@ -21,7 +21,7 @@ struct vs_counts *vs_counts_new(int namespaces) {
     return counts ? memset(counts, 0, size) : NULL;
 }
 
-/* Returns the counter of a loop that is `of` in the first loop's counts. */
+/* Returns the value of a loop's counter. `of` is the address of that counter in the first loop's counts. */
 static uint64_t value(const struct vs_monitor *monitor, int loop, const vs_count *of) {
     size_t at = (size_t)((const char *)of - (const char *)monitor->counts[0]);
     return atomic_load_explicit((const vs_count *)((const char *)monitor->counts[loop] + at), memory_order_relaxed);
@@ -44,7 +44,7 @@ uint64_t vs_total_refused(const struct vs_monitor *monitor, int client) {
 uint64_t vs_served_by(const struct vs_monitor *monitor, int loop) {
     uint64_t sum = 0;
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
-        /* read before `accepted`, so that it is never larger */
+        /* `closed` is read before `accepted`, so that the difference is never negative */
         uint64_t closed = value(monitor, loop, &monitor->counts[0]->closed[protocol]);
         sum += value(monitor, loop, &monitor->counts[0]->accepted[protocol]) - closed;
     }

@@ -1,7 +1,7 @@
 /* counts.h -- the counters of a loop, for /metrics and INFO.  Knows no metric's name.
  *
- * Only the loop itself writes its counters, so counting is a load, an addition and a store: no locked instruction, and
- * no cache line that another core writes.  Readers add up the loops. */
+ * Only the loop itself writes its counters, so counting needs no locked instruction, and no other core writes to the
+ * cache lines. Readers add up the counters of all loops. */
 #ifndef VS_COUNTS_H
 #define VS_COUNTS_H
 
@@ -9,25 +9,25 @@
 #include "net/net.h"
 #include "server/server.h"
 
-#define VS_CODES_MAX 48     /* "ok" and the names of failures: vs_code_name */
+#define VS_CODES_MAX 48     /* maximum number of codes: "ok" and the failures (vs_code_name) */
 #define VS_WHYS_MAX 16      /* enum vesta_why */
-#define VS_DURATIONS_MAX 16 /* vs_duration_us, and one for longer times */
+#define VS_DURATIONS_MAX 16 /* number of buckets: vs_duration_us, and one for longer times */
 
 #define VS_SHARE_KINDS 8    /* enum vs_share_kind */
 
-/* REFUSED_...: rejected requests by cause (OPEN: current connections) */
+/* Counters of a client. REFUSED_... count rejected requests by cause. */
 enum vs_client_count {
     VS_CLIENT_ANSWERED,
     VS_CLIENT_IDS,
-    VS_CLIENT_OPEN,
-    VS_CLIENT_REFUSED_REQUEST, /* the request is wrong */
+    VS_CLIENT_OPEN, /* current connections */
+    VS_CLIENT_REFUSED_REQUEST, /* the request is invalid */
     VS_CLIENT_REFUSED_RIGHTS,  /* the client lacks the right */
     VS_CLIENT_REFUSED_RATE,    /* the client exceeds a rate */
-    VS_CLIENT_REFUSED_PAUSE,   /* there was no id, or no memory */
+    VS_CLIENT_REFUSED_PAUSE,   /* no id or no memory was available */
     VS_CLIENT_COUNTS
 };
 
-/* The array dimensions that the labels of a count in families.h mean. */
+/* Maps the labels of a COUNT row in families.h to array dimensions. */
 #define VS_OF_NONE
 #define VS_OF_PROTO [VS_PROTOCOLS]
 #define VS_OF_CODE [VS_PROTOCOLS][VS_CODES_MAX]
@@ -37,19 +37,19 @@ enum vs_client_count {
 struct vs_counts {
 #define COUNT(name, member, labels, ...) vs_count member VS_OF_##labels;
 #include "server/families.h"
-    vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_counted */
-    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* requests by the time from reading to writing the reply */
+    vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_count_of */
+    vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* number of requests, by duration */
     vs_count duration_us[VS_PROTOCOLS];
-    /* connections, including all rejected at once, which are also in `accepted` */
+    /* closed connections, including those rejected at once (`accepted` also counts these) */
     vs_count closed[VS_PROTOCOLS];
     struct net_counts net;
     struct {
-        vs_count ids[VS_ID_PROTOCOLS]; /* issued, including those of failed batches and of blocks */
-        vs_count pauses[VS_WHYS_MAX];  /* requests that found no id, by the first reason */
+        vs_count ids[VS_ID_PROTOCOLS]; /* ids issued, including ids of failed batches and of blocks */
+        vs_count pauses[VS_WHYS_MAX];  /* requests that found no id, by their first reason (enum vesta_why) */
     } ns[];
 };
 
-/* Allocates zeroed counts in cache lines of their own.  Own: free.  NULL: no memory. */
+/* Allocates zeroed counters in separate cache lines. The caller frees them. Returns NULL if there is no memory. */
 struct vs_counts *vs_counts_new(int namespaces);
 size_t vs_counts_size(int namespaces);
 

@@ -1,4 +1,4 @@
-/* desk.c -- jobs of desks, which the request and the desk both hold.  Knows no request and no database. */
+/* desk.c -- creates and frees jobs, which have a reference count.  Knows no request and no database. */
 #include "server/desk.h"
 
 #include <stdlib.h>

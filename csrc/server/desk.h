@@ -1,5 +1,5 @@
-/* desk.h -- jobs for tags whose numbers are in strict order or have no gap.  Every request of such a tag is a database
- * transaction.  A thread of the desk runs it, and the request waits for it as for an id.  Knows no database. */
+/* desk.h -- jobs for tags with strict or gapless numbers.  Each request to such a tag needs a database transaction.  A
+ * thread of the desk runs the transaction, and the request waits for the result as for an id.  Knows no database. */
 #ifndef VS_SERVER_DESK_H
 #define VS_SERVER_DESK_H
 
@@ -16,42 +16,44 @@ struct vs_tag_set;
 enum vs_desk_ask { VS_DESK_NUMBERS, VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
 enum vs_desk_answer {
     VS_DESK_DONE,
-    /* not done: the number's row forbids it (do not retry).  `text` is the reason, also for the next three */
+    /* not done, and a retry is useless: the number's row forbids it. `text` is the reason, as for the next three */
     VS_DESK_SETTLED,
     VS_DESK_BACK,    /* not done: the database was restored to an older state, and an operator must act */
-    VS_DESK_DOWN,    /* not done: the database is unreachable or rejects it for now */
+    VS_DESK_DOWN,    /* not done: the database is unreachable or cannot do it now */
     VS_DESK_UNKNOWN  /* it may have been done */
 };
 
-/* Held by the request and the desk.  The last holder frees it, so neither waits for the other. */
+/* A job. Both the request and the desk hold a reference, and the last holder frees the job, so neither waits for the
+ * other. */
 struct vs_desk_job {
     STAILQ_ENTRY(vs_desk_job) queued;
     atomic_int holders;
-    atomic_bool is_done; /* if true, the members after `token` may be read */
+    atomic_bool is_done; /* set by the desk after it has written the results */
     enum vs_desk_ask ask;
     char tag[VESTA_TAG_MAX];
-    atomic_bool is_half_closed; /* its client sends no more: it has gone, or only closed its sending side */
-    int64_t asked_us;           /* when it was queued, in boot time */
-    int64_t until_us, hold_ms; /* until_us: the request stops waiting then, in boot time */
-    uint64_t number, token[2]; /* RESERVE: the request draws the token, and the desk sets the number */
-    struct vesta_segment *seg; /* NUMBERS: takes `count` consecutive numbers of it */
+    atomic_bool is_half_closed; /* the client closed its sending side, or the whole connection */
+    int64_t asked_us;           /* boot time when the job was queued */
+    int64_t until_us, hold_ms; /* until_us: boot time when the request stops waiting */
+    uint64_t number, token[2]; /* RESERVE: the request sets the token, the desk sets the number */
+    struct vesta_segment *seg; /* NUMBERS: the segment from which to take `count` consecutive numbers */
     uint64_t count;
-    struct vesta_segment *memory; /* of a tag without a gap: struct vs_served_tag */
-    struct vs_tag_set *tags; /* the set that contains the tag, held until the job is done (NULL: none) */
+    struct vesta_segment *memory; /* of a gapless tag: see struct vs_served_tag */
+    struct vs_tag_set *tags; /* the set that contains the tag, referenced until the job is done (NULL: none) */
     struct vesta_numbers numbers;
-    struct vesta_pause pause; /* the reason if there are no numbers */
+    struct vesta_pause pause; /* the reason if no numbers were issued */
     enum vs_desk_answer answer;
-    int64_t held_until_ms; /* RESERVE: by the database's clock */
+    int64_t held_until_ms; /* RESERVE: end of the reservation, by the database's clock */
     char text[400];
 };
 
-/* Makes a copy with two holders.  NULL: no memory. */
+/* Returns a copy with two references, or NULL if there is no memory. */
 struct vs_desk_job *vs_desk_job_new(const struct vs_desk_job *what);
-void vs_desk_job_let(struct vs_desk_job *job); /* may be NULL */
-/* Returns whether the job's request has ended, because the client is gone or was answered.  For the desk. */
+void vs_desk_job_let(struct vs_desk_job *job); /* removes a reference; may be NULL */
+/* Returns whether only the desk still holds the job, because the request has ended. */
 bool vs_desk_job_is_left(struct vs_desk_job *job);
 
-/* Runs jobs.  `take` returns false if too many jobs wait.  It wakes the loops when a job is done (vs_serve_wake). */
+/* Runs jobs. `take` queues a job, or returns false if too many jobs wait. The desk wakes the loops when a job is done
+ * (vs_serve_wake). */
 struct vs_desk {
     bool (*take)(struct vs_desk *desk, struct vs_desk_job *job);
 };

@@ -1,7 +1,7 @@
 /* client.c -- the command CLIENT, as in Redis 7.0: lists, names and ends connections.  Knows no socket.
  *
- * Its lines contain only the fields of Redis, because some clients reject unknown fields.  The admin's routes show
- * more. */
+ * The lines of CLIENT LIST contain only the fields of Redis, because some clients reject unknown fields.  The admin
+ * routes show more. */
 #include "server/clients/client.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -56,7 +56,8 @@ static enum vs_reply_state on_id(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* Writes the last command, such as "client|list".  The subcommand is only known for the requesting connection. */
+/* Writes the last command of a connection. Only for the requesting connection, the subcommand is known and appended, as
+ * in "client|list". */
 static void client_put_command(const struct vs_request *r, const struct roster_seen *seen, char text[LINE_MAX]) {
     char name[VS_CALL_NAME_MAX] = "NULL", sub[VS_CALL_NAME_MAX] = "";
     bool asks = seen->id == r->session->id;
@@ -87,10 +88,10 @@ static size_t client_put_line(const struct vs_request *r, const struct roster_se
         seen->client, seen->resp3 ? 3 : 2);
 }
 
-/* ------------------------------------------------------------------ lists, which may be longer than a reply */
+/* ------------------------------------------------------------------ lists, which may be sent in several parts */
 
 struct client_listing {
-    size_t length, at, size; /* size: of the memory that is accounted for it */
+    size_t length, at, size; /* size: bytes charged to the client */
     char text[];
 };
 
@@ -101,13 +102,13 @@ void vs_listing_end(struct vs_session *s) {
     s->listing = NULL;
 }
 
-/* Without the right to operate, a client only sees its own connection. */
+/* Restricts a filter to the client's own connection, unless it has the right `operate`. */
 static struct vs_wanted visible(const struct vs_session *s, struct vs_wanted wanted) {
     if (!vs_rights_operates(s)) wanted.me = s;
     return wanted;
 }
 
-/* Makes the list.  false: there is no memory, and the reply is an error. */
+/* Creates the list. Returns false if there is no memory. The reply is then an error. */
 static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
     struct vs_session *s = r->session;
     size_t count, length = 0;
@@ -145,7 +146,7 @@ static enum vs_reply_state client_put_list(struct vs_request *r) {
 
 static enum vs_reply_state list(struct vs_request *r, const struct vs_wanted *wanted) {
     bool is_in_transaction = vs_multi_hands_out(r->session);
-    vs_listing_end(r->session); /* an earlier list that was not finished */
+    vs_listing_end(r->session); /* discards an earlier, unfinished list */
     if (!make_list(r, wanted)) return VS_ANSWERED;
     if (is_in_transaction && r->session->listing->length > VS_REPLY_MAX / 2) {
         vs_listing_end(r->session);
@@ -162,8 +163,8 @@ static enum vs_reply_state syntax_error(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "syntax error");
 }
 
-/* Reads a client type of Redis.  Only `normal` matches connections, because there are no replicas and no subscribers.
- * false: the type is unknown, and the reply is an error. */
+/* Reads a client type of Redis. Only `normal` matches connections, because there are no replicas and no subscribers. If
+ * the type is unknown, returns false, and the reply is an error. */
 static bool read_type(struct vs_request *r, struct vs_slice type, bool *is_any) {
     static const char *const others[] = {"replica", "slave", "master", "pubsub"};
     *is_any = vs_slice_is_case(type, "normal");
@@ -188,7 +189,7 @@ static enum vs_reply_state on_list(struct vs_request *r) {
     if (count == 1) return list(r, &wanted);
     if (count == 3 && vs_slice_is_case(word[1], "TYPE")) {
         if (!read_type(r, word[2], &is_any)) return VS_ANSWERED;
-        if (!is_any) wanted.ids = r->ids; /* no id of zero ids: matches nothing */
+        if (!is_any) wanted.ids = r->ids; /* an empty list of ids, which matches no connection */
         return list(r, &wanted);
     }
     if (count < 3 || !vs_slice_is_case(word[1], "ID")) return syntax_error(r);
@@ -200,7 +201,7 @@ static enum vs_reply_state on_list(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ending */
 
-/* The connections that CLIENT KILL names. */
+/* The connections that CLIENT KILL must end. */
 struct victims {
     struct vs_wanted wanted;
     bool is_nobody; /* the type matches no connection */
@@ -217,7 +218,7 @@ static bool is_user(const struct vs_session *s, struct vs_slice name) {
     return vs_slice_is(name, VS_ACCOUNT_DEFAULT) || (accounts && vs_account_named(accounts, name));
 }
 
-/* Reads one option and its value.  false: the reply is an error. */
+/* Reads one option and its value. If it returns false, the reply is an error. */
 static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_slice value, struct victims *v) {
     bool is_any = true;
     if (vs_slice_is_case(word, "ID")) {
@@ -241,7 +242,8 @@ static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_sl
     return true;
 }
 
-/* Returns whether the requesting connection is among those to end, and excludes it: its reply is written first. */
+/* Returns whether the requesting connection matches, and excludes it from the filter, because its reply must be written
+ * before it ends. */
 static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     struct vs_wanted me = *wanted;
     size_t count;
@@ -253,13 +255,13 @@ static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     return is_meant;
 }
 
-/* Ends the matching connections.  *me: the requesting connection is among them.  false: the client may not, and the
- * reply is an error. */
+/* Ends the matching connections. Sets *me if the requesting connection is among them. If the client lacks the right,
+ * returns false, and the reply is an error. */
 static bool client_end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t *count) {
     struct vs_session *s = r->session;
     *me = take_me(s, &wanted);
     *count = *me;
-    if (*me && vs_multi_hands_out(s)) /* in a transaction the return value (VS_QUIT) has no effect */
+    if (*me && vs_multi_hands_out(s)) /* marks it here, because VS_QUIT has no effect in a transaction */
         (void)vs_roster_end(s->server, &(struct vs_wanted){.me = s});
     if (!vs_rights_operates(s)) {
         if (*me) return true;
@@ -311,13 +313,13 @@ static enum vs_reply_state on_tracking(struct vs_request *r) {
     if (!vs_slice_is_case(r->arg[1], "ON")) return client_unknown(r);
     return vs_refuse(
         r, "bad_command",
-        "CLIENT TRACKING is rejected, because a cache in the client would return the same id again: turn client-side "
-        "caching off");
+        "CLIENT TRACKING is rejected, because a cache in the client would return the same id again. Turn "
+		"client-side caching off.");
 }
 
 static enum vs_reply_state on_reply(struct vs_request *r) {
     if (vs_slice_is_case(r->arg[1], "ON")) return ok(r);
-    return vs_refuse(r, "bad_command", "CLIENT REPLY is rejected: an id without a reply would be lost");
+    return vs_refuse(r, "bad_command", "CLIENT REPLY is rejected, because an id without a reply would be lost");
 }
 
 static enum vs_reply_state on_getredir(struct vs_request *r) {
@@ -326,13 +328,13 @@ static enum vs_reply_state on_getredir(struct vs_request *r) {
 }
 
 static enum vs_reply_state on_pause(struct vs_request *r) {
-    return vs_refuse(r, "bad_command", "CLIENT PAUSE is rejected: to stop a server, drain it");
+    return vs_refuse(r, "bad_command", "CLIENT PAUSE is not supported. To stop a server, drain it.");
 }
 
 static enum vs_reply_state on_unblock(struct vs_request *r) {
     return vs_refuse(
         r, "bad_command",
-        "CLIENT UNBLOCK is rejected, because requests wait only briefly: to end a connection, use CLIENT KILL");
+        "CLIENT UNBLOCK is rejected, because requests wait only briefly. To end a connection, use CLIENT KILL.");
 }
 
 static const struct {

@@ -1,7 +1,7 @@
 /* note.c -- formats a line of the access log.  Knows no file.
  *
- * A line cannot contain a secret: it has the name of the command or route, the namespace or tag, and no other argument
- * and no query.  Only an unknown path is logged as received, without its query. */
+ * A line never contains a secret: it contains the command or route and the namespace or tag, but no other arguments and
+ * no query.  The path of an unknown route is logged as received, without its query. */
 #include "server/clients/note.h"
 #include "log/access.h"
 #include "os/thread.h"
@@ -9,9 +9,9 @@
 #include "server/problem.h"
 #include "server/rights.h"
 
-#define TARGET_BYTES 256 /* of text from a client */
+#define TARGET_BYTES 256 /* maximum bytes of text from a client */
 
-/* Copies a slice to a C string, with '?' for a NUL byte. */
+/* Copies a slice to a C string and replaces NUL bytes by '?'. */
 static const char *note_text_of(struct vs_slice slice, char buf[TARGET_BYTES]) {
     size_t length = slice.length < TARGET_BYTES - 1 ? slice.length : TARGET_BYTES - 1;
     for (size_t i = 0; i < length; i++)
@@ -31,7 +31,7 @@ static const char *method_of(const struct vs_request *r) {
     }
 }
 
-/* Known routes have no secret in their path.  The query may have one, so it is left out. */
+/* Logs no query, because it may contain a secret. The path of a known route contains none. */
 static void put_target(struct vs_line *line, const struct vs_request *r) {
     char buf[TARGET_BYTES], path[2 * TARGET_BYTES];
     struct vs_slice first = vs_arg(r, 0);
@@ -52,7 +52,7 @@ static void put_target(struct vs_line *line, const struct vs_request *r) {
     if (!is_resp && name) vs_line_text(line, "name", name);
 }
 
-/* Formats the address once for consecutive requests of a connection. */
+/* Returns the peer's address as text, which is cached for consecutive requests of a connection. */
 static const char *address_of(const struct vs_session *s) {
     struct vs_scratch *scratch = s->scratch;
     if (scratch->noted.id != s->id) {

@@ -1,4 +1,4 @@
-/* note.h -- the access log: a line for each answered request. */
+/* note.h -- the access log: one line per request. */
 #ifndef VS_NOTE_H
 #define VS_NOTE_H
 

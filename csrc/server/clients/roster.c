@@ -11,13 +11,13 @@
 
 struct last {
     struct vs_peer peer;
-    int64_t unix_ms; /* 0: never */
+    int64_t unix_ms; /* when (0: never) */
 };
 
-/* The part of one loop. */
+/* The open connections of one loop. */
 struct roster_part {
-    pthread_mutex_t lock;                   /* guards the members up to the atomic */
-    TAILQ_HEAD(members, vs_member) members; /* by id */
+    pthread_mutex_t lock;                   /* guards `members` and `last` */
+    TAILQ_HEAD(members, vs_member) members; /* ordered by id */
     struct last last[VS_LASTS];
     atomic_bool some_are_to_end;
 };
@@ -128,7 +128,7 @@ bool vs_roster_is_to_end(struct vs_roster *roster, int loop) {
 
 /* ------------------------------------------------------------------ filters */
 
-/* Returns the server's address of a connection.  Its socket is open while it is a member. */
+/* Returns the server's address of a connection. The socket is open as long as the connection is a member. */
 static struct vs_peer own_address(const struct vs_member *m) {
     struct sockaddr_storage address = {.ss_family = AF_UNIX};
     socklen_t length = sizeof address;
@@ -164,7 +164,7 @@ static bool is_meant(const struct vs_wanted *w, const struct vs_member *m) {
     return !w->own.at || (own = own_address(m), roster_is_peer(&own, w->own));
 }
 
-/* A test without loops has no roster. */
+/* Returns 0 in a test without loops, which has no roster. */
 static int count_parts(const struct vs_server *server) {
     return server->monitor.roster ? server->monitor.roster->loops : 0;
 }

@@ -1,7 +1,7 @@
-/* roster.h -- the open connections of all loops, for CLIENT LIST and the admin, and to end connections.
+/* roster.h -- the open connections of all loops, for CLIENT LIST and the admin routes, and to end connections.
  *
- * Each loop has its own part, which only this loop changes.  Other threads read it under the part's lock, which
- * is never held during a blocking call.  A connection is ended by its own loop, which is woken for that. */
+ * Each loop has a separate part, which only that loop changes.  Other threads read it under the part's lock, which is
+ * never held during a blocking call.  To end a connection, a thread marks it and wakes its loop. */
 #ifndef VS_ROSTER_H
 #define VS_ROSTER_H
 
@@ -15,21 +15,21 @@
 struct vs_call;
 struct vs_session;
 
-/* A connection's row, which is part of its session.  All zero: it is not in the roster, as in a test without loops. */
+/* A connection in the roster. It is part of the session. All zero: not in the roster, as in a test without loops. */
 struct vs_member {
     TAILQ_ENTRY(vs_member) all;
     const struct vs_session *session;
     struct roster_part *part; /* NULL: not in the roster */
-    int fd;               /* its socket, open while it is in the roster */
-    int count;            /* under the part's lock: vs_gate_count_of (-1: not counted) */
+    int fd;               /* its socket, open as long as the connection is in the roster */
+    int count;            /* index of the client's counters (-1: not counted), guarded by the part's lock */
     /* written by its loop, read by any thread */
     vs_count requests, refused, ids, memory;
-    vs_count commands;                  /* queued in its transaction, plus one (0: no transaction) */
-    vs_count waits;                     /* 1: it waits for an id */
+    vs_count commands;                  /* commands queued in its transaction, plus one (0: no transaction) */
+    vs_count waits;                     /* 1: a request waits for an id */
     const struct vs_call *_Atomic call; /* the last command (NULL: none yet) */
     atomic_bool resp3;                  /* RESP: the protocol version chosen with HELLO */
     atomic_bool is_to_end;
-    /* written by its loop, read by any thread, both under the part's lock */
+    /* written by its loop and read by any thread, under the part's lock */
     struct vs_peer peer;
     char name[VS_CLIENT_NAME_MAX], client[VS_ACCOUNT_NAME_MAX];
 };
@@ -47,13 +47,13 @@ struct roster_seen {
     char name[VS_CLIENT_NAME_MAX], client[VS_ACCOUNT_NAME_MAX];
 };
 
-/* A filter: a connection must match all members that are set.  All zero: every connection matches. */
+/* A filter of connections. A connection must match all members that are set. All zero matches every connection. */
 struct vs_wanted {
-    const struct vs_session *me; /* only this connection, which is found without reading the others (NULL: any) */
+    const struct vs_session *me; /* only this connection, which is found without a search (NULL: any) */
     const uint64_t *ids; /* one of id_count ids (NULL: any) */
     size_t id_count;
     uint64_t after, but;        /* ids above `after`, except `but` */
-    struct vs_slice peer, own;  /* addresses in their text form (a NULL text: any) */
+    struct vs_slice peer, own;  /* addresses in text form (`at` is NULL: any) */
     struct vs_slice host;       /* the peer's address without the port */
     struct vs_slice client;     /* the client's name */
 };
@@ -62,26 +62,26 @@ struct vs_roster;
 struct vs_roster *vs_roster_new(int loops); /* NULL: no memory */
 void vs_roster_free(struct vs_roster *roster);
 
-/* Adds and removes a connection.  vs_roster_leave comes before the socket is closed.  Threads: its loop's, as for the
- * next four. */
+/* Add and remove a connection. Call vs_roster_leave before the socket is closed. Threads: the connection's loop, also
+ * for the next four functions. */
 void vs_roster_enter(struct vs_session *session, int fd);
 void vs_roster_leave(struct vs_session *session);
-/* vs_roster_name: the connection's name.  vs_roster_know: its client, and the counter of that client. */
+/* Set the connection's name (vs_roster_name), or its client and the index of the client's counters (vs_roster_know). */
 void vs_roster_name(struct vs_session *session, struct vs_slice name);
 void vs_roster_know(struct vs_session *session, const char *client, int count);
-/* The peer's address changed, because a PROXY header named another. */
+/* Updates the peer's address, after a PROXY header named the client. */
 void vs_roster_move(struct vs_session *session);
-/* Returns whether connections of a loop are to be ended, and resets that. */
+/* Returns whether vs_roster_end has marked connections of a loop, and resets that flag. */
 bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
-/* Returns copies of the matching connections by id, at most `max` (0: all).  Own: free it.  NULL: no memory.  Threads:
- * any. */
+/* Returns copies of the matching connections in order of their ids, at most `max` (0: all). The caller frees the array.
+ * Returns NULL if there is no memory. Threads: any. */
 struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
-/* Marks the matching connections to be ended and returns their number.  Threads: any. */
+/* Marks the matching connections, so that their loops end them, and returns their number. Threads: any. */
 size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);
 
-/* Returns when a client with that counter last connected, or when an event of VS_LAST_... last happened, and its
- * address (0: never). */
+/* Returns when a client with that index of counters last connected, or when an event VS_LAST_... last happened, and
+ * sets *peer to the address. Returns 0 if never. */
 int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer);
 enum { VS_LAST_TURNED = VS_COUNTED_MAX, VS_LAST_SHED = VS_LAST_TURNED + VS_PROTOCOLS, VS_LASTS };
 void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer);
