@@ -32,7 +32,7 @@ void vesta_client_get_info(struct vesta_client *client, struct vesta_client_info
 static void info_append(char *buf, size_t size, const struct vesta_client_source *source) {
     size_t used = strlen(buf);
     const char *said = *source->error   ? source->error
-                       : source->blocks ? "answered, but its next block has not come yet"
+                       : source->blocks ? "replied, but its next block has not arrived yet"
                        : source->is_up  ? "has not replied yet"
                                         : "is being connected";
     size_t named = strlen(source->address);

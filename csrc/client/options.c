@@ -79,11 +79,11 @@ static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
         const struct vs_place *place = &setup->server[i];
         is_tls |= place->is_tls;
         if ((*place->user || *is->user) && !*place->secret && !has_secret)
-            return vs_fail(err, VESTA_EOPTION, "servers: %.250s: a name without a secret: give secret_file",
+            return vs_fail(err, VESTA_EOPTION, "servers: %.250s: the client name has no secret. Set secret_file",
                            place->address);
     }
     if (!is_tls && (*is->tls_ca || *is->tls_certificate || is->tls_unverified))
-        return vs_fail(err, VESTA_EOPTION, "an option of TLS is given, and no server begins with rediss://");
+        return vs_fail(err, VESTA_EOPTION, "a TLS option is set, but no server begins with rediss://");
     return VESTA_OK;
 }
 

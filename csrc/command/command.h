@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* FAILED: something outside went wrong, or a duplicate was found.  USAGE: the caller's mistake. */
+/* VS_FAILED: the environment caused the failure, or a duplicate was found.  VS_USAGE: the caller made a mistake. */
 enum vs_exit { VS_DONE = 0, VS_FAILED = 1, VS_USAGE = 2 };
 
 /* A command in C, listed in main/cli.h.  `run` gets the command's name as argv[0]. */
@@ -27,21 +27,22 @@ void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void vs_say_by(void (*by)(const char *text));
 /* Prints what the command waits for, if stdin is a terminal. */
 void vs_say_waiting(const char *what);
-/* The progress of a command that takes longer than two seconds: a line that is overwritten, only at a terminal, with
- * percentage and remaining time if `all` is known (else 0).  May be called a thousand times a second. */
+/* The progress line of a command that takes longer than two seconds.  The line is overwritten in place, and shown only
+ * at a terminal.  It contains the percentage and remaining time if `all` is known (otherwise 0).  It may be updated a
+ * thousand times a second. */
 struct vs_progress {
     int64_t began_us, said_us;
 };
 void vs_progress_show(struct vs_progress *progress, const char *what, uint64_t done, uint64_t all);
-/* Removes the line.  Every message also removes it. */
+/* Removes the progress line.  Every message also removes it. */
 void vs_progress_end(void);
-/* Shows a line of the same kind with the current state. */
+/* Shows a status line, which is overwritten like a progress line. */
 void vs_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As vs_say, followed by a line that names the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Whether an error is in the caller's input, rather than in the environment. */
+/* Returns whether an error is in the caller's input, not in the environment. */
 bool vs_is_usage(const struct vesta_error *err);
-/* Prints a library's error.  Returns the exit code for it: VS_USAGE for errors in the caller's input. */
+/* Prints a library's error.  Returns its exit code: VS_USAGE for errors in the caller's input. */
 int vs_report(const struct vesta_error *err);
 
 /* Formats untrusted text for a message: quoted, control characters escaped, cut if long.  Valid until the fourth
@@ -54,7 +55,7 @@ const char *vs_shown_text(const char *text);
 /* Appends to the buffer.  Every write consists of whole lines, so that several programs may share a pipe. */
 void vs_out_write(const char *text, size_t length);
 void vs_outf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Returns room for `size` bytes at the end of the buffer.  vs_out_took then states how many were used. */
+/* Returns room for `size` bytes at the end of the buffer.  vs_out_took then records how many bytes were used. */
 char *vs_out_room(size_t size);
 void vs_out_took(size_t length);
 /* Writes all complete lines.  Call it before waiting. */
@@ -68,10 +69,10 @@ void vs_out_flush(void);
 const char *vs_out_colour(const char *code);
 /* Returns the width of the terminal at stdout (0: unknown, or not a terminal). */
 size_t vs_out_columns(void);
-/* Whether further output is useless, because the reader has gone or the disk is full. */
+/* Returns whether further output is useless, because the reader has gone or the disk is full. */
 bool vs_out_gone(void);
-/* Writes the rest.  If a write failed, and not only because the reader has gone, prints a message and returns
- * VS_FAILED; otherwise returns `code`. */
+/* Writes the rest of the buffer.  If a write failed for any reason except that the reader has gone, prints a message
+ * and returns VS_FAILED.  Otherwise returns `code`. */
 int vs_out_end(int code);
 /* Writes a JSON string with its quotes. */
 void vs_out_json(const char *text);
@@ -102,7 +103,7 @@ struct vs_id_input {
     int (*take)(void *self, const struct vs_found_id *found);
     void *self;
 };
-/* Returns the worst exit code of `take`, and of texts that are not ids. */
+/* Calls `take` for each id.  Returns the worst exit code of `take` and of texts that are not ids. */
 int vs_each_id(const struct vs_id_input *input, int count, char **operands);
 /* Returns why a text is not an id of the notation, as the end of a sentence. */
 const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text);
@@ -118,13 +119,13 @@ void vs_draw_layout(const struct vesta_layout *layout);
 void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms);
 /* Returns how many ids one worker id allows in a second. */
 uint64_t vs_per_second(const struct vesta_layout *layout);
-/* "3 days ago", "in 2 hours".  Shape: buf of VS_AGO_MAX bytes. */
+/* Writes "3 days ago" or "in 2 hours".  `buf` must have VS_AGO_MAX bytes. */
 #define VS_AGO_MAX 48
-const char *vs_span(uint64_t ms, char *buf); /* "3 days" */
+const char *vs_span(uint64_t ms, char *buf); /* writes "3 days" */
 const char *vs_ago(int64_t then_ms, int64_t now_ms, char *buf);
 const char *vs_iso(int64_t unix_ms, char *buf); /* as vesta_iso, but returns the buffer */
 int64_t vs_now_ms(void);
-/* 1048576 -> "1,048,576".  Shape: buf of VS_GROUPED_MAX bytes. */
+/* Writes 1048576 as "1,048,576".  `buf` must have VS_GROUPED_MAX bytes. */
 #define VS_GROUPED_MAX 32
 const char *vs_grouped(uint64_t n, char *buf);
 

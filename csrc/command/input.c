@@ -49,7 +49,7 @@ static int input_worse(int a, int b) {
 
 #define LONE_DIGITS_MIN 15 /* shorter numbers in a line are mostly not ids */
 
-/* Takes a text that is an id, or, if any notation is allowed, all ids in a line of text. */
+/* Takes the id in a text.  If any notation is allowed, takes all ids in a line of text. */
 static bool input_take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
     struct vs_found_id found;
     struct vs_finder finder;

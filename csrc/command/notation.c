@@ -70,7 +70,7 @@ static bool notation_take_any(const char *text, size_t length, struct vs_found_i
     return false;
 }
 
-/* Quotes, brackets and commas around an id in JSON, SQL or a shell. */
+/* Returns whether a character surrounds ids in JSON, SQL or a shell: a space, quote, bracket, comma and so on. */
 static bool notation_is_wrapping(char c) {
     return strchr(" \t\r\n\"'`()[]{}<>,;:=", c) && c;
 }
@@ -96,7 +96,7 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
     return is_id;
 }
 
-/* Whether every character is a digit of the base, according to vesta_parse. */
+/* Returns whether every character is a digit of the base, according to vesta_parse. */
 static bool notation_is_of(enum vesta_base base, struct vs_slice text) {
     uint64_t digit;
     for (size_t i = 0; i < text.length; i++)
@@ -109,7 +109,7 @@ bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text) {
     struct vs_found_id found;
     if (vs_id_read(notation, text, &found)) return false;
     text = notation_unwrap(text);
-    if (notation == VS_ANY_NOTATION) { /* letters only: a word of a language */
+    if (notation == VS_ANY_NOTATION) { /* letters only: an ordinary word */
         enum vesta_base base = text.length == digits[VESTA_BASE32] ? VESTA_BASE32 : VESTA_BASE62;
         bool has_digit = false;
         for (size_t i = 0; i < text.length; i++)
@@ -130,7 +130,7 @@ bool vs_id_is_rounded(struct vs_slice text) {
     bool has_exponent = false;
     for (size_t i = digits; i < text.length; i++) {
         if (!notation_is_digit(text.at[i]) && !memchr(".eE+", text.at[i], 4)) return false;
-        /* with two digits, which means a large number */
+        /* an exponent of two digits, which means a large number */
         has_exponent |= text.length - i > 2 && (text.at[i] | 32) == 'e';
     }
     return has_exponent && notation_is_digit(text.at[text.length - 1]);
@@ -149,7 +149,7 @@ void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t leng
     }
 }
 
-/* Whether the letter at `at` ends a terminal's colour code: ESC [ 1 ; 3 1 m. */
+/* Returns whether the letter at `at` ends a terminal's colour code: ESC [ 1 ; 3 1 m. */
 static bool notation_ends_colour(const char *text, size_t at) {
     size_t low = at > COLOUR_MAX ? at - COLOUR_MAX : 0;
     if (text[at] != 'm') return false;
@@ -158,7 +158,7 @@ static bool notation_ends_colour(const char *text, size_t at) {
     return at > 1 && text[at - 1] == '[' && text[at - 2] == '\033';
 }
 
-/* Whether the digits from `begin` to `end` are a whole word, not part of one or of a decimal fraction. */
+/* Returns whether the digits from `begin` to `end` are a whole word, not part of a word or of a decimal fraction. */
 static bool notation_is_word(const struct vs_finder *finder, struct vs_slice text, size_t begin, size_t end) {
     const char *at = text.at;
     if (end - begin < finder->length_min || end - begin > finder->length_max) return false;
@@ -169,15 +169,15 @@ static bool notation_is_word(const struct vs_finder *finder, struct vs_slice tex
     if (end + 1 < text.length && at[end] == '.' && notation_is_digit(at[end + 1])) return false;
     for (size_t i = begin; i < end; i++)
         if (notation_is_digit(at[i])) return true;
-    return false; /* letters only: a word of a language */
+    return false; /* letters only: an ordinary word */
 }
 
 static bool notation_is_digit_of(const struct vs_finder *finder, const char *text, size_t at) {
     return finder->digit[(unsigned char)text[at]];
 }
 
-/* Finds the next word.  Every word of the minimum length contains one of the bytes at these distances, so most bytes
- * are skipped. */
+/* Finds the next word.  Checks only every length_min-th byte, because every word of at least this length contains one
+ * of them. */
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word) {
     size_t low = *from;
     for (size_t at = low + finder->length_min - 1; at < text.length; at += finder->length_min) {

@@ -22,10 +22,10 @@ struct vs_found_id {
  * lengths distinguish hex (16 digits), base32 (13) and base62 (11) from decimals.  false: not an id. */
 bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out);
 
-/* Whether a text has the digits of an id, but a value above 2^64 - 1. */
+/* Returns whether a text has the digits of an id, but a value above 2^64 - 1. */
 bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text);
 
-/* Whether a text is a number with an exponent, as spreadsheets show large integers: 1.39784E+18. */
+/* Returns whether a text is a number with an exponent, as spreadsheets show large integers: 1.39784E+18. */
 bool vs_id_is_rounded(struct vs_slice text);
 
 /* Computes the id that a language without unsigned integers prints as -n.  false: there is no such id. */

@@ -30,7 +30,7 @@ struct vs_texts {
     size_t count;
 };
 
-/* Rows of the simple kinds. */
+/* Rows of common kinds. */
 #define VS_TEXT(name, into, value, help)                                                                               \
     { name, 0, VS_OPT_TEXT, into, value, help, 0, 0, NULL }
 #define VS_SWITCH(name, into, help)                                                                                    \
@@ -75,13 +75,13 @@ int vs_options(const struct vs_option *table, int *argc, char **argv);
 
 #define VS_OPTIONS_MAX 64 /* per command, including --help */
 
-/* Whether the words before "--" request help. */
+/* Returns whether the words before "--" request help. */
 bool vs_help_wanted(int argc, char **argv);
 /* Sets the function that vs_options calls to print help with a command's table.  It returns an exit code. */
 void vs_help_by(int (*by)(const struct vs_option *table));
 
-/* Reads a password, the only line of a file.  As an argument, every user of the machine could see it.  Returns VS_GO,
- * or an exit code after a message.  *out is valid until the next call. */
+/* Reads a password, the only line of a file.  A password in an argument would be visible to every user of the machine.
+ * Returns VS_GO, or an exit code after a message.  *out is valid until the next call. */
 #define VS_PASSWORD_MAX 1024 /* with its NUL */
 int vs_read_secret(const char *flag, const char *path, const char **out);
 

@@ -49,7 +49,7 @@ static void out_write_all(const char *at, size_t length) {
     }
 }
 
-/* Returns how many of `length` bytes, in whole lines, go into one write (0: there is no whole line). */
+/* Returns how many of `length` bytes fit into one write as whole lines (0: there is no whole line). */
 static size_t out_whole_lines(const char *at, size_t length) {
     size_t most = length < PIPE_BUF ? length : PIPE_BUF, page_left = OUT_PAGE - (size_t)(file_at % OUT_PAGE);
     bool fits = file_at < 0 || most <= page_left;
@@ -65,7 +65,7 @@ static void out_drain(bool all) {
         out_write_all(buffer + done, piece);
         done += piece;
     }
-    /* a line longer than a write, or a text that does not end in a newline */
+    /* A line that is longer than a write, or a last line without a newline. */
     if (all || used - done > OUT_ROOM) {
         out_write_all(buffer + done, used - done);
         done = used;

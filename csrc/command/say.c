@@ -103,7 +103,7 @@ void vs_say(const char *format, ...) {
 }
 
 void vs_say_waiting(const char *what) {
-    if (isatty(STDIN_FILENO)) vs_say("reading %s; Ctrl-D ends, Ctrl-C cancels", what);
+    if (isatty(STDIN_FILENO)) vs_say("reading %s. Ctrl-D ends, Ctrl-C cancels", what);
 }
 
 int vs_usage(const char *format, ...) {

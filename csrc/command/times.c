@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define DAY_MS INT64_C(86400000)
-#define SPAN_MAX (100000 * DAY_MS) /* from now: ids are never so far away */
-#define SECONDS_MAX INT64_C(10000000000) /* Unix seconds of today, read as milliseconds, are below this */
+#define SPAN_MAX (100000 * DAY_MS) /* maximum distance from now: ids are never so far away */
+#define SECONDS_MAX INT64_C(10000000000) /* current Unix times in seconds are below this, and in milliseconds above */
 
 /* Reads "90m": a count and its unit. */
 static bool times_read_span(const char *text, int64_t *ms) {
@@ -60,7 +60,7 @@ int vs_time_operand(const char *text, int64_t now_ms, int64_t *unix_ms) {
     else if (times_read_day(text, &ms))
         *unix_ms = ms;
     else if (vesta_time_parse(text, unix_ms, &err) != VESTA_OK)
-        return vs_usage("%s; or a day, 2026-01-31, or now, today, -1h, +2d", err.text);
+        return vs_usage("%s. Also accepted: a day (2026-01-31), now, today, -1h, +2d", err.text);
     else
         times_warn_of_seconds(text, *unix_ms);
     return VS_GO;

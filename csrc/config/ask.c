@@ -25,10 +25,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ASK_NAMES_MAX 80 /* names that a misspelt name is compared with */
-#define ASK_POLICY "a policy that was tried"
+#define ASK_NAMES_MAX 80 /* maximum number of names that nearest() compares */
+#define ASK_POLICY "policy that was test-run"
 
-/* Pushes nil, or the error. */
+/* Pushes nil if rc is VESTA_OK, otherwise the error text. */
 static int ask_why(lua_State *L, int rc, const struct vesta_error *err) {
     if (rc == VESTA_ENOMEM) conf_raise(L, VESTA_ENOMEM);
     if (rc == VESTA_OK)
@@ -38,7 +38,7 @@ static int ask_why(lua_State *L, int rc, const struct vesta_error *err) {
     return 1;
 }
 
-/* Pushes nil and the error. */
+/* Pushes nil, followed by the error text. */
 static int ask_nil_why(lua_State *L, int rc, const struct vesta_error *err) {
     lua_pushnil(L);
     return 1 + ask_why(L, rc, err);
@@ -61,11 +61,11 @@ static int ask_shown(lua_State *L) {
     return lua_pushstring(L, VS_CONF_SHOWN(luaL_checkstring(L, 1))), 1;
 }
 
-/* nearest(name, names) -> the most similar one, or nil */
+/* nearest(name, names) -> the most similar name, or nil */
 static int ask_nearest(lua_State *L) {
     const char *names[ASK_NAMES_MAX + 1] = {NULL};
     for (int i = 0; i < ASK_NAMES_MAX && lua_rawgeti(L, 2, i + 1) == LUA_TSTRING; i++)
-        names[i] = lua_tostring(L, -1); /* the list keeps it alive */
+        names[i] = lua_tostring(L, -1); /* the list keeps the string alive */
     return lua_pushstring(L, vs_nearest(luaL_checkstring(L, 1), names)), 1;
 }
 
@@ -81,7 +81,9 @@ static int ask_layout(lua_State *L) {
     return ask_why(L, vesta_layout_parse(luaL_checkstring(L, 1), &layout, &why), &why);
 }
 
-/* lifetime(layout) -> why it issues no ids now or nil, whether that is for ever, a warning or nil */
+/* lifetime(layout) -> error, is_permanent, warning
+ * error: why the layout issues no ids now, or nil.  is_permanent: the layout is read-only.  warning: a string or
+ * nil. */
 static int ask_lifetime(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error why;
@@ -104,8 +106,9 @@ static const char *ask_find_misfit(const struct vesta_opts *opts, struct vesta_e
     return NULL;
 }
 
-/* misfit(namespace) -> the member that conflicts with another or does not fit the layout, the reason, and whether it is
- * the layout */
+/* misfit(namespace) -> member, reason, is_about_layout, or nothing
+ * member: an option that conflicts with another option or does not fit the layout.  is_about_layout: it does not fit
+ * the layout. */
 static int ask_misfit(lua_State *L) {
     struct vesta_opts opts;
     struct vesta_error why;
@@ -131,7 +134,7 @@ static int ask_generation(lua_State *L) {
     return lua_pushinteger(L, vs_generation_of(luaL_checkstring(L, 1), luaL_checkstring(L, 2))), 1;
 }
 
-/* form(text) -> an error or nil, and whether its counter restarts each day, month or year */
+/* form(text) -> an error or nil, and whether the form's counter restarts each day, month or year */
 static int ask_form(lua_State *L) {
     struct vs_form form = {.period = VS_FORM_NEVER};
     struct vesta_error why;
@@ -209,7 +212,7 @@ static bool ask_is_shared(const struct vs_backend *store, const char *unused) {
     return !store->is_local;
 }
 
-/* stores(kind, key) -> the installed stores of a kind, such as "mysql: or zk:" */
+/* stores(kind, key) -> the schemes of the installed stores of a kind, such as "mysql: or zk:" */
 static int ask_stores(lua_State *L) {
     static const char *const kinds[] = {"secret", "counters", "reservations", "shared", NULL};
     static bool (*const is[])(const struct vs_backend *, const char *) = {ask_has_secret, ask_has_counters,
@@ -226,7 +229,7 @@ static int ask_password(lua_State *L) {
     return lua_pushlstring(L, uri + at, length), 1;
 }
 
-/* secret_file(uri) -> the path in its key secret_file, or nil */
+/* secret_file(uri) -> the path in the URI's parameter secret_file, or nil */
 static int ask_secret_file(lua_State *L) {
     char path[256];
     size_t length;
@@ -250,14 +253,14 @@ static int ask_user(lua_State *L) {
     return lua_pushboolean(L, getpwnam(luaL_checkstring(L, 1)) != NULL), 1;
 }
 
-/* open_to(path) -> how other users may access the file, such as "read", or nil */
+/* open_to(path) -> how users other than the owner may access the file, such as "read", or nil */
 static int ask_open_to(lua_State *L) {
     struct stat st;
     const char *path = luaL_checkstring(L, 1);
     return lua_pushstring(L, stat(path, &st) == 0 && S_ISREG(st.st_mode) ? vs_open_to_others(&st) : NULL), 1;
 }
 
-/* address(text) -> whether only this machine can reach it, or nil and the error */
+/* address(text) -> whether only this machine can reach the address, or nil and the error */
 static int ask_address(lua_State *L) {
     struct vesta_error why;
     int is_local = vs_address_is_local(luaL_checkstring(L, 1), &why);
@@ -292,8 +295,9 @@ static void ask_push_client(lua_State *L, const struct vs_account *account) {
     lua_setfield(L, -2, "patterns");
 }
 
-/* clients(path) -> a list of { name, by_certificate, patterns }, and how others may access the file or nil; or nil, the
- * error, and "absent" or "unreadable" if the file itself is the problem.  The config keeps the clients. */
+/* clients(path) -> clients, access | nil, error, kind
+ * clients: a list of { name, by_certificate, patterns }.  access: how other users may access the file, or nil.  kind:
+ * "absent" or "unreadable" if the file itself is the problem.  The config stores the clients. */
 static int ask_clients(lua_State *L) {
     struct vs_config *config = conf_reading_of(L)->config;
     struct vesta_error why;
@@ -318,7 +322,7 @@ static int ask_clients(lua_State *L) {
     return 2;
 }
 
-/* matches(pattern, names) -> whether one of them matches */
+/* matches(pattern, names) -> whether the pattern matches one of the names */
 static int ask_matches(lua_State *L) {
     struct vs_slice pattern = {0}, name;
     pattern.at = luaL_checklstring(L, 1, &pattern.length);
@@ -348,7 +352,7 @@ static struct vs_policy_text *ask_push_policy(lua_State *L) {
     return text;
 }
 
-/* policy(name, options, env, namespace) -> the policy's text, after it was tried; or nil and the error */
+/* policy(name, options, env, namespace) -> the policy's source, after a test run; or nil and the error */
 static int ask_policy(lua_State *L) {
     const char *name = luaL_checkstring(L, 1), *options = luaL_optstring(L, 2, NULL);
     const char *env = luaL_optstring(L, 3, NULL), *namespace_ = luaL_checkstring(L, 4);
@@ -361,17 +365,18 @@ static int ask_policy(lua_State *L) {
     return rc == VESTA_OK ? 1 : ask_nil_why(L, rc, &why);
 }
 
-/* policy_env(names) -> the text of their values; or nil and the error */
+/* policy_env(names) -> the values of these environment variables as Lua text; or nil and the error */
 static int ask_policy_env(lua_State *L) {
     const char *names[VS_POLICY_ENV_MAX];
     struct vesta_error why;
     char *env = NULL;
     int count = 0;
     while (count < VS_POLICY_ENV_MAX && lua_rawgeti(L, 1, count + 1) == LUA_TSTRING)
-        names[count++] = lua_tostring(L, -1); /* the list keeps it alive */
+        names[count++] = lua_tostring(L, -1); /* the list keeps the string alive */
     int rc = vs_policy_env(names, count, &env, &why);
     if (rc != VESTA_OK) return ask_nil_why(L, rc, &why);
-    char *kept = conf_keep(conf_reading_of(L)->config, env, strlen(env)); /* before pushing, which may raise */
+    /* Copied before lua_pushstring, which may raise. */
+    char *kept = conf_keep(conf_reading_of(L)->config, env, strlen(env));
     free(env);
     if (!kept) conf_raise(L, VESTA_ENOMEM);
     return lua_pushstring(L, kept), 1;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of the file (generous, so that a busy machine does not reject a config) */
+/* Time limit for running the file.  It is generous, so that a busy machine does not reject a valid config. */
 #define RUN_MS_MAX 5000
-#define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* of lua/config and the file's result */
-#define HIDDEN_BYTES_MIN 4                           /* of texts that file() read (shorter texts reveal nothing) */
-#define PATH_TAIL_MAX 120                            /* of a long path, only the end is shown */
+#define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* memory limit of lua/config and the file's result */
+#define HIDDEN_BYTES_MIN 4 /* shorter texts that file() read reveal nothing, so messages may show them */
+#define PATH_TAIL_MAX 120                            /* of a longer path, messages show only the end */
 
 #define GIVEN "what the file returned"
 #define COUNT "how many values it returned"
@@ -53,7 +53,7 @@ void vs_config_free(struct vs_config *config) {
 
 /* ------------------------------------------------------------------ errors */
 
-static const char conf_reading_key; /* its address is the key in the registry */
+static const char conf_reading_key; /* its address is the registry key of struct conf_reading */
 
 struct conf_reading *conf_reading_of(lua_State *L) {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &conf_reading_key);
@@ -77,7 +77,7 @@ const char *vs_conf_shown(const char *path, char *buf) {
     return buf;
 }
 
-/* Prefixes the message with the file and the line: "/etc/vesta/vesta.lua:7: ". */
+/* Prefixes the error text with the file and the line: "/etc/vesta/vesta.lua:7: ". */
 static int conf_blame_line(const struct conf_reading *reading, int line) {
     char number[16] = "", text[sizeof reading->err->text];
     snprintf(text, sizeof text, "%s", reading->err->text);
@@ -92,8 +92,8 @@ static size_t conf_same_start(const char *at, const char *read) {
     return length;
 }
 
-/* Removes texts that file() read from a message.  Messages quote wrong values, and such a text may be a password in the
- * wrong place. */
+/* Removes texts that file() read from an error text.  Error texts quote invalid values, and such a value may be a
+ * password that was assigned to the wrong key. */
 static void conf_hide_reads(const struct conf_reading *reading, struct vesta_error *err) {
     static const char hidden[] = "(what file() read)";
     for (int i = 0; i < reading->read_count; i++)
@@ -101,7 +101,7 @@ static void conf_hide_reads(const struct conf_reading *reading, struct vesta_err
             size_t shown = conf_same_start(at, reading->read[i]);
             char rest[sizeof err->text];
             if (shown < HIDDEN_BYTES_MIN) continue;
-            while (at[shown] && at[shown] != '\'') /* to the end of the quotation */
+            while (at[shown] && at[shown] != '\'') /* hide up to the closing quote */
                 shown++;
             snprintf(rest, sizeof rest, "%s", at + shown);
             snprintf(at, sizeof err->text - (size_t)(at - err->text), "%s%s", hidden, rest);
@@ -112,7 +112,7 @@ static void conf_hide_reads(const struct conf_reading *reading, struct vesta_err
 
 /* ------------------------------------------------------------------ the file */
 
-/* Its text is allocated in the config. */
+/* Reads the config file into `reading`.  The config owns the text. */
 static int conf_read_file(struct conf_reading *reading) {
     char *text = conf_keep(reading->config, NULL, VS_SOURCE_BYTES_MAX + 1);
     struct vesta_error *err = reading->err;
@@ -144,7 +144,7 @@ static int conf_run_file(lua_State *L) {
     lua_setfield(L, LUA_REGISTRYINDEX, CONF_OPEN_FILES);
     conf_push_world(L, reading->opts->path);
     lua_pushvalue(L, 1);
-    vs_lua_compile(L, reading->text, reading->length, "="); /* without a name, messages begin with ":LINE:" */
+    vs_lua_compile(L, reading->text, reading->length, "="); /* without a chunk name, messages begin with ":LINE:" */
     reading->is_compiled = true;
     lua_call(L, 0, LUA_MULTRET);
     lua_pushnil(L);
@@ -159,7 +159,7 @@ static int conf_run_file(lua_State *L) {
 
 /* ------------------------------------------------------------------ lua/config */
 
-/* require(module): only finds modules of lua/config, and the two modules in C. */
+/* Implements require(module), which finds only modules of lua/config and the two modules in C. */
 static int conf_require(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     char chunk[64];
@@ -175,7 +175,7 @@ static int conf_require(lua_State *L) {
     return 1;
 }
 
-/* Makes lua/config available.  From here on no code of the file runs in the state. */
+/* Makes lua/config available.  From here on the state runs no code of the config file. */
 static void conf_open_layer(lua_State *L, struct conf_reading *reading) {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
                                          {LUA_STRLIBNAME, luaopen_string},
@@ -205,7 +205,7 @@ static void conf_push_module(lua_State *L, const char *module, const char *funct
     if (function) lua_getfield(L, -1, function);
 }
 
-/* Reports a run of lua/config that failed without ask.fail. */
+/* Reports that lua/config failed without a call of ask.fail, such as by a defect or for lack of memory. */
 static int conf_blame_layer(enum vs_call_result result, const struct vesta_error *why, struct vesta_error *err) {
     if (why->code == VESTA_ENOMEM) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
     if (result == VS_CALL_MEMORY) return vs_fail(err, VESTA_EOPTION, "the config needs more than %zu MiB of memory", LAYER_BYTES_MAX >> 20);
@@ -270,7 +270,7 @@ static void conf_push_reading(lua_State *L, const struct conf_reading *reading) 
 static int conf_run_layer(lua_State *L) {
     struct conf_reading *reading = lua_touserdata(L, 1);
     struct vs_config *config = reading->config;
-    lua_gc(L, LUA_GCSTOP); /* little of it is garbage, and at the memory limit Lua collects anyway */
+    lua_gc(L, LUA_GCSTOP); /* little memory becomes garbage, and at the memory limit Lua collects anyway */
     conf_open_layer(L, reading);
     conf_push_module(L, "config.read", NULL);
     conf_push_reading(L, reading);
@@ -283,7 +283,7 @@ static int conf_run_layer(lua_State *L) {
     return 0;
 }
 
-/* Reports a failed run of the file.  A line number at the start of the message is shown as for other errors. */
+/* Reports a failed run of the file.  A line number at the start of Lua's message is shown as in other errors. */
 static int conf_blame_run(struct vs_lua *lua, const struct conf_reading *reading, enum vs_call_result result,
                           const struct vesta_error *why);
 
@@ -392,7 +392,7 @@ static int conf_visit(lua_State *L) {
     struct vs_conf_list list = {0, text};
     bool is_list = lua_istable(L, 4);
     while (is_list && list.count < VS_CONF_HOSTS_MAX && lua_rawgeti(L, 4, list.count + 1) == LUA_TSTRING)
-        text[list.count++] = lua_tostring(L, -1); /* the list keeps it alive */
+        text[list.count++] = lua_tostring(L, -1); /* the list keeps the string alive */
     each->visit(each->self, &(struct vs_conf_value){.path = luaL_checkstring(L, 1),
                                                     .text = lua_tostring(L, 2),
                                                     .absent = lua_tostring(L, 3),

@@ -37,20 +37,20 @@ struct vs_conf_list {
 };
 
 struct vs_conf_policy {
-    const char *name;           /* a shipped policy or the path of a file (NULL: none, the fixed rules apply) */
+    const char *name;           /* a shipped policy or the path of a file (NULL: no policy, the fixed rules apply) */
     const char *options;        /* Lua text of a table, for vs_policy_read (NULL: none) */
-    struct vs_policy_text text; /* as it was read and tried */
+    struct vs_policy_text text; /* the source text, after its test run */
 };
 
-/* Without a value and a default, a text is NULL, and a number is one less than its minimum: -1 or 0.  A switch is 0 or
- * 1, and a choice the index of its word. */
+/* If a key has neither a value nor a default, a string is NULL, and an integer is one less than its minimum: -1 or 0.
+ * A switch is 0 or 1.  A choice is the index of its word. */
 
 struct vs_conf_store { /* stores.NAME */
     const char *name;
     VS_CONF_STORE_MEMBERS
 };
 
-/* A namespace of the config, from which the server makes its struct vs_namespace. */
+/* A namespace of the config, from which the server creates its struct vs_namespace. */
 struct vs_conf_namespace { /* namespaces.NAME */
     const char *name;
     struct vesta_opts opts; /* for vesta_open */
@@ -63,7 +63,7 @@ enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };
 struct vs_conf_segment { /* segments[I] */
     const char *name;    /* its position: "1" */
     VS_CONF_SEGMENT_MEMBERS
-    /* the stores to open */
+    /* The URIs of the stores to open, and their secrets (NULL: no separate secret). */
     const char *uri[VS_CONF_SEGMENT_STORES_MAX], *secret[VS_CONF_SEGMENT_STORES_MAX];
     int uri_count;
 };
@@ -72,70 +72,72 @@ struct vs_accounts;
 struct vs_conf_text;
 
 struct vs_config {
-    const char *name;             /* path of the file (NULL: there is none) */
-    struct vs_conf_namespace *ns; /* `default` first, then by name (a request without a namespace means the first) */
+    const char *name;             /* path of the config file (NULL: no file) */
+    /* `default` first, the others sorted by name (a request without a namespace uses the first). */
+    struct vs_conf_namespace *ns;
     struct vs_conf_store *store;
     struct vs_conf_segment *segment;
     int ns_count, store_count, segment_count;
     VS_CONF_MEMBERS
-    struct vs_accounts *clients;   /* the accounts of clients_file (NULL: there is no such file) */
+    struct vs_accounts *clients;   /* the accounts of clients_file (NULL: no such file) */
     struct vs_conf_list notes;     /* warnings */
-    /* Why a socket that is handed over must not be reachable from other machines, or NULL. */
+    /* Reasons to reject a socket of a service manager that other machines can reach.  NULL: no objection. */
     const char *unnumbered; /* a namespace uses a worker id that another host may have drawn too */
-    const char *closed;     /* for HTTP: any client could get ids */
-    const char *said;              /* the values that differ from defaults, packed by lua/config/effective.lua */
+    const char *closed;     /* for HTTP: any client could request ids */
+    const char *said;              /* values that differ from their defaults, serialized by lua/config/effective.lua */
     size_t said_length;
-    struct vs_conf_text *texts; /* owned by config.c */
+    struct vs_conf_text *texts; /* allocations that config.c owns */
 };
 
-/* A flag of the command line: {"--threads", "threads", "2"}.  "namespaces.*.layout" belongs to the single namespace of
- * a server without a file. */
+/* A command-line flag: {"--threads", "threads", "2"}.  The key "namespaces.*.layout" denotes the single namespace of a
+ * server without a config file. */
 struct vs_conf_flag {
     const char *flag, *key, *text;
 };
 
 struct vs_conf_opts {
-    const char *path;                /* NULL: no file */
-    /* options of the single namespace of a server without a file (must outlive the config) */
+    const char *path;                /* path of the config file (NULL: no file) */
+    /* Options of the single namespace of a server without a config file (must outlive the config). */
     const struct vesta_opts *opts;
-    const struct vs_conf_flag *flag; /* flag > environment > file > default */
+    /* A flag overrides the environment, which overrides the file, which overrides defaults. */
+    const struct vs_conf_flag *flag;
     int flag_count;
-    const char *store_variable; /* the environment variable of the store of `opts` (NULL: it is from a flag) */
-    bool serves_no_clients;     /* a file of clients that is unreadable or missing is not an error */
+    const char *store_variable; /* environment variable that set the store in `opts` (NULL: a flag set it) */
+    bool serves_no_clients;     /* an unreadable or missing file of clients is not an error */
 };
 
-/* Reads all sources.  Call it again with the same opts to read them anew.  Own: free with vs_config_free.  Errors:
+/* Reads all sources.  To reload them, call it again with the same opts.  Own: free with vs_config_free.  Errors:
  * VESTA_EOPTION, with file and line, flag or variable, the key's path, the expected value and a suggestion; VESTA_EIO;
  * VESTA_ENOMEM. */
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
 void vs_config_free(struct vs_config *config); /* may be NULL */
 
-/* Shortens a file's path for a message to its end, without characters that could break a line. */
+/* Returns the end of a file's path for a message, without characters that could break a line. */
 #define VS_CONF_SHOWN_MAX 160
 #define VS_CONF_SHOWN(path) vs_conf_shown((path), (char[VS_CONF_SHOWN_MAX]){0})
 const char *vs_conf_shown(const char *path, char *buf);
 
-/* Whether a row of segments serves every tag of its table. */
+/* Returns whether a row of segments serves every tag of its table. */
 bool vs_conf_segment_is_any(const struct vs_conf_segment *segment);
-bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* by name */
+bool vs_conf_segment_has(const struct vs_conf_segment *segment, const char *tag); /* whether the row lists the tag */
 /* Returns the row's table for the store (NULL: the default table, which is also used if the store has no tables). */
 const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
-/* Finds the row that may have a tag: the row that names it, else the only row that serves any tag.  Errors:
- * VESTA_EOPTION. */
+/* Finds the row that serves a tag: the row that lists it, otherwise the only row that serves every tag of its table.
+ * Errors: VESTA_EOPTION. */
 int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
                        struct vesta_error *err);
 
 /* An effective value and its origin. */
 struct vs_conf_value {
     const char *path;                /* namespaces.orders.wait_ms_max */
-    const char *text;                /* including secrets (NULL: no value, see `absent`) */
-    const char *absent;              /* what applies without a value, in words */
-    const struct vs_conf_list *list; /* for keys that may have several values, else NULL */
+    const char *text;                /* the value, with secrets (NULL: no value, see `absent`) */
+    const char *absent;              /* description of what applies if there is no value */
+    const struct vs_conf_list *list; /* the values of a key that accepts several (otherwise NULL) */
     enum vs_origin origin;
     const char *variable; /* the environment variable of the key, or NULL */
-    const char *by;       /* the source in words, if more is known than the origin, else NULL */
+    const char *by;       /* description of the source, if it is more specific than the origin (otherwise NULL) */
     bool is_secret;
-    bool is_bare; /* a number, true or false, which JSON has without quotes */
+    bool is_bare; /* JSON prints the value without quotes: a number, true or false */
 };
 
 /* Calls visit for every value, in the order of the schema.  The value is valid during the call.  Errors:
@@ -143,9 +145,9 @@ struct vs_conf_value {
 typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
 int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
 
-/* Lists the keys that differ and that only a restart changes: "threads, http.listen", cut with "..." if buf is too
- * small.  Returns their number, or 0 if a reload is sufficient.  Without memory it reports one difference without a
- * name. */
+/* Lists the keys whose values differ and take effect only after a restart: "threads, http.listen".  If buf is too
+ * small, the list is truncated with "...".  Returns the number of keys, or 0 if a reload is sufficient.  If memory is
+ * exhausted, reports one difference without a key. */
 int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);
 
 #endif

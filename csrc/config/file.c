@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FILE_BYTES_MAX 65536 /* most that file() reads */
+#define FILE_BYTES_MAX 65536 /* maximum size of a file that file() reads */
 
 /* env(name, default): returns an environment variable, converted to the type of the default. */
 static int conf_env(lua_State *L) {
@@ -38,7 +38,7 @@ static int conf_env(lua_State *L) {
     return 1;
 }
 
-/* A relative path is relative to the config, not to the working directory. */
+/* Resolves a path relative to the folder of the config file, not to the working directory. */
 static void conf_resolve(lua_State *L, const char *path) {
     const char *config = lua_tostring(L, lua_upvalueindex(1)), *slash = strrchr(config, '/');
     if (path[0] == '/' || !slash)
@@ -47,7 +47,7 @@ static void conf_resolve(lua_State *L, const char *path) {
         lua_pushfstring(L, "%s/%s", lua_pushlstring(L, config, (size_t)(slash - config)), path);
 }
 
-/* Records that others may access the file, in case its contents are a password. */
+/* Records that other users may access the file, because its contents may become a password. */
 static void conf_note_if_open(lua_State *L, const char *path) {
     struct stat st;
     const char *others = stat(path, &st) == 0 ? vs_open_to_others(&st) : NULL;
@@ -59,7 +59,7 @@ static void conf_note_if_open(lua_State *L, const char *path) {
     lua_pop(L, 1);
 }
 
-/* Records the beginning of the text, which no message may show. */
+/* Records the beginning of a text that file() read.  Messages must not show such texts. */
 static void conf_note_read(lua_State *L, const char *bytes, size_t length) {
     struct conf_reading *reading = conf_reading_of(L);
     if (reading->read_count == CONF_READS_MAX)
@@ -93,9 +93,9 @@ static int conf_file(lua_State *L) {
 static int conf_no_global(lua_State *L) {
     size_t length;
     const char *name = luaL_tolstring(L, 2, &length), *way = "";
-    if (strcmp(name, "os") == 0) way = ": instead of os.getenv(\"X\") write env(\"X\")";
-    if (strcmp(name, "io") == 0) way = "; to read a file write file(path)";
-    return luaL_error(L, "'%s' is not known here%s: a config can only call env(name, default) and file(path)",
+    if (strcmp(name, "os") == 0) way = ".  Instead of os.getenv(\"X\") write env(\"X\")";
+    if (strcmp(name, "io") == 0) way = ".  To read a file write file(path)";
+    return luaL_error(L, "'%s' is not known here: a config can only call env(name, default) and file(path)%s",
                       VS_QUOTE(name, length), way);
 }
 

@@ -20,9 +20,9 @@ enum conf_kind {
     CONF_SECRET,
     CONF_WORD,
     CONF_FIELDS,
-    CONF_INTEGER, /* int64_t, as the next two */
+    CONF_INTEGER, /* int64_t */
     CONF_SWITCH,
-    CONF_CHOICE, /* the index of a word */
+    CONF_CHOICE, /* int64_t: the index of a word */
     CONF_LIST,
     CONF_SECRETS,
     CONF_POLICY,
@@ -71,7 +71,8 @@ static const struct conf_field conf_ns_fields[] = {
 
 /* ------------------------------------------------------------------ one value */
 
-/* Returns the text on top.  The config keeps a copy.  Without a config it stays Lua's. */
+/* Returns the string on top of the stack.  With a config, returns a copy that the config owns.  If config is NULL, Lua
+ * still owns the string. */
 static const char *conf_text(lua_State *L, struct vs_config *config) {
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
@@ -101,7 +102,7 @@ static void conf_put_policy(lua_State *L, struct vs_config *config, struct vs_co
     lua_getfield(L, -3, "text");
     struct vs_policy_text *text = lua_touserdata(L, -1);
     policy->text = *text;
-    *text = (struct vs_policy_text){0}; /* moved: the config frees it */
+    *text = (struct vs_policy_text){0}; /* the config now owns the text */
     lua_pop(L, 3);
 }
 
@@ -136,7 +137,7 @@ static void conf_put(lua_State *L, struct vs_config *config, const struct conf_f
     }
 }
 
-/* Sets every field from the table on top. */
+/* Sets every field from the table on top of the stack. */
 static void conf_put_all(lua_State *L, struct vs_config *config, const struct conf_field *field, size_t count, void *base) {
     for (size_t i = 0; i < count; i++) {
         lua_getfield(L, -1, field[i].key);
@@ -145,7 +146,7 @@ static void conf_put_all(lua_State *L, struct vs_config *config, const struct co
     }
 }
 
-/* Sets the fields that the table on top has.  The table below it maps keys to fields. */
+/* Sets the fields for which the table on top of the stack has a value.  The table below it maps keys to fields. */
 static void conf_put_some(lua_State *L, struct vs_config *config, void *base) {
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
         lua_pushvalue(L, -2);
@@ -180,7 +181,7 @@ void conf_fill_opts(lua_State *L, struct vesta_opts *opts) {
     *opts = ns.opts;
 }
 
-/* Pushes the value of a field of the options.  false: the field is not an option, or has no value. */
+/* Pushes a field's value.  Returns false if the field is not an option of a generator or has no value. */
 static bool conf_push_given(lua_State *L, const struct conf_field *field, const struct vs_conf_namespace *ns) {
     const void *at = (const char *)ns + field->offset;
     const struct vesta_opts *opts = &ns->opts;
@@ -210,7 +211,8 @@ void conf_push_opts(lua_State *L, const struct vesta_opts *opts) {
 
 struct conf_part {
     const char *name;
-    size_t array, count, size; /* offsets in struct vs_config of a pointer and an int, and size of one entry */
+    /* Offsets of the array's pointer and count in struct vs_config, and the size of an entry. */
+    size_t array, count, size;
     const struct conf_field *field;
     size_t fields;
     void (*finish)(lua_State *L, struct vs_config *config, void *entry);
@@ -244,11 +246,11 @@ static const struct conf_part conf_parts[] = {
     PART("stores", store, vs_conf_store, conf_store_fields, NULL),
     PART("segments", segment, vs_conf_segment, conf_segment_fields, conf_finish_segment)};
 
-/* Stack: names, entries by name, the index of fields. */
+/* Fills the array.  Stack: names, entries by name, fields by key. */
 static void conf_fill_entries(lua_State *L, struct vs_config *config, const struct conf_part *part, char *array, int count) {
     for (int i = 0; i < count; i++) {
         void *entry = array + (size_t)i * part->size;
-        memcpy(entry, array + (size_t)count * part->size, part->size); /* the defaults */
+        memcpy(entry, array + (size_t)count * part->size, part->size); /* begin with the defaults */
         lua_rawgeti(L, -3, i + 1);
         *(const char **)entry = conf_text(L, config); /* `name` is the first member of every part */
         lua_rawget(L, -3);

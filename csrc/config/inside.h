@@ -7,8 +7,8 @@
 
 #include <lauxlib.h>
 
-/* The beginnings of texts that file() read, in the form in which messages quote them.  Such a text may be a secret,
- * whatever key it is used for. */
+/* struct conf_reading stores the beginnings of texts that file() read, escaped as in messages.  Any such text may be a
+ * secret. */
 #define CONF_READS_MAX 32
 #define CONF_READ_BYTES 32
 
@@ -16,25 +16,25 @@
 struct conf_reading {
     const struct vs_conf_opts *opts;
     struct vs_config *config;
-    const char *text; /* contents of the file, with a NUL after it */
+    const char *text; /* contents of the file, NUL-terminated */
     size_t length;
     char read[CONF_READS_MAX][CONF_READ_BYTES];
     int read_count;
     bool is_compiled;
-    int rc; /* of ask.fail: VESTA_OK until the reading fails (`err` is then set) */
+    int rc; /* error code that ask.fail set, with `err` (VESTA_OK: the reading has not failed) */
     struct vesta_error *err;
 };
 
-/* Returns the reading of a Lua state. */
+/* Returns the struct conf_reading of a Lua state. */
 struct conf_reading *conf_reading_of(lua_State *L);
-/* Ends the reading with `err` set.  Raises. */
+/* Ends the reading by raising a Lua error.  `err` must be set, except for VESTA_ENOMEM. */
 int conf_raise(lua_State *L, int code);
 
-/* Allocates a copy that is valid as long as the config (NULL: no memory). */
+/* Allocates a copy that is valid as long as the config.  Returns NULL if there is no memory. */
 void *conf_keep(struct vs_config *config, const void *bytes, size_t length);
 
-/* file.c: pushes the environment of the file, with env() and file().  The registry's table CONF_OPEN_FILES receives
- * what file() read from files that others may access: contents -> "PATH, which others may read". */
+/* file.c: pushes the environment in which the config file runs, with env() and file().  If other users may access a
+ * file that file() reads, the registry's table CONF_OPEN_FILES maps its contents to "PATH, which others may read". */
 #define CONF_OPEN_FILES "files that others may access"
 void conf_push_world(lua_State *L, const char *path);
 
@@ -43,9 +43,9 @@ int conf_open_ask(lua_State *L);
 
 /* fill.c: fills the config from the result of lua/config/read.lua on top of the stack.  Raises. */
 void conf_fill(lua_State *L, struct vs_config *config);
-/* Sets options from the table on top, an entry of namespaces.  The texts stay Lua's. */
+/* Sets options from an entry of `namespaces` on top of the stack.  Lua still owns the strings. */
 void conf_fill_opts(lua_State *L, struct vesta_opts *opts);
-/* Pushes a table of the options that are set, by member, with the values that a file would have. */
+/* Pushes a table that maps the names of the options that are set to their values, as a config file would write them. */
 void conf_push_opts(lua_State *L, const struct vesta_opts *opts);
 
 #endif

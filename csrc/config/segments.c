@@ -1,4 +1,4 @@
-/* segments.c -- finds the row of a config's segments that has a tag. */
+/* segments.c -- finds the row of a config's segments that serves a tag. */
 #include "base/error.h"
 #include "base/nearest.h"
 #include "config/config.h"
@@ -44,6 +44,6 @@ int vs_conf_segment_of(const struct vs_config *config, const char *tag, const st
     for (int i = 0; i < config->segment_count; i++)
         for (int t = 0; t < config->segment[i].tags.count; t++)
             segments_append(tags, sizeof tags, config->segment[i].tags.text[t]);
-    return vs_fail(err, VESTA_EOPTION, "no row of segments has the tag '%s'; listed tags: %s%s",
+    return vs_fail(err, VESTA_EOPTION, "no row of segments has the tag '%s'. Listed tags: %s%s",
                    VS_QUOTE(tag, strlen(tag)), tags[0] ? tags : "none", vs_nearest_hint(tag, strlen(tag), tags, hint));
 }

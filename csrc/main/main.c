@@ -46,8 +46,8 @@ static int dispatch(int argc, char **argv) {
     return vs_command_run(argc - 1, argv + 1);
 }
 
-/* Opens descriptors 0 to 2 if they are closed, in a mode that fails when used.  Otherwise the next opened file would
- * get descriptor 1, and ids would be written to it. */
+/* Opens descriptors 0 to 2 if they are closed, in a mode in which reads and writes fail.  Otherwise the next opened
+ * file would get descriptor 1, and ids would be written to it. */
 static void occupy_standard_files(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(VS_FAILED);

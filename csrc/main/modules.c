@@ -48,7 +48,8 @@ static int modules_config(lua_State *L, struct vs_where *where) {
     return VS_FAILED;
 }
 
-/* Returns the store of processes without --store, in their folder for state.  false: the folder does not exist. */
+/* Returns the store of processes without --store, which is in their folder for state.  Returns false if the folder does
+ * not exist. */
 static bool modules_own_store(char uri[static VS_URI_MAX]) {
     char state[PATH_MAX];
     struct vesta_error unused;
@@ -105,7 +106,8 @@ static const char *const modules_origins[] = {"default", "file", "env", "flag", 
 /* Pushes a table from leased names to the config's names, for namespaces where they differ. */
 static void modules_publics(lua_State *L, const struct vs_config *config) {
     lua_newtable(L);
-    for (int i = config ? config->ns_count - 1 : -1; i >= 0; i--) /* the first of several wins */
+    /* Backwards, so that the first of several config names wins. */
+    for (int i = config ? config->ns_count - 1 : -1; i >= 0; i--)
         if (config->ns[i].leased_as && strcmp(config->ns[i].leased_as, config->ns[i].name) != 0)
             host_set_text(L, config->ns[i].leased_as, config->ns[i].name);
 }
@@ -169,8 +171,8 @@ static void modules_set_row(lua_State *L, const struct vs_where *where, enum vs_
     lua_setfield(L, -2, key);
 }
 
-/* where.environment(options) -> { config, store, namespace } | nil, exit code What the options and the environment
- * name, as rows for where.show.  Reads no file. */
+/* where.environment(options) -> { config, store, namespace } | nil, exit code
+ * Returns rows for where.show of what the options and the environment name.  Reads no file. */
 static int modules_environment(lua_State *L) {
     struct vs_where where = modules_where(L);
     int code = vs_where_environment(&where);
@@ -182,7 +184,7 @@ static int modules_environment(lua_State *L) {
     return 1;
 }
 
-/* Whether several rows of the config serve all tags of their tables, and no row lists this tag. */
+/* Returns whether several rows of the config serve all tags of their tables, and no row lists this tag. */
 static bool modules_is_in_any(const struct vs_config *config, const char *tag) {
     int any = 0;
     for (int i = 0; i < config->segment_count; i++) {
@@ -193,8 +195,8 @@ static bool modules_is_in_any(const struct vs_config *config, const char *tag) {
 }
 
 /* where.segments(path, tag or nil) -> { { uri, secret, table, row }, ... } | nil, exit code
- * The databases of all counters of a config, or of the row that has the tag.  If only the tables can show which row has
- * the tag, those of all candidates. */
+ * Returns the databases of all counters of a config, or of the row that serves the tag.  If only the tables can show
+ * which row serves the tag, returns the databases of all candidate rows. */
 static int modules_segments(lua_State *L) {
     struct vs_conf_opts from = {.path = luaL_checkstring(L, 1), .serves_no_clients = true};
     const char *tag = luaL_optstring(L, 2, NULL);

@@ -14,10 +14,10 @@ static int native_list(lua_State *L) {
     return 1;
 }
 
-static lua_State *native_gathers; /* the state whose registry receives the rows (NULL: help is printed) */
-static const char native_rows;    /* its address is their key */
+static lua_State *native_gathers; /* the state whose registry receives rows of options (NULL: help is printed) */
+static const char native_rows;    /* its address is the registry key of the rows */
 
-/* Must not change the stack, because the command may have been started from Lua. */
+/* Does not change the stack, because the command may have been started from Lua. */
 int modules_help(const struct vs_option *table) {
     lua_State *L = native_gathers;
     if (!L) return vs_host_help(vs_command_running(), table);

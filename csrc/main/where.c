@@ -38,7 +38,8 @@ const char *vs_where_config(void) {
     return vs_environment(where_words[VS_W_CONFIG].variable);
 }
 
-/* A flag that names a config, file or store has priority over all variables that do. */
+/* Adds values from the environment.  If a flag names a config, file or store, all variables that name one are
+ * ignored. */
 int vs_where_environment(struct vs_where *where) {
     bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
     for (int i = 0; i < VS_W_WORDS; i++)
@@ -84,7 +85,7 @@ static int where_no_namespace(const struct vs_where *where) {
                         where->config->segment_count ? ", only segments: vesta segments lists their counters" : "");
     const char *name = where->text[VS_W_NAMESPACE];
     char hint[VS_HINT_MAX];
-    return vs_usage("%s has no namespace %s; it has %s%s", vs_shown_text(where->text[VS_W_CONFIG]), vs_shown_text(name),
+    return vs_usage("%s has no namespace %s. It has %s%s", vs_shown_text(where->text[VS_W_CONFIG]), vs_shown_text(name),
                     names, vs_nearest_hint(name, strlen(name), names, hint));
 }
 
@@ -114,7 +115,7 @@ static int where_no_file(const struct vs_where *where) {
     /* the namespace was never used on this machine, but the config is sufficient */
     if (where->text[VS_W_CONFIG]) return VS_GO;
     if (where->text[VS_W_PATH])
-        vs_say("there is no generator file %s; `vesta gen --path` makes one", vs_shown_text(where->text[VS_W_PATH]));
+        vs_say("there is no generator file %s. Create it with `vesta gen --path`", vs_shown_text(where->text[VS_W_PATH]));
     else
         vs_say("the namespace %s has no generator file on this machine (%s): name its store (--store URI), its config "
                "(-c FILE) or its layout (--layout)",
@@ -132,7 +133,7 @@ static bool where_is_of_layout(const struct vs_where *where) {
     return false;
 }
 
-/* Finds the file that vesta_open would use, with the same code, but creates nothing. */
+/* Finds the file that vesta_open would use.  Runs the same code, but creates nothing. */
 static int where_take_file(struct vs_where *where) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vs_settings settings;
@@ -143,7 +144,7 @@ static int where_take_file(struct vs_where *where) {
     opts.namespace_ = vs_where_leased(where);
     if (vs_settings_look(&opts, &settings, &err) != VESTA_OK ||
         vs_anchor_find(&settings, false, &found, &anchor, &err) != VESTA_OK) {
-        /* the file was not made by vesta */
+        /* vesta did not create the file */
         bool is_said = where->config && where->text[VS_W_LAYOUT] && err.code == VESTA_EIO;
         return is_said ? VS_GO : vs_report(&err);
     }
@@ -183,8 +184,8 @@ bool vs_where_has_flags(const struct vesta_opts *opts) {
 #undef VS_OR_GIVEN
 }
 
-/* Uses a config's options.  If a policy chooses worker ids, only the server can ask it.  The server then renews the
- * lease, and this process only uses the generator. */
+/* Uses a config's options.  If a policy chooses worker ids, only the server can run the policy.  The server then renews
+ * the lease, and this process only uses the generator. */
 static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG], .serves_no_clients = true};
     struct vesta_error err;

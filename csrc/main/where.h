@@ -15,12 +15,12 @@ struct vs_where {
     const char *from[VS_W_WORDS]; /* where each value comes from: "--store", "VESTA_STORE", "the config" */
     enum vs_origin origin[VS_W_WORDS];
     const char *secret;       /* the store's secret, if the config has it separately, else NULL */
-    const char *fields, *method; /* of a config's namespace, else NULL */
+    const char *fields, *method; /* of the config's namespace, otherwise NULL */
     bool asks_no_file;        /* no generator file is read */
     bool may_lack_file;       /* the generator file may be missing */
     int effective, json;      /* options: only print the resolved values, as JSON */
-    struct vs_config *config; /* the texts are in this, */
-    struct vs_header header;  /* or in the header of the generator file */
+    struct vs_config *config; /* texts may point into the config */
+    struct vs_header header;  /* or into the header of the generator file */
     char path[VS_IDENTITY_MAX];
 };
 
@@ -43,8 +43,8 @@ struct vs_where {
 int vs_where_read(struct vs_where *where);
 void vs_where_free(struct vs_where *where);
 
-/* vs_where_leased returns the name under which the namespace is leased in the store, which only a config can make
- * different.  vs_where_public returns the config's name for a leased name, or NULL if they are equal. */
+/* vs_where_leased returns the name under which the namespace is leased in the store.  Only a config can set a different
+ * name for it.  vs_where_public returns the config's name for a leased name, or NULL if they are equal. */
 const char *vs_where_leased(const struct vs_where *where);
 const char *vs_where_public(const struct vs_where *where, const char *leased);
 
@@ -56,19 +56,19 @@ const char *vs_where_config(void);
 void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *text, enum vs_origin origin,
                   const char *from);
 
-/* Whether the flags of a generator set more than its namespace. */
+/* Returns whether the flags of a generator set more than its namespace. */
 bool vs_where_has_flags(const struct vesta_opts *opts);
 
-/* Completes the options of a generator from the environment.  If config_path or VESTA_CONFIG names a config, all of
- * them come from the config, which *config is then and which must outlive the options.  Returns VS_GO, or an exit code
- * after a message. */
+/* Completes the options of a generator from the environment.  If config_path or VESTA_CONFIG names a config, all
+ * options come from that config.  *config then owns their strings and must outlive the options.  Returns VS_GO, or an
+ * exit code after a message. */
 int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config);
 
-/* Whether a namespace was named, directly or by a store or file. */
+/* Returns whether a namespace was named, directly or by a store or file. */
 bool vs_where_is_named(const struct vs_where *where);
 
-/* Prints `--effective` of a command with these options; of a command that opens a generator, resolved as in
- * vs_where_opts.  Returns VS_DONE, or an exit code after a message. */
+/* Prints `--effective` of a command with these options.  vs_where_print_opts does so for a command that opens a
+ * generator, resolved as in vs_where_opts.  Returns VS_DONE, or an exit code after a message. */
 int vs_where_print(const struct vs_where *where);
 int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, int json);
 

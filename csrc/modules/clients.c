@@ -58,10 +58,10 @@ static int clients_read(lua_State *L) {
 
 struct clients_edit {
     lua_State *L;
-    bool has_raised; /* the error is on the stack */
+    bool has_raised; /* an error of the Lua function is on the stack */
 };
 
-/* Calls the function at index 3.  The file is locked, so errors of the function must not propagate. */
+/* Calls the function at index 3.  An error in it must not propagate, because the file is locked. */
 static int clients_edit(void *self, const struct vs_account *was, char line[VS_ACCOUNT_LINE_MAX],
                         struct vesta_error *err) {
     struct clients_edit *edit = self;
@@ -81,8 +81,9 @@ static int clients_edit(void *self, const struct vs_account *was, char line[VS_A
     return VESTA_OK;
 }
 
-/* clients.change(path, name, edit) -> true | nil, text, code edit(account or nil) -> the line of the account, "" to
- * remove it | nil, text.  The file is locked during the call, and replaced as a whole. */
+/* clients.change(path, name, edit) -> true | nil, text, code
+ * edit(account or nil) -> the new line of the account, or "" to remove the account | nil, text.  The file is locked
+ * during the call, and replaced as a whole. */
 static int clients_change(lua_State *L) {
     struct clients_edit edit = {L, false};
     struct vesta_error err;

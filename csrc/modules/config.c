@@ -21,7 +21,7 @@ struct config_flags {
     const char *shown; /* for config.show_some: keys, each followed by a space */
 };
 
-/* Returns a part of a row.  The table keeps the text alive. */
+/* Returns an element of the row on top of the stack.  The row keeps the string alive. */
 static const char *config_part(lua_State *L, int part) {
     lua_rawgeti(L, -1, part);
     const char *text = luaL_checkstring(L, -1);

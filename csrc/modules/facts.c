@@ -81,8 +81,9 @@ static int facts_unit(lua_State *L) {
     return 1;
 }
 
-/* facts.prove(text, text, from_ms, until_ms) -> { by = "collide"|"bits"|"times", id, bit, field = {index, index} } Ids
- * of the first layout may have any time before until_ms, and ids of the second have times in [from_ms, until_ms). */
+/* facts.prove(text, text, from_ms, until_ms) -> { by = "collide"|"bits"|"times", id, bit, field = {index, index} }
+ * Assumes that ids of the first layout have any time before until_ms, and ids of the second layout have times in
+ * [from_ms, until_ms). */
 static int facts_prove(lua_State *L) {
     static const char *const by[] = {"collide", "bits", "times"};
     struct vesta_layout first, second;
@@ -107,8 +108,8 @@ static int facts_prove(lua_State *L) {
     return 1;
 }
 
-/* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms, call_ms, skew_ms } of a
- * preset, for a worker id that was assigned by hand or not. */
+/* facts.lease(name, has_worker) -> { name, window_ms, renew_ms, idle_ms, lease_ms, deadline_ms, call_ms, skew_ms }
+ * Returns a preset.  has_worker: the worker id was assigned by hand. */
 static int facts_lease(lua_State *L) {
     const struct vs_lease_timing *preset = vs_lease_preset(luaL_checkstring(L, 1));
     luaL_argcheck(L, preset, 1, "the name of a lease preset");

@@ -16,7 +16,7 @@ int luaopen_vesta_core(lua_State *L);
 
 /* ------------------------------------------------------------------ modules */
 
-/* Modules with these prefixes are the files of these folders. */
+/* The folder of each prefix of module names. */
 static const struct {
     const char *prefix, *folder;
     const struct vs_shipped *files;
@@ -95,7 +95,7 @@ void vs_host_modules(const luaL_Reg *modules) {
 }
 
 static lua_State *host_state(void) {
-    static lua_State *L; /* valid as long as the program: commands leave nothing in it that must be closed */
+    static lua_State *L; /* never closed, because commands leave nothing in it that must be closed */
     if (L) return L;
     L = luaL_newstate();
     if (!L) {
@@ -133,7 +133,7 @@ static int host_exit_code(lua_State *L, int index) {
     return code;
 }
 
-/* The message handler.  Prefixes an error that names no line with the innermost line of Lua. */
+/* The message handler.  If an error names no line, prefixes it with the innermost Lua line. */
 static int host_report(lua_State *L) {
     lua_Debug frame;
     if (host_exit_code(L, 1) >= 0) return 1;

@@ -33,8 +33,8 @@ bool host_load(lua_State *L, const char *module);
 
 /* term.c: opens the module `term`.  Stack: +1. */
 int host_open_term(lua_State *L);
-/* term.c: the texts of the list at `arg`, from index `first` on, and a NULL.  The list keeps the texts, and the pushed
- * value the array.  Stack: +1. */
+/* term.c: returns the strings of the list at `arg`, from index `first` on, followed by NULL.  The list keeps the
+ * strings alive, and the pushed value keeps the array alive.  Stack: +1. */
 char **host_words(lua_State *L, int arg, int first, int *count);
 /* term.c: pushes rows for term.options.  The last option has no name.  Stack: +1. */
 void host_push_options(lua_State *L, const struct vs_option *options);
@@ -48,7 +48,7 @@ int host_open_config(lua_State *L);
 int host_open_kernel(lua_State *L);
 /* wire.c: opens the module `wire`.  Stack: +1. */
 int host_open_wire(lua_State *L);
-/* wire.c: sets the options of TLS from the table at `arg`, which keeps their texts (nil: none). */
+/* wire.c: sets the options of TLS from the table at `arg`, which keeps the strings alive (nil: no options). */
 struct vs_link_opts;
 void host_link_opts(lua_State *L, int arg, struct vs_link_opts *opts);
 /* sandbox.c: opens the module `sandbox`.  Stack: +1. */

@@ -9,13 +9,13 @@
 #include <string.h>
 
 #define IDS_VALUES_MAX (3 * VESTA_FIELDS_MAX)
-#define IDS_PAIRS_MAX 4096 /* more pairs mean a wide field above the time: the caller must name its value */
+#define IDS_PAIRS_MAX 4096 /* more pairs mean a wide field above the time, whose value the caller must then specify */
 
 static void ids_parse(lua_State *L, int arg, struct vesta_layout *layout) {
     luaL_argcheck(L, vesta_layout_parse(luaL_checkstring(L, arg), layout, NULL) == VESTA_OK, arg, "a layout");
 }
 
-/* Reads a list of { name, value }.  The names live as long as the list. */
+/* Reads a list of { name, value }.  The list keeps the names alive. */
 static size_t ids_values(lua_State *L, int arg, struct vesta_value *out) {
     luaL_checktype(L, arg, LUA_TTABLE);
     lua_Integer count = luaL_len(L, arg);
@@ -64,9 +64,9 @@ static int ids_range(lua_State *L) {
     return 1;
 }
 
-/* ids.issued(layout, fields, method) -> { { name, value }, ... } | nil, text, code The fields above the time, with the
- * values that they have in ids of a namespace with these fields and this method.  Constants, the worker id, and a
- * method that depends on the protocol are left out. */
+/* ids.issued(layout, fields, method) -> { { name, value }, ... } | nil, text, code
+ * Returns the fields above the time, with the values that they have in ids of a namespace with these fields and this
+ * method.  Constants, the worker id, and a method that depends on the protocol are left out. */
 static int ids_issued(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -93,7 +93,7 @@ static int ids_issued(lua_State *L) {
 /* ------------------------------------------------------------------ guesses */
 
 struct ids_suspect {
-    struct vesta_layout layout; /* first: ids_rank finds the suspect by it */
+    struct vesta_layout layout; /* must be first: ids_rank casts its address back to the suspect */
     const char *name;
 };
 
@@ -148,10 +148,10 @@ static void ids_push_ranked(lua_State *L, const struct vs_suspect *ranked, size_
     lua_setfield(L, -2, "family_share");
 }
 
-/* ids.rank(suspects, ids, now_ms, made_ms or nil) -> { { index, share, family, family_share, odd }, ... }, none Ranks
- * the layouts that could have made all ids, the likeliest family first (see vs_guess_rank).  `index` counts suspects,
- * and `family` counts families.  `odd` is only set for a single id: for each field, whether its value is evidence
- * against the layout.  `none` is the share of other layouts. */
+/* ids.rank(suspects, ids, now_ms, made_ms or nil) -> { { index, share, family, family_share, odd }, ... }, none
+ * Ranks the layouts that could have made all ids, the likeliest family first (see vs_guess_rank).  `index` counts
+ * suspects, and `family` counts families.  `odd` is set only for a single id: for each field, whether its value is
+ * evidence against the layout.  `none` is the share of other layouts. */
 static int ids_rank(lua_State *L) {
     const struct ids_suspects *suspects = lua_touserdata(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);

@@ -22,8 +22,9 @@
 
 /* ------------------------------------------------------------------ files */
 
-/* kernel.may(path, "r"|"w"|"x", user or nil, group or nil) -> true | false, why not | nil: only root or that user can
- * find out | nil, text: there is no such user.  Without a user it is about this process. */
+/* kernel.may(path, "r"|"w"|"x", user or nil, group or nil) -> true | false, reason | nil | nil, text
+ * Returns whether a user (nil: the user of this process) may access a path.  nil: only root or that user can find out.
+ * nil, text: there is no such user. */
 static int kernel_may(lua_State *L) {
     static const char *const words[] = {"r", "w", "x", NULL};
     static const int modes[] = {R_OK, W_OK, X_OK};
@@ -47,8 +48,8 @@ static int kernel_real(lua_State *L) {
     return 1;
 }
 
-/* kernel.share(path, user, group or nil) -> true | nil, text Allows the group of a user to read a file.  The owner does
- * not change. */
+/* kernel.share(path, user, group or nil) -> true | nil, text
+ * Allows the group of a user to read a file.  The owner does not change. */
 static int kernel_share(lua_State *L) {
     const char *path = luaL_checkstring(L, 1), *user = luaL_checkstring(L, 2), *group = luaL_optstring(L, 3, "");
     struct vs_identity who;
@@ -60,7 +61,7 @@ static int kernel_share(lua_State *L) {
     return 2;
 }
 
-/* kernel.user(uid or nil) -> the name of a user, or its digits; without a uid, of this process */
+/* kernel.user(uid or nil) -> the name of a user, or its digits.  Without a uid: the user of this process. */
 static int kernel_user(lua_State *L) {
     uid_t uid = (uid_t)luaL_optinteger(L, 1, (lua_Integer)geteuid());
     const struct passwd *found = getpwuid(uid);
@@ -101,7 +102,7 @@ static bool kernel_holds(int process, const char *socket_name) {
     return holds;
 }
 
-/* kernel.holders(inode) -> the pids of the processes that have this socket, as far as this user may see them */
+/* kernel.holders(inode) -> the pids of the processes that have this socket open, as far as this user may see them */
 static int kernel_holders(lua_State *L) {
     char name[64];
     snprintf(name, sizeof name, "socket:[%lld]", (long long)luaL_checkinteger(L, 1));

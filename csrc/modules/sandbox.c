@@ -35,7 +35,7 @@ static int sandbox_close(lua_State *L) {
     return 0;
 }
 
-/* Passes a log line to the function.  Its errors must not affect the policy, which runs in another state. */
+/* Passes a log line to the function `say`.  An error in it must not affect the policy, which runs in another state. */
 static void sandbox_hear(void *arg, const char *said) {
     const struct sandboxed *self = arg;
     if (self->say == LUA_NOREF) return;
@@ -50,8 +50,9 @@ static int sandbox_fail(lua_State *L, const struct vesta_error *err) {
     return 2;
 }
 
-/* load(name, options, env, say) -> policy | nil, text options and env: a table, the text of a table, or nil.  say(line)
- * receives the lines that the policy logs with log(). */
+/* load(name, options, env, say) -> policy | nil, text
+ * options and env: a table, Lua text of a table, or nil.  say(line) receives the lines that the policy logs with
+ * log(). */
 static int sandbox_load(lua_State *L) {
     struct vs_policy_text text = {0};
     struct vesta_error err;
@@ -73,8 +74,8 @@ static int sandbox_load(lua_State *L) {
     return rc == VESTA_OK ? 1 : sandbox_fail(L, &err);
 }
 
-/* policy:call(function, ...) -> true, results | false, text, kind of failure Calls a function of lua/vesta/engine.lua
- * with the policy and these values. */
+/* policy:call(function, ...) -> true, results | false, text, kind of failure
+ * Calls a function of lua/vesta/engine.lua with the policy and these values. */
 static int sandbox_call(lua_State *L) {
     struct sandboxed *self = luaL_checkudata(L, 1, CLASS);
     const struct vs_policy_question question = {luaL_checkstring(L, 2), L, 3, lua_gettop(L) - 2};
@@ -97,7 +98,7 @@ static int sandbox_call(lua_State *L) {
     return count + 1;
 }
 
-/* try(name, options, env, now_ms) -> true | nil, text.  options and env: the text of a table, or nil. */
+/* try(name, options, env, now_ms) -> true | nil, text.  options and env: Lua text of a table, or nil. */
 static int sandbox_try(lua_State *L) {
     struct vs_policy_text text = {0};
     struct vesta_error err;
@@ -110,7 +111,7 @@ static int sandbox_try(lua_State *L) {
     return 1;
 }
 
-/* env(names) -> the text of a table of these variables | nil, text */
+/* env(names) -> the values of these environment variables as Lua text | nil, text */
 static int sandbox_env(lua_State *L) {
     struct vesta_error err;
     char *env;
@@ -130,7 +131,7 @@ static int sandbox_now_us(lua_State *L) {
     return 1;
 }
 
-/* calm(text, size) -> text made safe for a line, of less than `size` bytes */
+/* calm(text, size) -> the text made safe for one line, in less than `size` bytes */
 static int sandbox_calm(lua_State *L) {
     char buf[1024];
     size_t length, size = (size_t)luaL_checkinteger(L, 2);
@@ -141,7 +142,7 @@ static int sandbox_calm(lua_State *L) {
     return 1;
 }
 
-/* read(path, what) -> the text of a regular file of at most the size of a Lua source | nil, text.  `what` names its
+/* read(path, what) -> the contents of a regular file, at most the size of a Lua source | nil, text.  `what` names the
  * contents in messages: "records". */
 static int sandbox_read(lua_State *L) {
     const char *path = luaL_checkstring(L, 1), *what = luaL_checkstring(L, 2);
@@ -205,12 +206,12 @@ static void sandbox_on_timer(int signal) {
     _exit(1);
 }
 
-/* watch(seconds, text): after so much processor time prints the text to stderr and ends the program.  0: stops
- * watching. */
+/* watch(seconds, text): after this much processor time, prints the text to stderr and ends the program.  With 0
+ * seconds, stops watching. */
 static int sandbox_watch(lua_State *L) {
     const struct itimerval timer = {.it_value = {.tv_sec = luaL_checkinteger(L, 1)}};
     const struct sigaction action = {.sa_handler = sandbox_on_timer};
-    vs_out_flush(); /* the results so far */
+    vs_out_flush(); /* prints the results so far */
     snprintf(sandbox_said, sizeof sandbox_said, "%s", luaL_checkstring(L, 2));
     sigaction(SIGPROF, &action, NULL);
     setitimer(ITIMER_PROF, &timer, NULL);

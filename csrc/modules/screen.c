@@ -51,14 +51,14 @@ static void screen_restore(void) {
     screen_leave();
 }
 
-/* Raises the signal again: the handler is for one time, so the default action follows. */
+/* Raises the signal again.  The handler runs only once, so the default action follows. */
 static void screen_on_end(int number) {
     if (screen_is_open) screen_leave();
     screen_is_open = false;
     raise(number);
 }
 
-/* Restores the terminal for the shell until the program continues. */
+/* Restores the terminal while the program is stopped. */
 static void screen_on_stop(int number) {
     const struct sigaction stop = {.sa_handler = SIG_DFL};
     struct sigaction own;
@@ -105,9 +105,10 @@ static int screen_close(lua_State *L) {
     return 0;
 }
 
-/* screen.open() -> a value for `local screen <close>`.  The terminal is restored when that goes out of scope, when the
- * program ends, and when a signal ends or stops it.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z are still
- * signals.  Lines that are too wide are not wrapped. */
+/* screen.open() -> a value for `local screen <close>`
+ * The terminal is restored when that value goes out of scope, when the program ends, and when a signal ends or stops
+ * it.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z are still signals.  Lines that are too wide are not
+ * wrapped. */
 static int screen_open(lua_State *L) {
     static bool has_exit;
     lua_newuserdatauv(L, 0, 0);
@@ -140,7 +141,7 @@ static int screen_rows(lua_State *L) {
     return 1;
 }
 
-/* screen.has_keys(), screen.is_shown(): whether stdin, and stdout, is a terminal. */
+/* screen.has_keys() -> whether stdin is a terminal.  screen.is_shown() -> whether stdout is a terminal. */
 static int screen_has_keys(lua_State *L) {
     lua_pushboolean(L, isatty(STDIN_FILENO));
     return 1;
@@ -151,7 +152,7 @@ static int screen_is_shown(lua_State *L) {
     return 1;
 }
 
-/* screen.is_gone(): whether stdout can no longer be written. */
+/* screen.is_gone() -> whether stdout can no longer be written */
 static int screen_is_gone(lua_State *L) {
     lua_pushboolean(L, vs_out_gone());
     return 1;

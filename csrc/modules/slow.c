@@ -1,7 +1,7 @@
 /* slow.c -- a line at a terminal while a call of the main thread blocks (see slow.h).
  *
- * A thread checks twice a second.  It prints while it holds the lock that the main thread needs to continue, so only
- * one of them prints at a time.  Signals go to the main thread and interrupt its call. */
+ * A thread checks twice a second.  It prints while it holds the lock that the main thread needs to continue, so the two
+ * threads never print at the same time.  Signals go to the main thread and interrupt its call. */
 #include "modules/slow.h"
 
 #include "command/command.h"
@@ -49,7 +49,7 @@ static bool slow_start(void) {
     return true;
 }
 
-/* Whether the line is shown.  The static is -1 until that is known. */
+/* Returns whether the thread runs.  The first call starts it. */
 static bool slow_is_on(void) {
     static int is_on = -1;
     if (is_on < 0) is_on = slow_start();

@@ -28,9 +28,9 @@
 #define STORES_WORKERS "vesta.store.workers"
 #define STORES_COUNTERS "vesta.store.counters"
 #define STORES_FORM "vesta.store.form"
-#define STORES_TRIES_MAX 5    /* tries to write a mark while other processes write the same record */
-#define STORES_TAKES_MAX 50   /* tries to take while other writers are faster */
-#define STORES_SLACK_MS 1000  /* a mark that ends at most this much earlier counts as the same */
+#define STORES_TRIES_MAX 5    /* maximum attempts to write a mark while other processes write the same record */
+#define STORES_TAKES_MAX 50   /* maximum attempts to take numbers while other writers are faster */
+#define STORES_SLACK_MS 1000  /* a mark that ends at most this much earlier counts as unchanged */
 #define STORES_MARK "import:" /* prefix of the identity of marks (no holder has it unless its operator chose it) */
 
 /* ------------------------------------------------------------------ results */
@@ -42,8 +42,8 @@ static const char *stores_outcome(enum vs_outcome outcome) {
     return names[outcome];
 }
 
-/* Pushes true; or nil, text, outcome, words, remedy.  text: for people; "" for a conflict without a reason.  words and
- * remedy: the two parts of the reason; remedy may be nil.  If the store gave no reason they are "" and nil. */
+/* Pushes true; or nil, text, outcome, words, remedy.  text: for people, or "" for a conflict without a reason.  words
+ * and remedy: the two parts of the reason.  remedy may be nil.  If the store gave no reason, they are "" and nil. */
 static int stores_done(lua_State *L, const struct vs_reply *reply) {
     char text[VS_REPLY_TEXT_MAX + 200];
     if (reply->outcome == VS_STORE_OK) return lua_pushboolean(L, 1), 1;
@@ -85,8 +85,9 @@ static int stores_close(lua_State *L) {
     return 0;
 }
 
-/* store:about() -> { scheme, made, rights, has_counters, makes_table } made, rights: texts about what init creates, and
- * the rights that users need.  makes_table: an operator must create a table of counters. */
+/* store:about() -> { scheme, made, rights, has_counters, makes_table }
+ * made, rights: descriptions of what init creates, and of the rights that users need.  makes_table: an operator must
+ * create a table of counters. */
 static int stores_about(lua_State *L) {
     const struct vs_backend *backend = stores_self(L)->store->backend;
     lua_createtable(L, 0, 5);
@@ -147,7 +148,8 @@ static int stores_push_namespace(lua_State *L, const struct vs_at *at) {
 }
 
 /* store:namespace() -> { is_there, store_ms, layout, fingerprint, incarnation, worker_max, floor_ms, static_first,
- * static_last } | nil, text, code.  The last three may be nil.  store:need() fails if it is not there. */
+ * static_last } | nil, text, code
+ * The last three may be nil.  store:need() returns the same, but fails if the namespace does not exist. */
 static int stores_namespace(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vesta_error err;
@@ -167,8 +169,8 @@ static uint64_t stores_number(lua_State *L, int arg, const char *key) {
     return number;
 }
 
-/* Makes the first record of a namespace from { layout, static_first, static_last } at `arg`.  false: no random
- * bytes. */
+/* Creates the first record of a namespace from { layout, static_first, static_last } at `arg`.  Returns false if there
+ * are no random bytes. */
 static bool stores_fresh(lua_State *L, int arg, struct vs_ns_record *ns) {
     const char *text = host_get_text(L, arg, "layout");
     struct vesta_layout layout;
@@ -196,9 +198,9 @@ static const struct vs_lease_timing *stores_timing(lua_State *L, int arg) {
     return timing;
 }
 
-/* store:create({ layout, static_first, static_last }, lease or nil) -> the namespace | nil, text, outcome "conflict":
- * it exists already.  `lease`: the store had the namespace and lost it, so it gets a floor as in an advance; call
- * store:namespace() first. */
+/* store:create({ layout, static_first, static_last }, lease or nil) -> the namespace | nil, text, outcome
+ * "conflict": the namespace exists already.  `lease`: the store had the namespace and lost it, so the namespace gets a
+ * floor as in an advance.  In this case, call store:namespace() first. */
 static int stores_create(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record fresh;
@@ -212,8 +214,9 @@ static int stores_create(lua_State *L) {
     return reply.outcome == VS_STORE_OK ? stores_need(L) : stores_done(L, &reply);
 }
 
-/* store:advance({ layout, static_first, static_last }, lease) -> true | nil, text, outcome Begins a new incarnation
- * with a floor above everything that was granted with this lease.  Creates the namespace if it is missing. */
+/* store:advance({ layout, static_first, static_last }, lease) -> true | nil, text, outcome
+ * Begins a new incarnation with a floor above everything that was granted with this lease.  Creates the namespace if it
+ * is missing. */
 static int stores_advance(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record fresh;
@@ -223,8 +226,8 @@ static int stores_advance(lua_State *L) {
     return stores_done(L, &reply);
 }
 
-/* store:lower(floor_ms) -> true | nil, text, outcome Begins a new incarnation with a lower floor, if the record is
- * still the one that store:namespace() last returned. */
+/* store:lower(floor_ms) -> true | nil, text, outcome
+ * Begins a new incarnation with a lower floor, if the record is still the one that store:namespace() last returned. */
 static int stores_lower(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record next = at->ns;
@@ -256,8 +259,8 @@ static struct vs_lineage stores_lineage(const struct vs_at *at) {
                                .call_ms_max = VS_OPERATOR_CALL_MS};
 }
 
-/* store:admit(layout) -> true | nil, text, code.  Checks by its name whether the namespace may be made with this
- * layout. */
+/* store:admit(layout) -> true | nil, text, code
+ * Checks by the namespace's name whether it may be created with this layout. */
 static int stores_admit(lua_State *L) {
     struct vs_lineage lineage = stores_lineage(stores_self(L));
     struct vesta_layout layout;
@@ -269,8 +272,8 @@ static int stores_admit(lua_State *L) {
     return 1;
 }
 
-/* store:extend(layout) -> { leased_as, layout, is_new } | nil, text, code Makes the next generation of the namespace,
- * after proving that its ids differ. */
+/* store:extend(layout) -> { leased_as, layout, is_new } | nil, text, code
+ * Creates the next generation of the namespace, after proving that its ids differ from those of earlier generations. */
 static int stores_extend(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     struct vs_lineage lineage = stores_lineage(at);
@@ -290,8 +293,8 @@ static int stores_extend(lua_State *L) {
     return 1;
 }
 
-/* store.lifetime(layout) -> a warning or "", its last instant in Unix milliseconds | nil, text, code Checks whether ids
- * of this layout can be made now. */
+/* store.lifetime(layout) -> a warning or "", its last instant in Unix milliseconds | nil, text, code
+ * Checks whether ids of this layout can be made now. */
 static int stores_lifetime(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -320,7 +323,7 @@ static int stores_is_leased(lua_State *L) {
 /* ------------------------------------------------------------------ worker ids */
 
 struct stores_workers {
-    struct vs_at at; /* as it was when they were listed */
+    struct vs_at at; /* the store and namespace, as they were when the worker ids were listed */
     struct vs_workers workers;
 };
 
@@ -335,8 +338,9 @@ static int stores_workers_gc(lua_State *L) {
     return 0;
 }
 
-/* store:workers() -> list | nil, text, code Call store:need() first.  #list: the number of worker ids that were ever
- * used.  list:row(i): one of them.  list:counts(). */
+/* store:workers() -> list | nil, text, code
+ * Call store:need() first.  #list: the number of worker ids that were ever used.  list:row(i): a row. 
+ * list:counts(). */
 static int stores_list(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vesta_error err;
@@ -404,7 +408,7 @@ static bool stores_is_mark(const struct vs_record *r) {
     return strncmp(r->identity, STORES_MARK, strlen(STORES_MARK)) == 0;
 }
 
-/* Compares a record with the wanted one.  A mark must never end earlier than before. */
+/* Returns what to do with a record to get the wanted record.  A mark must never end earlier than before. */
 static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_record *now, struct vs_record *wanted) {
     int64_t store_ms = at->store_ms;
     if (now->ver == 0) return STORES_MARK_NEW;
@@ -416,7 +420,7 @@ static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_rec
     return STORES_RAISE;
 }
 
-/* Writes the mark unless the record makes that unnecessary or wrong.  Decides again if another process was faster. */
+/* Writes the mark unless the record makes that unnecessary or wrong.  If another process was faster, decides again. */
 static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker, const struct vs_record *wanted,
                                          struct vs_record *now, enum stores_deed *deed, struct vs_reply *reply) {
     for (int tries = 0; tries < STORES_TRIES_MAX; tries++) {
@@ -474,10 +478,11 @@ static const char *const stores_foreign_kinds[] = {[VS_BUTTERFLY_DB] = "butterfl
                                                    [VS_FOREIGN_KINDS] = NULL};
 
 /* store:foreign(kind, { name, table, worker_max, skip_first, skip_beyond }) -> { { worker, until_ms, wall_ms, who },
- * ... } in no order, { issued_first, issued_until, doubt, beyond } | nil, text, outcome All members of the question
- * except worker_max may be nil.  beyond: how many worker ids exceed worker_max; a few of them are listed.  until_ms is
- * nil if the holder never releases it.  issued_until 0: the generator keeps no count; otherwise every worker id from
- * issued_first to below it was issued.  doubt: why that may be too low, or nil. */
+ * ... } in no order, { issued_first, issued_until, doubt, beyond } | nil, text, outcome
+ * All members of the argument except worker_max may be nil.  beyond: how many worker ids exceed worker_max.  A few of
+ * them are listed.  until_ms is nil if the holder never releases the worker id.  issued_until: every worker id from
+ * issued_first to below it was issued (0: the generator does not count).  doubt: why issued_until may be too low, or
+ * nil. */
 static int stores_foreign(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     enum vs_foreign_kind kind = (enum vs_foreign_kind)luaL_checkoption(L, 2, NULL, stores_foreign_kinds);
@@ -526,9 +531,9 @@ static int stores_by_tag(const void *a, const void *b) {
     return strcmp(((const struct vs_tag_listed *)a)->tag, ((const struct vs_tag_listed *)b)->tag);
 }
 
-/* store:counters(table or nil) -> list, passed, strange | nil, text, outcome The rows of a table by name: #list,
- * list:row(i), list:find(tag).  passed: the number of rows with names that are not valid tags.  strange: the first such
- * name. */
+/* store:counters(table or nil) -> list, passed, strange | nil, text, outcome
+ * Returns the rows of a table, sorted by name: #list, list:row(i), list:find(tag).  passed: the number of rows whose
+ * names are not valid tags.  strange: the first such name. */
 static int stores_counters(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     struct vs_reply reply;
@@ -583,7 +588,7 @@ static int stores_counters_find(lua_State *L) {
     return found ? stores_push_counter(L, found) : (lua_pushnil(L), 1);
 }
 
-/* Returns the counter of the arguments 2 and 3: table or nil, tag. */
+/* Returns the counter in the arguments 2 (a table or nil) and 3 (a tag). */
 static struct vs_counter stores_counter(lua_State *L) {
     return (struct vs_counter){luaL_optstring(L, 2, NULL), luaL_checkstring(L, 3)};
 }
@@ -628,7 +633,7 @@ static int stores_raise(lua_State *L) {
 struct stores_form {
     struct vs_form form;
     struct vs_zone_file zone;
-    const char *text; /* the first user value keeps it alive */
+    const char *text; /* the first user value keeps the string alive */
 };
 
 /* store.form(text, zone) -> form | nil, text, code */
@@ -656,9 +661,9 @@ static int stores_form_write(lua_State *L) {
     return 1;
 }
 
-/* store:try_counter(table, tag, is_dense) -> true | nil, text, outcome Tests whether this user may write the counter.
- * Each statement names a value that no row has, so it changes nothing: rows end below VS_NUMBER_MAX, and no reservation
- * has a new token. */
+/* store:try_counter(table, tag, is_dense) -> true | nil, text, outcome
+ * Tests whether this user may write the counter.  Each statement names a value that no row has, so it changes nothing:
+ * rows end below VS_NUMBER_MAX, and no reservation has a new token. */
 static int stores_try_counter(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     const struct vs_counter counter = stores_counter(L);
@@ -687,8 +692,8 @@ void host_push_faults(lua_State *L, struct vs_store *store, struct vs_reply *rep
     if (store->admin) store->admin->inspect(store, stores_add_fault, L, reply);
 }
 
-/* store:faults() -> a list of { what, todo }: settings that leases and counters need to be different | nil, text,
- * outcome */
+/* store:faults() -> a list of { what, todo } | nil, text, outcome
+ * Returns settings of the store that must be changed for leases or counters. */
 static int stores_faults(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     struct vs_reply reply;
@@ -706,8 +711,9 @@ static int stores_fits_form(void *self, uint64_t number) {
     return vs_form_fits(&form->form, number);
 }
 
-/* store:take(table, tag, count, form or nil) -> from, until, delta | nil, text, outcome Takes the numbers from `from`
- * to below `until`.  If the counter is spread over `delta` databases, only every delta-th. */
+/* store:take(table, tag, count, form or nil) -> from, until, delta | nil, text, outcome
+ * Takes the numbers from `from` to below `until`.  If the counter is spread over `delta` databases, takes only every
+ * delta-th number. */
 static int stores_take(lua_State *L) {
     static const struct vs_share all = {.delta = 1, .remainder = 0};
     const struct vs_at *at = stores_self(L);
@@ -733,8 +739,8 @@ static int stores_take(lua_State *L) {
     return 3;
 }
 
-/* store.resume(places, table or nil, tag, "trend"|"strict", even_lower) -> true; false if the counter has not gone back
- * | nil, text, code.  A place: { uri, secret }. */
+/* store.resume(places, table or nil, tag, "trend"|"strict", even_lower) -> true | false | nil, text, code
+ * false: the counter has not gone back.  A place is { uri, secret }. */
 static int stores_resume(lua_State *L) {
     static const char *const orders[] = {"trend", "strict", NULL};
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -770,7 +776,7 @@ static int stores_is_tag(lua_State *L) {
     return 1;
 }
 
-/* store.state() -> the folder for leases of processes without --store, or nil if it does not exist */
+/* store.state() -> the folder of leases of processes without --store, or nil if the folder does not exist */
 static int stores_state(lua_State *L) {
     char state[PATH_MAX];
     bool is_there = vs_state_dir(state, sizeof state) == 0 && access(state, F_OK) == 0;
@@ -778,7 +784,7 @@ static int stores_state(lua_State *L) {
     return 1;
 }
 
-/* Calls the method that is its upvalue.  A terminal shows how long it takes. */
+/* Calls the method in the upvalue, and shows at a terminal how long the call takes. */
 static int stores_call(lua_State *L) {
     char shown[VS_URI_MAX];
     vs_slow_begin(vs_store_public(stores_self(L)->uri, shown));
@@ -787,7 +793,7 @@ static int stores_call(lua_State *L) {
     return count;
 }
 
-/* Makes a class.  Methods that begin with __ are metamethods. */
+/* Creates a class.  Methods whose names begin with __ are metamethods. */
 static void stores_class(lua_State *L, const char *class, const luaL_Reg *methods) {
     luaL_newmetatable(L, class);
     luaL_setfuncs(L, methods, 0);

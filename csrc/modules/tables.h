@@ -7,7 +7,7 @@
 #include <lauxlib.h>
 #include <stdbool.h>
 
-/* Sets a member of the table on top of the stack.  A NULL text sets none. */
+/* Sets a member of the table on top of the stack.  If the text is NULL, sets nothing. */
 static inline void host_set_text(lua_State *L, const char *key, const char *text) {
     lua_pushstring(L, text);
     lua_setfield(L, -2, key);
@@ -31,14 +31,14 @@ static inline int host_fail(lua_State *L, const struct vesta_error *err) {
     return 3;
 }
 
-/* Pushes nil, exit code: how a function fails that has printed a message.  Returns 2. */
+/* Pushes nil, exit code, which a function returns if it failed after printing a message.  Returns 2. */
 static inline int host_end(lua_State *L, int code) {
     lua_pushnil(L);
     lua_pushinteger(L, code);
     return 2;
 }
 
-/* A member of the table at `arg`, or NULL.  The text lives as long as the table. */
+/* Returns a member of the table at `arg`, or NULL.  The table keeps the string alive. */
 static inline const char *host_get_text(lua_State *L, int arg, const char *key) {
     lua_getfield(L, arg, key);
     const char *text = lua_tostring(L, -1);

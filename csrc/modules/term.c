@@ -124,10 +124,11 @@ void host_push_options(lua_State *L, const struct vs_option *options) {
     }
 }
 
-/* term.options(rows, words) -> code | "help" | nil, options, operands A row has: name; value, the value's name in help;
- * help; kind: "text" (the default), "texts", "switch", "count" with min and max, "ahead" (see options.h) with max,
- * "choice" with value "a|b|c"; letter.  words[0] is the command.  `code` is the exit code to end with, after a message.
- * "help": the words request help.  options[name] is true, a text, a list of texts or a number. */
+/* term.options(rows, words) -> code | "help" | nil, options, operands
+ * A row has: name; value, the value's name in help; help; kind: "text" (the default), "texts", "switch", "count" with
+ * min and max, "ahead" (see options.h) with max, "choice" with value "a|b|c"; letter.  words[0] is the command.  `code`
+ * is the exit code to end with, after a message.  "help": the words request help.  options[name] is true, a string, a
+ * list of strings or a number. */
 static int term_options(lua_State *L) {
     struct term_options options = {.count = 0};
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -167,7 +168,7 @@ static int term_say_as(lua_State *L) {
     luaL_checkstring(L, 1);
     lua_pushvalue(L, 1);
     vs_say_as(lua_tostring(L, -1));
-    luaL_ref(L, LUA_REGISTRYINDEX); /* keeps the text */
+    luaL_ref(L, LUA_REGISTRYINDEX); /* keeps the string alive */
     return 0;
 }
 
@@ -332,8 +333,8 @@ static int term_time(lua_State *L) {
     return host_fail(L, &err);
 }
 
-/* term.time_operand(text, now_ms) -> Unix milliseconds, its length | nil, exit code Reads now, today, -1h, a day, RFC
- * 3339.  The length is that of a day for a day, else 0. */
+/* term.time_operand(text, now_ms) -> Unix milliseconds, length | nil, exit code
+ * Reads now, today, -1h, a day, RFC 3339.  length: the length of the day if the text is a day, otherwise 0. */
 static int term_time_operand(lua_State *L) {
     int64_t unix_ms;
     int code = vs_time_operand(luaL_checkstring(L, 1), luaL_checkinteger(L, 2), &unix_ms);

@@ -1,4 +1,4 @@
-/* wire.c -- the module `wire`: connections that never block a screen, and waiting for input.  Knows no protocol. */
+/* wire.c -- the module `wire`: non-blocking connections for a screen, and waiting for input.  Knows no protocol. */
 #include "base/array.h"
 #include "base/rest.h"
 #include "client/link.h"
@@ -60,8 +60,8 @@ static bool wire_send_all(const struct vs_link *link, const char *text, size_t l
 }
 
 /* wire.ask(address, text, patience_ms, tls) -> connection | nil, text
- * Connects, by TLS if the address or the table `tls` requires it, and sends the text.  Only this blocks: for at most
- * patience_ms for each address of the host, and as long for the handshake. */
+ * Connects, by TLS if the address or the table `tls` requires it, and sends the text.  Connecting may block for
+ * patience_ms per address of the host, and the TLS handshake for as long again.  No other function blocks. */
 static int wire_ask(lua_State *L) {
     struct vesta_error err;
     size_t length;
@@ -83,8 +83,9 @@ static int wire_ask(lua_State *L) {
     return 2;
 }
 
-/* connection:read(max) -> the bytes that have arrived, about max if there are more; true if no more can follow, and
- * then why TLS ended the connection, or nil.  Bytes that TLS has buffered are only left if max was reached. */
+/* connection:read(max) -> bytes, is_end, reason
+ * bytes: the bytes that have arrived, about max if more are available.  is_end: no more can follow.  reason: why TLS
+ * ended the connection, or nil.  If fewer than max are returned, TLS has no buffered bytes left. */
 static int wire_read(lua_State *L) {
     const struct vs_link *link = wire_self(L);
     size_t max = (size_t)luaL_checkinteger(L, 2), used = 0;
@@ -136,8 +137,9 @@ static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
     return got;
 }
 
-/* wire.wait(connections, has_keys, ms) -> false after a signal that ends the command, else true; true if a key was
- * typed `connections` is a list with false for missing ones.  Returns when bytes or a key arrive, or after ms. */
+/* wire.wait(connections, has_keys, ms) -> is_running, has_key
+ * Returns when bytes or a key arrive, or after ms.  is_running: false after a signal that ends the command.  has_key: a
+ * key was typed.  `connections` is a list with false for missing connections. */
 static int wire_wait(lua_State *L) {
     struct pollfd at[WIRE_WAITS_MAX + 1] = {{.fd = lua_toboolean(L, 2) ? STDIN_FILENO : -1, .events = POLLIN}};
     int count = (int)lua_rawlen(L, 1), ms = (int)luaL_checkinteger(L, 3);
@@ -161,8 +163,8 @@ static int wire_clock_ms(lua_State *L) {
     return 1;
 }
 
-/* wire.catch_signals(in_waits_only): Ctrl-C, TERM and a hang-up end waiting instead of the program.  in_waits_only:
- * they interrupt no other call. */
+/* wire.catch_signals(in_waits_only): Ctrl-C, TERM and a hang-up end a wait instead of the program.  in_waits_only: the
+ * signals interrupt no other call. */
 static int wire_catch_signals(lua_State *L) {
     const struct sigaction act = {.sa_handler = wire_on_signal}; /* without SA_RESTART: a wait ends */
     struct sigaction before;

@@ -1,5 +1,5 @@
-/* bind.c -- binds sockets or uses those handed over, and then switches to an unprivileged user: only root may bind
- * ports below 1024.  Knows no protocol. */
+/* bind.c -- binds sockets or uses those inherited from a service manager, and then switches to an unprivileged user,
+ * because only root may bind ports below 1024.  Knows no protocol. */
 #include "os/address.h"
 #include "base/array.h"
 #include "serve/serving.h"
@@ -21,8 +21,8 @@ const char *const vs_protocol_names[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTT
 
 /* ------------------------------------------------------------------ sockets of a service manager */
 
-/* Returns the protocol in a socket's name, which may end in "-tls".  Sockets with other names become HTTP and RESP, in
- * this order.  VS_PROTOCOLS: there is one socket too many. */
+/* Returns the protocol in a socket's name, which may end in "-tls".  The first socket with another name becomes HTTP,
+ * and the second becomes RESP.  Returns VS_PROTOCOLS for any further one. */
 static enum vs_protocol protocol_of(const char *name, bool *is_secure, int *unnamed) {
     static const enum vs_protocol in_order[] = {VS_HTTP, VS_RESP};
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
@@ -34,7 +34,7 @@ static enum vs_protocol protocol_of(const char *name, bool *is_secure, int *unna
     return *unnamed < (int)VS_COUNT(in_order) ? in_order[(*unnamed)++] : VS_PROTOCOLS;
 }
 
-/* Removes the configured addresses of a protocol that has sockets already. */
+/* Removes the configured addresses of a protocol for which a socket was inherited. */
 static void forget_gen(struct vs_serving *serving, enum vs_protocol protocol) {
     int kept = 0;
     for (int i = 0; i < serving->listener_count; i++)
@@ -78,7 +78,8 @@ static bool bind_has(const struct vs_serving *serving, enum vs_protocol protocol
     return false;
 }
 
-/* Replaces a listener by one for each address of its host.  The first keeps its place, and the others are appended. */
+/* Replaces a listener by one listener per address of its host.  The first address reuses the slot, and the others are
+ * appended. */
 static int bind_each_address(struct vs_serving *serving, int i) {
     struct vs_addresses found;
     struct vesta_error err;
@@ -124,7 +125,7 @@ void vs_unbind_all(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ rights */
 
-/* Changes the owner of a file's folder. */
+/* Creates the folder of a file, owned by the user, if it is missing. */
 static int own_folder_of(const struct vs_identity *who, const char *path, struct vesta_error *err) {
     char folder[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -139,8 +140,7 @@ static int own_store(const struct vs_identity *who, const char *uri, struct vest
     return vs_store_place(uri, where) ? own_folder_of(who, where, err) : VESTA_OK;
 }
 
-/* Changes the owner of all that the new user must write: socket files, and folders for state that do not exist
- * yet. */
+/* Prepares files for the new user: makes it the owner of socket files, and creates missing folders for state. */
 static int hand_on(const struct vs_serving *serving, const struct vs_identity *who, struct vesta_error *err) {
     char folder[PATH_MAX];
     int rc = VESTA_OK;
@@ -160,7 +160,7 @@ static int hand_on(const struct vs_serving *serving, const struct vs_identity *w
     return rc;
 }
 
-/* Splits NAME:GROUP.  false: it is too long. */
+/* Splits NAME:GROUP.  Returns false if a part is too long. */
 static bool split_user(const char *text, char *user, char *group) {
     size_t length = strcspn(text, ":");
     const char *rest = text[length] ? text + length + 1 : "";
@@ -175,8 +175,8 @@ static bool uri_has_secret(const char *uri) {
     return strchr(uri, '@') || strstr(uri, "secret_file");
 }
 
-/* Whether the process has read a secret, which stays in its memory: a password or token of clients, the admin's token,
- * a store's secret. */
+/* Returns whether a secret is in the process's memory: a password or token of clients, the admin token, or a store's
+ * secret. */
 static bool bind_has_secret(const struct vs_serving *serving) {
     const struct vs_config *config = serving->config;
     bool any = config->resp_password || config->admin_token || config->tinyid_tokens.count > 0 ||
@@ -232,6 +232,7 @@ void vs_tell_rights(const struct vs_serving *serving) {
     if (serving->user)
         vs_log(VS_LOG_INFO, "switched to an unprivileged user", "user", serving->user, "uid", VS_DIGITS(geteuid()),
                "gid", VS_DIGITS(getegid()), NULL);
-    else if (geteuid() == 0 && serving_is_reached(serving)) /* on loopback only, it is probably a trial */
+    /* If only this machine can connect, it is probably a trial. */
+    else if (geteuid() == 0 && serving_is_reached(serving))
         vs_log(VS_LOG_WARN, "running as root, and other machines can connect. Use --user NAME to drop privileges", NULL);
 }

@@ -1,14 +1,14 @@
-/* databases.c -- logs the state of the databases of tags, while ranges last: one line per database, however many tags
- * it has.  The tags' thread calls it every second. */
+/* databases.c -- logs the state of the databases of tags, before their ranges are exhausted.  Logs one line per
+ * database, regardless of how many tags it has.  The tags' thread calls it every second. */
 #include "os/thread.h"
 #include "serve/segments.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define AGAIN_US 60000000 /* least time between two lines about counters that went back */
+#define AGAIN_US 60000000 /* minimum time between two log lines about counters that went back */
 
-/* Returns the state of a store, which several rows may name. */
+/* Returns the logged state of a store.  Several rows may name the same store. */
 static struct vs_database_seen *seen_of(struct vs_segments *segments, const char *name) {
     size_t i = 0;
     while (i < segments->database_count && strcmp(segments->database[i].name, name) != 0)
@@ -21,8 +21,8 @@ static struct vs_database_seen *seen_of(struct vs_segments *segments, const char
 
 /* The result of one check of a database. */
 struct found {
-    bool answered;       /* it answered since the last check, for any tag */
-    size_t failed, back; /* tags for which it failed, and tags with counters that went back */
+    bool answered;       /* it answered since the last check, for at least one tag */
+    size_t failed, back; /* tags whose calls failed, and tags whose counters went back */
     const char *failed_tag, *back_tag;
     uint64_t grants, granted; /* of back_tag */
     char why[sizeof((struct vesta_segment_info *)0)->database->said];
@@ -58,11 +58,11 @@ static void look_at_tag(struct vs_segments *segments, const struct vs_served_tag
 
 static void tell_answers(struct vs_database_seen *seen, const struct found *found) {
     if (found->failed > 0 && !found->answered && !seen->is_away) {
-        vs_log(VS_LOG_WARN, "a database of tags does not answer", "store", seen->name, "tag", found->failed_tag, "why",
+        vs_log(VS_LOG_WARN, "a database of tags is unreachable", "store", seen->name, "tag", found->failed_tag, "why",
                *found->why ? found->why : NULL, NULL);
         seen->is_away = true;
     } else if (found->answered && found->failed == 0 && seen->is_away) {
-        vs_log(VS_LOG_INFO, "a database of tags answers again", "store", seen->name, NULL);
+        vs_log(VS_LOG_INFO, "a database of tags is reachable again", "store", seen->name, NULL);
         seen->is_away = false;
     }
 }
@@ -73,7 +73,7 @@ static void tell_back(struct vs_database_seen *seen, const struct found *found, 
         vs_log(VS_LOG_WARN, "a counter in a database went back, so no more of its numbers are used", "store",
                seen->name, "tag", found->back_tag, "tags", VS_DIGITS((int64_t)found->back), "grants",
                VS_DIGITS((int64_t)found->grants), "granted", VS_DIGITS((int64_t)found->granted), "do",
-               "set it above all that any host was granted, then: vesta segments resume", NULL);
+               "set the counter above every number that a host was granted, then run: vesta segments resume", NULL);
         seen->told_us = now_us;
     } else if (found->back == 0 && seen->back > 0) {
         vs_log(VS_LOG_INFO, "all counters of a database are correct again", "store", seen->name, NULL);

@@ -1,7 +1,8 @@
-/* desk.c -- threads that take numbers in strict order from the database, for all waiting requests in one transaction,
- * and that reserve and settle numbers of dense tags, each thread over its own connection.  If the outcome of a step is
- * unknown, it is repeated with the same token, which changes nothing.  No job is begun for a client that has gone, and
- * its reservations expire.  Knows no loop. */
+/* desk.c -- threads that call the database for requests.  They take numbers in strict order, in one transaction for all
+ * waiting requests, and they reserve and settle numbers of dense tags.  Each thread has its own connection.
+ *
+ * If the outcome of a step is unknown, the step is repeated with the same token, so that it is applied only once.  If a
+ * client has disconnected, its jobs are not begun, and its reservations expire.  Knows no event loop. */
 #include "base/error.h"
 #include "keeper/segment/memory.h"
 #include "os/thread.h"
@@ -12,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGAIN_US 20000 /* before a step is repeated that conflicted with another's */
-#define IN_LINE_US 200000 /* a client that closed its sending side counts as gone after its job waited this long */
+#define AGAIN_US 20000 /* pause before repeating a step that conflicted with another writer's step */
+/* A client that closed its sending side counts as disconnected after its job waited this long. */
+#define IN_LINE_US 200000
 
 STAILQ_HEAD(jobs, vs_desk_job);
 
@@ -35,21 +37,23 @@ static bool is_over(const struct desk *desk, const struct vs_desk_job *job) {
     return clock->boot_us(clock->self) >= job->until_us;
 }
 
-/* Raises the database's counter to the numbers of this host, so that no other host is granted them again. */
+/* Raises the database's counter to the highest number granted to this host, so that no other host is granted these
+ * numbers again. */
 static void raise_counter(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory) {
     struct vs_reply lifted = {.outcome = VS_STORE_DOWN};
     store->counters->lift(store, counter, vs_memory_granted(memory), &lifted);
 }
 
-/* The database forgot numbers that it had granted.  Nothing more is reserved until an operator has acted. */
+/* Stops the tag, because the database no longer records numbers that it had granted.  Nothing more is reserved until an
+ * operator has acted. */
 static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
                  const struct vs_reply *reply) {
     raise_counter(store, counter, memory);
     vs_memory_stop(memory, reply->lowered);
 }
 
-/* The database granted a number again that this host saw committed.  Commits it again, so that no host is granted
- * it. */
+/* Commits a number again.  The database granted it a second time although this host saw it committed, and without this
+ * step another host could be granted it. */
 static void commit_again(struct vs_store *store, const struct vs_counter *counter,
                          const struct vs_reservation *reservation, struct vs_reply *reply) {
     struct vs_reservation lost = *reservation;
@@ -71,8 +75,8 @@ static void reserve(struct vs_store *store, const struct vs_counter *counter, co
         vs_memory_grant(job->memory, reply->grant.from);
 }
 
-/* Over TCP a client that has gone looks like one that closed its sending side and still reads.  Such a client is
- * answered, but its job is not begun if it had to wait. */
+/* Returns whether to begin a job.  Over TCP, a client that has disconnected looks like a client that closed its sending
+ * side and still reads.  Such a client is answered, but its job is not begun if it had to wait. */
 static bool is_to_begin(const struct desk *desk, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->server.clock;
     if (vs_desk_job_is_left(job)) return false;
@@ -113,14 +117,14 @@ static void say_why(struct vs_desk_job *job, const char *text) {
         snprintf(job->text, sizeof job->text, "%s", *text ? text : "the database does not answer");
 }
 
-/* Runs a job.  An attempt with an unknown outcome may have been applied until a later attempt shows the result.  Stops
- * if the client has gone. */
+/* Runs a job.  An attempt with an unknown outcome counts as possibly applied until a later attempt shows the result.
+ * Stops if the client has disconnected. */
 static void serve_job(const struct desk *desk, struct vs_store *store, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->server.clock;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     bool was_unknown = false;
     if (job->ask == VS_DESK_RESERVE && vs_memory_is_stopped(job->memory)) {
-        /* at each request, because the counter may have been lowered again */
+        /* For each request, because the counter may have been lowered again. */
         raise_counter(store, &(struct vs_counter){vs_conf_segment_table(desk->conf), job->tag}, job->memory);
         job->answer = VS_DESK_BACK;
         say_why(job, "");
@@ -154,9 +158,10 @@ static struct vs_store *open_store(const struct desk *desk, struct vesta_error *
 
 /* ------------------------------------------------------------------ numbers in strict order, for many at once */
 
-#define SLICE_US 200000 /* how long the end of a desk may go unnoticed */
+#define SLICE_US 200000 /* interval at which a waiting thread checks whether the desk is ending */
 
-/* Takes the first job and all others for numbers of the same segment, which share one transaction. */
+/* Takes the first job and all other jobs for numbers of the same segment, which share one transaction.  Returns how
+ * many numbers they need. */
 static uint64_t take_alike(struct desk *desk, struct vs_desk_job *first, struct jobs *alike) {
     uint64_t count = first->count;
     struct jobs rest = STAILQ_HEAD_INITIALIZER(rest);
@@ -188,8 +193,8 @@ static void finish(struct desk *desk, struct vs_desk_job *job) {
     vs_serve_wake(&desk->segments->serving->server);
 }
 
-/* Asks once and waits for the answer.  Asking again in each slice would lose the numbers of each answer, and a database
- * that is slower than a slice would never answer. */
+/* Requests numbers once and waits for the reply in slices.  A new request in each slice would lose the numbers of each
+ * reply, and a database that is slower than a slice would never deliver any. */
 static int take_numbers(struct desk *desk, const struct vs_desk_job *first, uint64_t count,
                         struct vesta_numbers *numbers, struct vesta_pause *pause) {
     uint64_t ticket;
@@ -272,7 +277,7 @@ static bool take(struct vs_desk *self, struct vs_desk_job *job) {
     return has_room;
 }
 
-/* The threads are not joined: vs_desk_end waits until none runs. */
+/* Starts detached threads.  vs_desk_end waits until none is running. */
 static void start_clerks(struct desk *desk) {
     pthread_t thread;
     for (int i = 0; i < VS_DESK_THREADS; i++) {
@@ -308,7 +313,7 @@ bool vs_desk_end(struct vs_desk *self, int64_t until_us) {
     bool ended = desk->running == 0;
     pthread_mutex_unlock(&desk->lock);
     if (!ended) return false;
-    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) { /* no request waits for them any more */
+    for (struct vs_desk_job *job; (job = STAILQ_FIRST(&desk->jobs));) { /* no request waits for these jobs any more */
         STAILQ_REMOVE_HEAD(&desk->jobs, queued);
         vs_tags_let(job->tags);
         vs_desk_job_let(job);

@@ -16,7 +16,7 @@ static const char *effective_origin_name(enum vs_origin origin) {
     return names[origin];
 }
 
-/* Returns the value without secrets, or NULL if there is none. */
+/* Returns the value with secrets removed, or NULL if the key has no value. */
 static const char *effective_shown(const struct vs_conf_value *value, char buf[VS_URI_MAX]) {
     if (!value->text || value->list) return value->text;
     if (value->is_secret) return "(set)";

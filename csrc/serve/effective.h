@@ -6,13 +6,13 @@
 #include "command/options.h"
 #include "config/config.h"
 
-/* The option, which sets an int. */
+/* The row of the option `--effective`, which sets an int. */
 #define VS_EFFECTIVE(into) VS_SWITCH("effective", into, "only print the values that apply, and their sources")
 
 /* Prints a row: origin, key, value and, if `by` is set, the source in words.  Passwords are not shown. */
 void vs_effective_print(const struct vs_conf_value *value, int json);
 
-/* Prints the folders that other values write as `<state>` and `<maps>`. */
+/* Prints the paths of the folders that other values abbreviate as `<state>` and `<maps>`. */
 void vs_effective_folders(int json);
 
 /* Prints every value of a config, and the folders.  Returns VS_DONE, or an exit code after a message. */

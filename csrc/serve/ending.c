@@ -1,6 +1,6 @@
-/* ending.c -- stops a server: worker ids are released in parallel, each as soon as its own start has stopped.  The
- * process ends within END_MS of the signal, whatever hangs: a store's call, an fsync, a policy.  It logs what was not
- * done.  Only an uninterruptible wait in the kernel can take longer. */
+/* ending.c -- stops a server.  Worker ids are released in parallel, each as soon as the start of its namespace has
+ * stopped.  The process exits within END_MS of the signal even if a store call, an fsync or a policy hangs, and it logs
+ * what was not completed.  Only an uninterruptible wait in the kernel can take longer. */
 #include "log/access.h"
 #include "os/thread.h"
 #include "serve/crews/threads.h"
@@ -14,16 +14,16 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define END_MS 4800     /* after the signal */
-#define RELEASE_MS 4200 /* limit for releasing worker ids */
+#define END_MS 4800     /* the process exits this long after the signal */
+#define RELEASE_MS 4200 /* releasing worker ids ends this long after the signal */
 #define CLOSE_MS 4500
-#define TOLD_MAX 16 /* namespaces listed if their worker id was not released */
-#define LOG_MS 4700 /* before end_now, whose message would be wrong if only the log's disk hangs */
+#define TOLD_MAX 16 /* maximum number of namespaces listed whose worker ids were not released */
+#define LOG_MS 4700 /* less than END_MS, because end_now's message would be wrong if only the log's disk hangs */
 
 struct ending_release {
     struct vs_serving *serving;
     struct {
-        bool begun; /* its start had stopped */
+        bool begun; /* the start of the namespace had stopped */
         int rc;
         struct vesta_error err;
     } of[];
@@ -31,8 +31,8 @@ struct ending_release {
 
 /* ------------------------------------------------------------------ signals before and after the loops */
 
-/* Nothing is leased yet.  Process 1 of a container has no default action for signals, so it needs this handler to
- * end. */
+/* Handles signals before anything is leased.  A process 1 of a container needs this handler, because the kernel ignores
+ * signals without a handler for process 1. */
 static void end_before(int number) {
     (void)number;
     _exit(VS_DONE);
@@ -56,7 +56,7 @@ void vs_ending_prepare(void) {
     on(SIGTERM, end_before);
     on(SIGINT, end_before);
     on(SIGALRM, end_now);
-    /* process 1 of a container inherits the children of the program that called exec (vesta starts none) */
+    /* Process 1 of a container inherits the children of the program that called exec.  vesta itself starts none. */
     on(SIGCHLD, SIG_IGN);
 }
 
@@ -88,8 +88,8 @@ static void tell(const struct vs_namespace *ns, const char *why) {
     vs_say("the worker id of '%s' was not released: %s", ns->name, why);
 }
 
-/* Reports the worker ids that were not released, and returns their number.  `threads`: threads that still hang.  If no
- * generator was opened, nothing is leased. */
+/* Reports the worker ids that were not released, and returns their number.  `threads`: threads that still hang.  A
+ * namespace without an open generator has no lease. */
 static int tell_all(const struct ending_release *release, struct vs_threads *threads) {
     const struct vs_server *server = &release->serving->server;
     int kept = 0;
@@ -98,7 +98,7 @@ static int tell_all(const struct ending_release *release, struct vs_threads *thr
         if (hangs ? !vs_namespace_is_open(&server->names.at[i]) : release->of[i].rc == VESTA_OK) continue;
         if (kept++ < TOLD_MAX)
             tell(&server->names.at[i],
-                 hangs ? "its store does not answer in time; the worker id is free when its lease has expired"
+                 hangs ? "its store does not answer in time. The worker id is free when its lease has expired"
                        : release->of[i].err.text);
     }
     if (kept > TOLD_MAX) vs_say("the worker ids of %d more namespaces were not released", kept - TOLD_MAX);
@@ -113,7 +113,7 @@ void vs_ending_log(const struct vs_serving *serving) {
     vs_log_end(wait_ms / 2);
 }
 
-/* Exits without freeing memory, which threads that hang still use. */
+/* Exits without freeing memory, because threads that hang still use it. */
 static _Noreturn void leave(struct vs_serving *serving) {
     vs_log(VS_LOG_WARN, "stopped, although a call to a store still hangs", NULL);
     vs_unbind_all(serving);
@@ -124,7 +124,7 @@ static _Noreturn void leave(struct vs_serving *serving) {
 int vs_ending_release(struct vs_serving *serving) {
     size_t count = (size_t)serving->server.names.count;
     struct ending_release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
-    vs_ending_begin(serving); /* if no signal was received */
+    vs_ending_begin(serving); /* in case no signal was received */
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;

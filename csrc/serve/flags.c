@@ -41,7 +41,7 @@ static const struct flags_row {
 #define FLAGS ((int)VS_COUNT(flags_rows))
 _Static_assert(VS_COUNT(flags_rows) <= VS_SERVING_FLAGS_MAX, "a server has room for every flag");
 
-/* Flags as written.  lua/config checks them like values of the file. */
+/* Flags as given on the command line.  lua/config checks their values like values of the file. */
 struct flags {
     const char *text[VS_SERVING_FLAGS_MAX];
     int is_on[VS_SERVING_FLAGS_MAX], effective, json;
@@ -84,7 +84,7 @@ static int flags_refuse_with_config(const char *flag, const char *key) {
     return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s", flag, key);
 }
 
-/* A config may have several namespaces, so a flag cannot be combined with it. */
+/* Rejects flags of a namespace together with a config, because a config may have several namespaces. */
 static int flags_refuse_namespace(const struct vesta_opts *opts, const struct flags *flags) {
     const struct {
         bool given;
@@ -130,7 +130,7 @@ static void flags_listen_at(struct vs_serving *serving, enum vs_protocol protoco
             .is_secure = vs_address_is_secure(list->text[i])};
 }
 
-/* Joins user and group to NAME:GROUP, the form of --user. */
+/* Joins user and group to NAME:GROUP, the format of --user. */
 static void flags_take_user(struct vs_serving *serving, const struct vs_config *config) {
     serving->user = config->user;
     if (!config->group) return;
@@ -138,7 +138,7 @@ static void flags_take_user(struct vs_serving *serving, const struct vs_config *
     serving->user = serving->user_group;
 }
 
-/* A missing number is 0 in the limits. */
+/* Converts an optional number of the config.  In the limits, 0 means that it is not configured. */
 static int flags_given(int64_t number) {
     return number > 0 ? (int)number : 0;
 }
@@ -154,7 +154,7 @@ struct vs_limits vs_limits_of(const struct vs_config *config) {
                               .tags = vs_segments_plan(config)};
 }
 
-/* The networks were checked when the config was read. */
+/* Parses the networks, which were checked when the config was read. */
 static void flags_take_proxies(struct vs_serving *serving, const struct vs_conf_list *list) {
     struct vesta_error err;
     for (int i = 0; i < list->count; i++)
@@ -223,14 +223,15 @@ int vs_flags_read(struct vs_serving *serving, int argc, char **argv) {
     return rc;
 }
 
-/* Warns about a variable that other commands read but a server does not, since its owner may expect otherwise. */
+/* Warns if an environment variable is set that other commands read but a server ignores. */
 static void flags_tell_of_variable(const char *name, const char *flag, const char *said) {
     if (!said && vs_environment(name))
         vs_log(VS_LOG_WARN, "a server does not read this environment variable, but it is set", "variable", name, "do",
                flag, NULL);
 }
 
-/* The list of processes shows the password until the program has overwritten it, and the shell's history keeps it. */
+/* Warns about passwords that others may have read.  A password on the command line is in the process list until the
+ * program has overwritten it, and remains in the shell's history. */
 static void flags_tell_of_secrets(const struct vs_serving *serving) {
     size_t at;
     struct stat st;
@@ -248,7 +249,7 @@ void vs_flags_tell(const struct vs_serving *serving) {
     for (int i = 0; i < serving->config->notes.count; i++)
         vs_log(VS_LOG_WARN, serving->config->notes.text[i], NULL);
     flags_tell_of_secrets(serving);
-    if (serving->conf.path) return; /* a config chooses the variables that it reads */
+    if (serving->conf.path) return; /* a config itself chooses the variables that it reads */
     flags_tell_of_variable("VESTA_CONFIG", "name the config with -c", NULL);
     flags_tell_of_variable("VESTA_STORE", "name the store with --store, or in a config", serving->opts.store);
     flags_tell_of_variable("VESTA_NAMESPACE", "name it with --namespace, or in a config", serving->opts.namespace_);

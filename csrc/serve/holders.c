@@ -1,7 +1,7 @@
 /* holders.c -- reads the leases of worker ids (see holders.h).  Knows no socket.
  *
- * A namespace that viewers ask about has a thread, which reads its store's list every few seconds.  When no viewer asks
- * any more, the thread closes its connection and ends.  An event loop copies the last list and its age. */
+ * While viewers request a namespace's leases, a thread reads them from the store every few seconds.  When the requests
+ * end, the thread closes its connection and ends.  Event loops copy the last list and its age. */
 #include "serve/holders.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define HOLDERS_EVERY_US 5000000
-#define HOLDERS_WANTED_US 30000000            /* the thread ends this long after the last viewer asked */
-#define HOLDERS_SILENT_US 2000000             /* a store that does not answer for this long is reported */
-#define HOLDERS_TEXT_MAX VS_HOLDERS_BYTES_MAX /* further worker ids are counted, not listed */
+#define HOLDERS_WANTED_US 30000000            /* the thread ends this long after the last request of a viewer */
+#define HOLDERS_SILENT_US 2000000             /* a reading that takes longer is reported as an error */
+#define HOLDERS_TEXT_MAX VS_HOLDERS_BYTES_MAX /* worker ids that do not fit are counted, not listed */
 #define HOLDERS_ROW_MAX 4096
 
 struct holders;
@@ -24,20 +24,20 @@ struct holders_reader {
     struct holders *of;
     int ns;
     bool runs;
-    int64_t wanted_us;               /* when a viewer last asked (in boot time, like all times here) */
+    int64_t wanted_us;               /* when a viewer last requested the list (in boot time, like all times here) */
     struct vs_out list;              /* members of an object (`at` is NULL until the store was read) */
     uint64_t list_number, readings;  /* how often the list changed, and how often it was read */
     int64_t read_unix_ms, store_ms;  /* when the list was read, by this host's clock and the store's */
-    int64_t asked_us, asked_unix_ms; /* when the unanswered reading began (0: the last one was answered) */
-    bool is_down;                    /* it has failed */
-    char why[VS_REPLY_TEXT_MAX];     /* the reason */
+    int64_t asked_us, asked_unix_ms; /* when the current reading began (0: no reading is in progress) */
+    bool is_down;                    /* the last reading failed */
+    char why[VS_REPLY_TEXT_MAX];     /* reason of the failure */
 };
 
 struct holders {
     struct vs_serving *serving;
     pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t woken;
-    _Atomic int64_t cut_us; /* store calls must end at that instant (0: not set) */
+    _Atomic int64_t cut_us; /* store calls must end at this instant (0: no limit) */
     int running;
     bool ending;
     struct holders_reader reader[]; /* one per namespace */
@@ -85,7 +85,7 @@ static void holders_put_list(struct vs_out *out, const struct vs_listed *listed,
 
 /* ------------------------------------------------------------------ reading */
 
-/* Opens the store in the config, or in the generator file if the config has none. */
+/* Opens the store that the config names, otherwise the store that the generator file names. */
 static struct vs_store *holders_open_store(struct holders_reader *reader, struct vesta_error *err) {
     const struct vs_serving *serving = reader->of->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[reader->ns];
@@ -102,7 +102,7 @@ static struct vs_store *holders_open_store(struct holders_reader *reader, struct
     return vs_store_open(uri ? uri : header.store, &opts, &store, err) == VESTA_OK ? store : NULL;
 }
 
-/* Keeps the list's number if its text has not changed. */
+/* Replaces the list.  If its text is unchanged, the list's number does not change. */
 static void holders_take_list(struct holders_reader *reader, struct vs_out *fresh, int64_t store_ms) {
     const struct vs_out *list = &reader->list;
     reader->store_ms = store_ms;
@@ -112,7 +112,7 @@ static void holders_take_list(struct holders_reader *reader, struct vs_out *fres
     if (text) fresh->at = text;
     reader->list = *fresh;
     reader->list_number++;
-    *fresh = old; /* the caller frees it */
+    *fresh = old; /* the caller frees the old list */
 }
 
 static void holders_begin_reading(struct holders_reader *reader, int64_t unix_ms) {
@@ -121,7 +121,7 @@ static void holders_begin_reading(struct holders_reader *reader, int64_t unix_ms
     pthread_mutex_unlock(&reader->of->lock);
 }
 
-/* fresh: the list, or NULL if the reading failed for the reason in `reply`. */
+/* Records the end of a reading.  fresh: the list, or NULL if the reading failed for the reason in `reply`. */
 static void holders_end_reading(struct holders_reader *reader, struct vs_out *fresh, const struct vs_reply *reply,
                                 int64_t unix_ms) {
     pthread_mutex_lock(&reader->of->lock);
@@ -192,7 +192,8 @@ static void *holders_work(void *arg) {
     return NULL;
 }
 
-/* Requires the lock.  The thread is detached: vs_server_holders_end waits until none runs. */
+/* Starts the reader's thread.  Requires the lock.  The thread is detached: vs_server_holders_end waits until none is
+ * running. */
 static void holders_start(struct holders_reader *reader) {
     pthread_t thread;
     reader->runs = vs_thread_start(&thread, holders_work, reader) == 0;
@@ -213,7 +214,7 @@ static void holders_put_trouble(const struct holders_reader *reader, struct vs_o
     char iso[VESTA_ISO_MAX], text[sizeof reader->why + 80];
     if (holders_is_silent(reader)) {
         vesta_iso(reader->asked_unix_ms, iso);
-        snprintf(text, sizeof text, "the store does not answer since %s%s%s", iso, *reader->why ? ": " : "",
+        snprintf(text, sizeof text, "the store has been unreachable since %s%s%s", iso, *reader->why ? ": " : "",
                  reader->why);
         vs_json_text(out, "error", text);
     } else if (!reader->runs) {

@@ -4,9 +4,9 @@
 
 #include "serve/serving.h"
 
-/* Sets server->above.holders.  false: no memory. */
+/* Sets server->above.holders.  Returns false if there is no memory. */
 bool vs_server_holders_begin(struct vs_serving *serving);
-/* Call it after the event loops have ended.  false: a thread still hangs in a store's call at that instant
+/* Call it after the event loops have ended.  Returns false if a thread still hangs in a store call at until_us
  * (vs_monotonic_us). */
 bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us);
 

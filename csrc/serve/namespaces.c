@@ -13,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Both protocols write the same `method` unless the config has by_protocol.  Then each has its own, as in Vesta (Java),
- * and ids of one protocol do not sort among those of the other. */
+/* Opens the generator of a namespace for a protocol.  Both protocols use the same `method` value unless the config has
+ * by_protocol.  With by_protocol each protocol uses its own value, as in Vesta (Java), and the ids of the two protocols
+ * do not interleave. */
 static int open_gen(struct vesta_opts opts, const struct vesta_layout *layout, enum vs_protocol protocol,
                     struct vs_namespace *ns, struct vesta_error *err) {
     static const char *const methods[VS_ID_PROTOCOLS] = {[VS_RESP] = "1", [VS_HTTP] = "2"};
@@ -34,7 +35,7 @@ static void close_gens(struct vs_namespace *ns) {
     }
 }
 
-/* Whether a generator file of this namespace and exactly this layout exists. */
+/* Returns whether a generator file of this namespace and exactly this layout exists. */
 static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_layout *layout,
                       struct vs_settings *settings, struct vs_anchor *anchor) {
     struct vesta_layout has;
@@ -45,8 +46,8 @@ static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_l
            strcmp(anchor->header.namespace_, conf->leased_as) == 0;
 }
 
-/* Whether the generator file records the proof, which stays valid.  A file of a program that named the generation
- * itself has no such record. */
+/* Returns whether the generator file records the proof, which is valid permanently.  If a program named the generation
+ * itself, its file has no such record. */
 static bool is_proved(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
     struct vs_settings settings;
     struct vs_anchor anchor;
@@ -64,8 +65,8 @@ static bool is_generation(const struct vs_conf_namespace *conf) {
     return conf->leased_as && strcmp(conf->leased_as, conf->name) != 0;
 }
 
-/* A generation of a namespace issues ids alongside earlier generations, so the store must first prove that they differ.
- * A file with the proof can be used without the store. */
+/* Proves that a generation's ids differ from those of earlier generations, because all generations of a namespace issue
+ * ids.  The proof needs the store, unless the generator file records it. */
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err) {
     struct vesta_layout layout;
     if (!is_generation(conf)) return VESTA_OK;
@@ -80,7 +81,7 @@ int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error 
     return rc;
 }
 
-/* Keeps the layout, so that ids can still be decoded. */
+/* Stores the layout of a namespace that has ended, so that its ids can still be decoded. */
 static void keep_layout(struct vs_namespace *ns, const struct vesta_layout *layout) {
     if (!ns->ended) ns->ended = malloc(sizeof *ns->ended);
     if (!ns->ended) return;
@@ -88,13 +89,14 @@ static void keep_layout(struct vs_namespace *ns, const struct vesta_layout *layo
     ns->layout = ns->ended;
 }
 
-/* A machine without a battery-backed clock starts in the past until its clock is set, so this may change. */
+/* Returns whether the layout's epoch is in the future.  This may be temporary: a machine without a battery-backed clock
+ * starts in the past until its clock is set. */
 static bool has_future_epoch(const struct vesta_layout *layout) {
     return !layout->read_only && vs_now_ms() < layout->epoch_ms;
 }
 
-/* Opens the generators of a namespace.  If the config has no layout, the generator file's layout is used.  A generation
- * is proved already. */
+/* Opens the generators of a namespace.  If the config has no layout, the generator file's layout is used.  If the
+ * namespace is a generation, the caller has proved it. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->server.names.at[i];
     struct vesta_opts opts = serving->config->ns[i].opts;
@@ -117,7 +119,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     return rc;
 }
 
-/* The name of an attached generator file is recorded in the file. */
+/* Reads the name of a namespace.  An attached generator file records its name. */
 static int read_name(const struct vs_conf_namespace *from, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_error err;
     struct vs_header header;
@@ -128,9 +130,9 @@ static int read_name(const struct vs_conf_namespace *from, char name[VESTA_NAMES
     return VS_GO;
 }
 
-/* Longer than the longest time unit and the renewal of a lease: stock Redis clients do not retry, so a short pause
- * should not reach them.  Shorter than the shortest timeout of clients, which is 2 s.  With a policy the wait is short,
- * because the policy decides whether to wait longer. */
+/* Longer than the longest time unit and the renewal of a lease, because stock Redis clients do not retry and should not
+ * see short pauses.  Shorter than 2 s, the shortest timeout of common clients.  With a policy the wait is short,
+ * because the policy decides whether a request waits longer. */
 #define WAIT_MS_DEFAULT 1500
 #define WAIT_MS_POLICY_DEFAULT 100
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds a namespace.  Both configs usually have the same order, so the search starts after the last result. */
+/* Finds a namespace by name.  Both configs usually list the namespaces in the same order, so the search starts at
+ * *hint, after the last result. */
 static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name, int *hint) {
     for (int i = 0; i < config->ns_count; i++) {
         int at = (*hint + i) % config->ns_count;
@@ -31,7 +32,7 @@ static int copy_policies(const struct vs_serving *serving, const struct vs_confi
     return rc;
 }
 
-/* Reads the policies: at the start from the config that was just read, and later again from its sources. */
+/* Reads the policies.  At the start they come from the config that was just read, and on a reload from its sources. */
 static int read_sources(void *self, struct vs_policy_text *out, struct vs_policy_text *shadow,
                         struct vesta_error *err) {
     struct vs_serving *serving = self;
@@ -67,7 +68,8 @@ int vs_policies_open(struct vs_serving *serving) {
     struct vesta_error err;
     if (!vs_policies_wanted(serving)) return VS_GO;
     const char **names = calloc((size_t)server->names.count, sizeof *names);
-    struct vesta_gen **gens = calloc((size_t)server->names.count, sizeof *gens); /* filled one by one: start.c */
+    /* start.c fills the array one by one. */
+    struct vesta_gen **gens = calloc((size_t)server->names.count, sizeof *gens);
     if (!names || !gens) return vs_say("no memory"), free(names), free(gens), VS_FAILED;
     struct vs_control_opts opts = {.name = names,
                                    .ns_count = server->names.count,

@@ -1,5 +1,5 @@
-/* segments.c -- the thread that serves tags: reads their tables at the start and every minute, logs tags without
- * numbers, and returns ranges at the end.  Knows no table. */
+/* segments.c -- the thread that serves tags.  It reads their tables at the start and every minute, logs tags without
+ * numbers, and returns ranges when the server stops.  Knows no table. */
 #include "serve/segments.h"
 #include "command/options.h"
 #include "os/clock.h"
@@ -12,9 +12,9 @@
 #include <time.h>
 
 #define TICK_US 1000000
-#define READ_US 60000000  /* as in Leaf */
+#define READ_US 60000000  /* interval between two readings of the tables, as in Leaf */
 #define RELEASERS 8       /* threads that return ranges at the same time */
-#define RELEASE_US 700000 /* time for the last of them: none begins later */
+#define RELEASE_US 700000 /* no return begins when less than this time is left */
 
 /* ------------------------------------------------------------------ every second */
 
@@ -56,8 +56,8 @@ static void read_rows(struct vs_segments *segments, bool all) {
     tell_status(segments);
 }
 
-/* Tests the row's databases.  Databases that do not answer are only tested together with the reading of all tables,
- * because each takes its whole timeout. */
+/* Tests the row's databases.  Databases that do not answer are tested only when all tables are read (`all`), because
+ * each test takes its whole timeout. */
 static void try_rows(struct vs_segments *segments, bool all) {
     for (int i = 0; i < segments->row_count && !segments_is_ending(segments); i++) {
         struct vs_tag_row *row = &segments->row[i];
@@ -82,7 +82,7 @@ static void look_at_refusals(struct vs_segments *segments) {
     }
 }
 
-/* Waits for the next second.  false: the thread is to end.  *asked: the tables are to be read now. */
+/* Waits for the next second.  Returns false if the thread must end.  Sets *asked if the tables must be read now. */
 static bool rest(struct vs_segments *segments, bool *asked) {
     int64_t until_us = vs_monotonic_us() + TICK_US;
     pthread_mutex_lock(&segments->lock);
@@ -149,7 +149,7 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
     struct vs_tags_plan plan = {0};
     for (int i = 0; i < config->segment_count; i++) {
         const struct vs_conf_segment *conf = &config->segment[i];
-        plan.connections += 2 * conf->uri_count; /* one fetches ranges, one reads the table */
+        plan.connections += 2 * conf->uri_count; /* one connection fetches ranges, and one reads the table */
         if (conf->order != VS_CONF_TREND) plan.connections += VS_DESK_THREADS;
         if (vs_conf_segment_is_any(conf))
             plan.found_max = VS_SERVED_TAGS_MAX;
@@ -159,7 +159,8 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
     return plan;
 }
 
-/* The config was checked with the form and zone, but the file of the zone may have been removed since. */
+/* Loads the row's form and time zone.  The config was checked with them, but the zone's file may have been removed
+ * since. */
 static int read_form(struct vs_tag_row *row) {
     const char *zone = row->conf->zone ? row->conf->zone : "UTC";
     struct vesta_error err;
@@ -209,7 +210,7 @@ bool vs_segments_begin(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ end */
 
-/* Ends the thread.  false: it hangs in a store's call. */
+/* Ends the thread.  Returns false if the thread hangs in a store call. */
 static bool end_thread(struct vs_segments *segments, int64_t until_us) {
     if (!segments->has_thread) return true;
     pthread_mutex_lock(&segments->lock);
@@ -226,7 +227,7 @@ static bool end_thread(struct vs_segments *segments, int64_t until_us) {
 
 struct segments_release {
     struct vs_segments *segments;
-    int64_t until_us; /* no return begins after this */
+    int64_t until_us; /* no return begins after this instant */
     _Atomic size_t next;
     uint64_t kept;
     pthread_mutex_t lock; /* guards `kept` and `why` */

@@ -16,48 +16,48 @@
 
 #define VS_DESK_THREADS 4
 
-#define VS_TOLD_MAX 32 /* tags that the log names because they are not served; the others are only counted */
+#define VS_TOLD_MAX 32 /* maximum number of unserved tags that the log names (the others are only counted) */
 
 /* A row of the config's segments. */
 struct vs_tag_row {
     const struct vs_conf_segment *conf;
-    const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* their names in the config */
+    const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* the stores' names in the config */
     struct vs_desk *desk;                           /* for order strict or dense, else NULL */
     struct vs_form *form;                           /* text form of its numbers (NULL: digits) */
     struct vs_zone_file *zone;                      /* the time zone of its days; NULL if `form` is */
-    bool is_read;                                   /* its tags were read at least once */
-    bool is_told;                                   /* its read error was logged */
-    uint64_t passed;                                /* its tags that are not served */
-    char told[VS_TOLD_MAX][VESTA_TAG_MAX];          /* those that were logged */
+    bool is_read;                                   /* the row's tags were read at least once */
+    bool is_told;                                   /* the row's read error was logged */
+    uint64_t passed;                                /* number of the row's tags that are not served */
+    char told[VS_TOLD_MAX][VESTA_TAG_MAX];          /* unserved tags that were logged */
     int told_count;
-    char why[VS_NAMESPACE_WHY_MAX]; /* the error of the last reading ("": it was read) */
+    char why[VS_NAMESPACE_WHY_MAX]; /* error of the last reading ("": it succeeded) */
     bool is_writable;                  /* a database accepted a write or issued numbers */
-    /* why all its databases reject writes ("": one accepts them, or none has answered) */
+    /* Why every database of the row rejects writes ("": a database accepts them, or none has answered). */
     char refused[VS_NAMESPACE_WHY_MAX];
-    uint64_t unusable;              /* as in struct vs_tags_status, for its tables */
+    uint64_t unusable;              /* as in struct vs_tags_status, for the row's tables */
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX];
 };
 
-/* A replaced set, which is freed when no loop uses it any more. */
+/* A replaced set, which is freed when no event loop uses it any more. */
 struct vs_tag_retired {
     struct vs_tag_retired *next;
     struct vs_tag_set *set;
     int64_t since_us;
     size_t count;
-    struct vs_served_tag *tag[]; /* tags that are in no later set */
+    struct vs_served_tag *tag[]; /* tags that no later set contains */
 };
 
-/* The state of a database as last logged, by its store's name. */
+/* The last logged state of a database, which is identified by its store's name. */
 #define VS_DATABASES_SEEN_MAX (VS_SEGMENT_ROWS_MAX * VS_CONF_SEGMENT_STORES_MAX)
 struct vs_database_seen {
     const char *name;
     bool is_away;
-    bool is_warned; /* a warning was logged that some facts cannot be recorded there */
-    size_t back; /* tags with a counter that went back there */
+    bool is_warned; /* it was logged that the database cannot record some facts */
+    size_t back; /* number of tags whose counter in the database went back */
     int64_t told_us;
 };
 
-/* Failures and answers of a tag in one database at the last check. */
+/* How often a database failed and answered for a tag, at the last check. */
 struct vs_met_database {
     uint64_t failures, answers;
 };
@@ -66,14 +66,14 @@ struct vs_segments {
     struct vs_serving *serving;
     struct vs_tag_row row[VS_SEGMENT_ROWS_MAX];
     int row_count;
-    _Atomic int64_t cut_us; /* store calls must end at that instant, in boot time (0: not set) */
-    /* only used by the thread */
+    _Atomic int64_t cut_us; /* store calls must end at this instant, in boot time (0: no limit) */
+    /* Used only by the thread. */
     struct vs_served_tag *tag[VS_SERVED_TAGS_MAX]; /* the served tags, in no order */
-    size_t tag_count, found_count;                 /* found: tags with a map that no config lists */
-    bool is_taken[VS_SERVED_TAGS_MAX];             /* places in use */
-    size_t leaving;    /* removed tags, which keep their places and maps until no loop uses them */
-    bool lacks_places; /* a tag is not served only because of them */
-    uint64_t told[VS_SERVED_TAGS_MAX];             /* by place: rejected requests that were logged */
+    size_t tag_count, found_count; /* found_count: tags that were found in a table and are not listed in the config */
+    bool is_taken[VS_SERVED_TAGS_MAX];             /* slots in use */
+    size_t leaving;    /* removed tags, whose slots and maps are in use until no event loop uses them */
+    bool lacks_places; /* a tag is not served only for lack of a slot or map */
+    uint64_t told[VS_SERVED_TAGS_MAX];             /* by slot: rejected requests that were logged */
     struct vs_met_database met[VS_SERVED_TAGS_MAX][VS_CONF_SEGMENT_STORES_MAX];
     struct vs_database_seen database[VS_DATABASES_SEEN_MAX];
     size_t database_count;
@@ -83,14 +83,14 @@ struct vs_segments {
     pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t woken;
     bool ending, ended;
-    bool asked; /* the tables are to be read now */
+    bool asked; /* the tables must be read now */
     struct vs_tags_status status;
 };
 
-/* Starts the threads of a row with order strict or dense.  NULL: no memory. */
+/* Starts the threads of a row with order strict or dense.  Returns NULL if there is no memory. */
 struct vs_desk *vs_desk_open(struct vs_segments *segments, const struct vs_conf_segment *conf);
-/* After the loops have ended: waits for its threads until that instant (vs_monotonic_us).  false: a thread hangs and
- * still uses the desk. */
+/* After the event loops have ended: waits for the threads until until_us (vs_monotonic_us).  Returns false if a thread
+ * hangs, which still uses the desk. */
 bool vs_desk_end(struct vs_desk *desk, int64_t until_us);
 
 /* Logs changes of the databases' state.  Called once a second. */
@@ -100,7 +100,7 @@ void vs_databases_look(struct vs_segments *segments);
 void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row);
 /* Tests whether a database of the row accepts writes, and records why not.  Changes no counter. */
 void vs_tag_row_try(struct vs_segments *segments, struct vs_tag_row *row);
-/* Frees replaced sets that no loop uses any more. */
+/* Frees replaced sets that no event loop uses any more. */
 void vs_tags_sweep(struct vs_segments *segments);
 
 #endif

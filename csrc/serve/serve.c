@@ -18,7 +18,8 @@
 
 /* ------------------------------------------------------------------ checks of listeners */
 
-/* Addresses of flags and configs were checked when they were read, but those of sockets handed over were not. */
+/* Determines whether other machines can reach a listener.  Addresses of flags and configs were checked when they were
+ * read, but those of inherited sockets were not. */
 static int serve_look_at(struct vs_serving_listener *at) {
     struct vesta_error err;
     int local = vs_address_is_local(at->address, &err);
@@ -26,8 +27,8 @@ static int serve_look_at(struct vs_serving_listener *at) {
     return local < 0 && at->handed ? vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text) : VS_GO;
 }
 
-/* Rejects handed sockets that other machines can reach if clients need no secret, or if a worker id was drawn on this
- * machine only. */
+/* Rejects an inherited socket that other machines can reach if clients need no secret, or if a worker id was drawn for
+ * this machine alone. */
 static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     if (!at->handed) return VS_GO;
     if (at->protocol == VS_ADMIN && !serving->config->admin_token && !serving->config->clients && strncmp(at->address, "unix:", 5) != 0)
@@ -37,8 +38,8 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
             at->address);
     if (!at->is_reached || at->protocol == VS_ADMIN) return VS_GO;
     if (at->protocol == VS_RESP && !serving->server.rules.resp_password && !serving->config->clients)
-        return vs_usage("--resp %s: other machines could reach it, so it needs a password (--resp-password-file FILE); "
-                        "or serve it on 127.0.0.1 or on unix:PATH",
+        return vs_usage("--resp %s: other machines could reach it. Set a password (--resp-password-file FILE), "
+                        "or listen on 127.0.0.1 or on unix:PATH",
                         at->address);
     if (serving->config->unnumbered)
         return vs_usage("--%s %s: %s", vs_protocol_names[at->protocol], at->address, serving->config->unnumbered);
@@ -47,9 +48,9 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     return VS_GO;
 }
 
-/* Decides for which protocols Host is checked, against DNS rebinding: a web page whose name resolves to this machine
- * can reach what only this machine can.  A listener for other machines has names that the server does not know, unless
- * they are configured. */
+/* Decides for which protocols the Host header is checked.  If only this machine can connect, the check prevents DNS
+ * rebinding, in which a web page's host name resolves to this machine.  If other machines can connect, the server does
+ * not know its own host names unless they are configured. */
 static void judge_hosts(struct vs_serving *serving) {
     bool is_reached[VS_PROTOCOLS] = {false};
     for (int i = 0; i < serving->listener_count; i++)
@@ -72,7 +73,7 @@ static int check_listeners(struct vs_serving *serving) {
 static void write_secure_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *host = vs_address_plain(at->written), *port = strrchr(host, ':');
     int length = (int)(port - host);
-    /* not in any certificate */
+    /* No certificate contains these addresses. */
     if (strncmp(host, "0.0.0.0:", 8) == 0 || strncmp(host, "[::]:", 5) == 0) host = "HOST", length = 4;
     if (at->protocol == VS_HTTP)
         snprintf(buf, size, "curl -s --cacert CA https://%.*s%s/genid", length, host, port);
@@ -98,8 +99,8 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
         snprintf(buf, size, "redis-cli -h %.*s -p %s GET %s", (int)(port - at->written), at->written, port + 1, name);
 }
 
-/* Prints a link that opens the page with its token, only to a terminal and never to a log.  Browsers do not send the
- * part after the #. */
+/* Prints a link that opens the admin page with its token.  Prints it only to a terminal, never to a log.  Browsers do
+ * not send the part after the #. */
 static void show_page(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     const char *address = vs_address_plain(at->written), *port = strrchr(address, ':');
     if (!serving->server.rules.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
@@ -111,7 +112,7 @@ static void show_page(const struct vs_serving *serving, const struct vs_serving_
     fputc('\n', stderr);
 }
 
-/* One line per protocol, with all its addresses. */
+/* Logs one line for a protocol, with all its addresses. */
 static void tell_protocol(const struct vs_serving *serving, enum vs_protocol protocol) {
     static const char *const sentences[VS_PROTOCOLS] = {
         [VS_RESP] = "serving the Redis protocol", [VS_HTTP] = "serving HTTP", [VS_ADMIN] = "serving the admin routes"};
@@ -131,7 +132,7 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
     if (protocol == VS_ADMIN) show_page(serving, first);
 }
 
-/* The loops run.  From here on health checks are answered, whatever the stores do. */
+/* Called when the event loops run.  From here on health checks are answered even if the stores are unreachable. */
 static void on_ready(void *self) {
     struct vs_serving *serving = self;
     for (int protocol = VS_PROTOCOLS - 1; protocol >= 0; protocol--)
@@ -167,7 +168,7 @@ static int run(struct vs_serving *serving) {
     rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
     int released = vs_ending_release(serving), started = vs_start_result(serving->start);
     if (rc == VS_DONE) rc = started != VS_GO ? started : released;
-    if (rc == VS_DONE) { /* before the life thread ends, which may hang in a disk */
+    if (rc == VS_DONE) { /* before the life thread ends, because that thread may hang on a disk */
         vs_log(VS_LOG_INFO, "stopped: all worker ids are released", NULL);
         vs_ending_given_back();
     }
@@ -179,7 +180,7 @@ static void log_error(const char *text) {
     vs_log(VS_LOG_ERROR, text, NULL);
 }
 
-/* From here on messages go to the log, so that it contains the reason if the server does not start. */
+/* Starts the log.  If the server then fails to start, the log contains the reason. */
 static int begin_log(const struct vs_serving *serving) {
     struct vs_log_opts opts = serving->log;
     struct vesta_error err;
@@ -201,8 +202,9 @@ static int begin_log_file(struct vs_serving *serving) {
     return VS_GO;
 }
 
-/* Each step needs the ones before it: if a port is in use, nothing was claimed, and no generator file is opened as
- * root.  The namespaces come last, when the loops run (start.c), so that none delays the others or a signal. */
+/* Runs the steps of a start.  If a port is in use, nothing was claimed yet, and no generator file is opened as root.
+ * The namespaces are opened last, when the event loops run (start.c), so that no namespace delays another namespace or
+ * a signal. */
 static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
     if (rc == VS_GO) vs_flags_tell(serving);
@@ -217,7 +219,7 @@ static int serve(struct vs_serving *serving) {
     return rc == VS_GO ? run(serving) : rc;
 }
 
-/* /transtime writes times in the server's zone. */
+/* Loads the server's time zone, in which /transtime writes times. */
 static int adopt_zone(void) {
     struct vesta_error err;
     int rc = vs_zone_adopt(&err);
@@ -258,8 +260,8 @@ const struct vs_command vs_serve_command = {
     "serve", run_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
     "Issues ids over HTTP, with Vesta (Java)'s routes and /v1, and over the Redis protocol, so that any\n"
     "Redis client can be used.  By default only this machine can connect.  Stops on TERM or Ctrl-C after\n"
-    "answering requests in flight, or at once on a second one.  Logs what happens, one event per line;\n"
-    "USR1 reopens the log files, USR2 logs the state of each namespace.\n"
+    "answering requests in flight, or at once on a second one.  Logs one event per line.\n"
+    "USR1 reopens the log files.  USR2 logs the state of each namespace.\n"
     "\n"
     "  $ vesta serve &\n"
     "  $ curl -s http://127.0.0.1:8088/genid\n"

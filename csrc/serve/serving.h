@@ -13,23 +13,23 @@
 
 struct vs_serving_listener {
     enum vs_protocol protocol;
-    const char *address; /* that is bound */
+    const char *address; /* the address to bind */
     const char *written; /* as written in the config or a flag: its host may have several addresses */
     unsigned mode; /* file mode of a unix: address */
     int fd;        /* -1: not bound yet */
-    bool handed;   /* by a service manager */
-    bool is_secure; /* TLS */
+    bool handed;   /* inherited from a service manager */
+    bool is_secure; /* uses TLS */
     bool is_reached; /* reachable from other machines (determined once by serve.c) */
 };
 
 #define VS_SERVING_FLAGS_MAX 40
 
 struct vs_serving {
-    struct vs_conf_opts conf; /* to read the config again */
+    struct vs_conf_opts conf; /* the sources of the config, for a reload */
     struct vesta_opts opts;   /* options of the single namespace of a server without a config file */
     struct vs_conf_flag conf_flag[VS_SERVING_FLAGS_MAX];
-    struct vs_config *config; /* as read at the start (the following members point into it) */
-    bool has_policies;        /* the config of the start has policies */
+    struct vs_config *config; /* the config as read at the start (the following members point into it) */
+    bool has_policies;        /* the config had policies at the start */
     struct vs_serving_listener listener[VS_LISTENERS_MAX];
     int listener_count;
     char host_address[VS_LISTENERS_MAX][VS_ADDRESS_TEXT_MAX];
@@ -37,13 +37,13 @@ struct vs_serving {
     uint64_t auth_ms;
     struct vs_network proxy[VS_CONF_HOSTS_MAX];
     int proxy_count;
-    struct vs_limits limits; /* of clients, as configured */
+    struct vs_limits limits; /* limits of clients, as configured */
     struct vs_handed handed[VS_HANDED_MAX];
     struct vs_log_opts log;
-    const char *access_path; /* of the access log (NULL: none) */
-    const char *password_file;  /* of --resp-password-file (NULL: none) */
+    const char *access_path; /* path of the access log (NULL: none) */
+    const char *password_file;  /* path in --resp-password-file (NULL: none) */
     const char *user;           /* NAME[:GROUP], to switch to after binding (NULL: do not switch) */
-    char user_group[140];       /* NAME:GROUP, from two keys */
+    char user_group[140];       /* NAME:GROUP, joined from two keys */
     struct vs_control *control; /* NULL: there are no policies, and a reload cannot add any */
     struct vs_life *life;
     struct vs_secure *secure; /* NULL: no listener uses TLS */
@@ -81,57 +81,61 @@ void vs_namespace_say(const struct vs_server *server, const struct vs_namespace 
 /* Logs the state of each namespace. */
 void vs_namespaces_state(const struct vs_serving *serving);
 
-/* Decides which threads open and close which namespaces.  false: no memory.  Own: free it in any case. */
+/* Decides which threads open and close which namespaces.  Returns false if there is no memory.  Own: free it in either
+ * case. */
 bool vs_crews_make(struct vs_crews *crews, const struct vs_config *config);
 void vs_crews_free(struct vs_crews *crews);
-/* Returns how many threads call stores at most: these, or the shifts of the keepers. */
+/* Returns the maximum number of threads that call stores, which are either these threads or those of the keepers. */
 int vs_crews_keepers(const struct vs_crews *crews);
 
 /* Opens the namespaces and leases their worker ids while the loops run.  vs_start_begin does not wait. */
 struct vs_start *vs_start_make(struct vs_serving *serving);
 void vs_start_begin(struct vs_start *start);
-/* Returns whether a namespace has issued ids, and how many have not yet. */
+/* vs_start_is_ready returns whether a namespace has issued ids.  vs_start_waiting returns how many namespaces have
+ * not. */
 bool vs_start_is_ready(struct vs_start *start, int ns);
 int vs_start_waiting(struct vs_start *start);
-/* Records that all tags that can be read were read: a start waits for that as for namespaces. */
+/* Records that every readable tag was read.  A start waits for the tags as it does for a namespace. */
 void vs_start_segments_settled(struct vs_start *start);
 /* Stops opening namespaces, without waiting. */
 void vs_start_stop(struct vs_start *start);
-/* After vs_start_stop: returns whether a namespace's opener has ended, at the latest at that instant
- * (vs_monotonic_us). */
+/* After vs_start_stop: waits until until_us (vs_monotonic_us).  Returns whether the thread that opens the namespace has
+ * finished with it. */
 bool vs_start_stopped(struct vs_start *start, int ns, int64_t until_us);
-/* After vs_start_stop, as the last call.  false: a thread still hangs at that instant and uses the server's memory. */
+/* Call it last, after vs_start_stop.  Returns false if a thread still hangs at until_us and uses the server's
+ * memory. */
 bool vs_start_end(struct vs_start *start, int64_t until_us);
-/* Returns VS_GO, or the exit code of a start that failed as a whole, which was logged. */
+/* Returns VS_GO, or the exit code if the start failed as a whole.  That failure was logged. */
 int vs_start_result(const struct vs_start *start);
 void vs_start_free(struct vs_start *start);
 
-/* Makes the tags' state.  Until the tables were read, their tags are unknown.  Returns VS_GO, or an exit code after a
- * message. */
+/* Creates the state of the tags.  A table's tags are unknown until the table was read.  Returns VS_GO, or an exit code
+ * after a message. */
 int vs_segments_prepare(struct vs_serving *serving);
 /* Returns the descriptors that the tags of a config need. */
 struct vs_tags_plan vs_segments_plan(const struct vs_config *config);
-/* Opens the tags while the loops run.  false: no thread can be started. */
+/* Opens the tags while the event loops run.  Returns false if no thread can be started. */
 bool vs_segments_begin(struct vs_serving *serving);
-/* After the loops have ended: returns the rest of the tags' ranges until that instant (vs_monotonic_us).  What could
- * not be returned is logged and stays unused.  false: a thread hangs in a store's call. */
+/* After the event loops have ended: returns what remains of the tags' ranges to the databases until until_us
+ * (vs_monotonic_us).  A range that could not be returned is logged, and the next start on this machine uses it.
+ * Returns false if a thread hangs in a store call. */
 bool vs_segments_release(struct vs_serving *serving, int64_t until_us);
 void vs_segments_close(struct vs_serving *serving);
 /* Logs the state of the tags.  Called on a loop's thread. */
 void vs_segments_state(const struct vs_serving *serving);
 
-/* Makes TERM and INT end the program until the loops run, also as process 1 of a container. */
+/* Makes TERM and INT end the program until the event loops run.  This also works as process 1 of a container. */
 void vs_ending_prepare(void);
-/* Begins stopping, for which there are 5 s. */
+/* Begins to stop the server, which takes at most 5 s. */
 void vs_ending_begin(struct vs_serving *serving);
-/* Releases the worker ids.  Returns VS_DONE, or VS_FAILED after a message for each that was not released.  Ends the
- * process if a store hangs. */
+/* Releases the worker ids.  Returns VS_DONE, or VS_FAILED after a message for each worker id that was not released.
+ * Ends the process if a store hangs. */
 int vs_ending_release(struct vs_serving *serving);
-/* Everything is released.  If END_MS pass before the remaining memory is freed, the process still ends, with
- * success. */
+/* Records that everything is released.  If END_MS pass before the remaining memory is freed, the process still ends,
+ * with success. */
 void vs_ending_given_back(void);
 void vs_ending_close(struct vs_serving *serving);
-/* Ends the log.  If the disk hangs, this waits as long as there is time. */
+/* Ends the log.  If the disk hangs, waits as long as END_MS allows. */
 void vs_ending_log(const struct vs_serving *serving);
 
 /* Returns whether there are policies, or a reload may add some. */
@@ -141,7 +145,8 @@ bool vs_policies_wanted(const struct vs_serving *serving);
 int vs_policies_open(struct vs_serving *serving);
 void vs_policies_close(struct vs_serving *serving);
 
-/* Makes the gate with the config's clients.  Returns VS_GO, or an exit code after a message. */
+/* Creates the gate, which authenticates clients, from the config's accounts.  Returns VS_GO, or an exit code after a
+ * message. */
 int vs_clients_open(struct vs_serving *serving);
 /* Reads the file of clients again and logs the result.  If the file cannot be used, the current clients stay. */
 void vs_clients_reload(struct vs_serving *serving);
@@ -160,8 +165,7 @@ void vs_secure_look(struct vs_serving *serving, bool is_asked);
 void vs_secure_close(struct vs_serving *serving);
 void vs_secure_use(struct vs_serving *serving, struct vs_serve_opts *opts);
 
-/* Uses the sockets that were handed over in place of the addresses of their protocols.  Returns VS_GO, or an exit
- * code. */
+/* Replaces the addresses of a protocol by the sockets that were inherited for it.  Returns VS_GO, or an exit code. */
 int vs_take_handed(struct vs_serving *serving);
 /* Replaces each listener with a host name by one listener per address.  Returns VS_GO, or an exit code. */
 int vs_bind_resolve(struct vs_serving *serving);
@@ -179,13 +183,14 @@ void vs_tell_rights(const struct vs_serving *serving);
 struct vs_seen {
     bool known, fails;
     bool is_stopped; /* it issues no ids, and not only because the time unit is exhausted */
-    uint64_t worker, refused, refused_at; /* refused_at: rejected requests when the failure began */
+    uint64_t worker, refused, refused_at; /* refused_at: number of rejected requests when the failure began */
     enum vesta_why why;
     int64_t failed_us;
-    struct vs_news news; /* of its keeper */
+    struct vs_news news; /* problems of the keeper that were logged */
 };
 
-/* Logs changes if `tell`: why no ids are issued, until when and what to do, and problems of the keeper. */
+/* Updates *seen.  If `tell`, also logs changes: why no ids are issued, until when and what to do, and problems of the
+ * keeper. */
 void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell);
 
 /* ---- life.c */
@@ -195,7 +200,7 @@ int vs_life_begin(struct vs_serving *serving);
 void vs_life_end(struct vs_serving *serving);
 /* Returns whether the service manager was notified that the server is ready. */
 bool vs_life_is_ready(const struct vs_serving *serving);
-/* All namespaces have settled, and `ready` of them issue ids. */
+/* Call it when all namespaces have settled and `ready` of them issue ids. */
 void vs_life_ready(const struct vs_serving *serving, int ready);
 /* Callbacks of vs_serve; `self` is the struct vs_serving. */
 void vs_life_signal(void *self, int number);

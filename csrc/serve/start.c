@@ -11,14 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define STEP_US_MAX 2000000 /* longest interval between two checks of a waiting namespace (it is short at first) */
+/* Maximum interval between two checks of a waiting namespace (the first intervals are shorter). */
+#define STEP_US_MAX 2000000
 #define STEP_US_MIN 1000
 #define STEPS_OF_AGE 8
-#define LOOK_US 100000 /* an opener checks this often whether the server is stopping */
-#define TELLS_MAX 8 /* namespaces whose reason to wait is logged at a time (the others are counted) */
-#define PROGRESS_US 2000000 /* a program that waits logs at least this often at first */
+#define LOOK_US 100000 /* interval at which an opener checks whether the server is stopping */
+#define TELLS_MAX 8 /* maximum number of namespaces logged at a time (the others are counted) */
+#define PROGRESS_US 2000000 /* at first, a waiting server logs at least this often */
 #define PROGRESS_US_MAX 60000000
-#define RETRY_US 1000000         /* after a generator could not be opened */
+#define RETRY_US 1000000         /* pause after a generator could not be opened */
 
 /* An open namespace that waits for its worker id. */
 struct waiter {
@@ -30,7 +31,7 @@ struct waiter {
 
 enum place { WAITING, READY, FAILED, PLACES };
 
-/* When the reason of a wait was last logged, and how long it is not repeated.  All zero: due. */
+/* When the reason of a wait was last logged, and for how long it is not logged again.  All zero: log it now. */
 struct progress {
     int64_t said_us, rest_us;
 };
@@ -38,15 +39,15 @@ struct progress {
 struct vs_start {
     struct vs_serving *serving;
     struct vs_threads *threads;
-    pthread_t waiting; /* the thread for the waiters */
+    pthread_t waiting; /* the thread that checks the waiters */
     bool has_waiting;
     int64_t from_us;
-    struct progress progress; /* of all that wait for a worker id */
+    struct progress progress; /* of the namespaces that wait for a worker id */
     atomic_bool ending;
     struct one *one;      /* one per namespace, used only by its opener */
     pthread_mutex_t lock; /* guards the following members */
     pthread_cond_t arrived;
-    struct waiter *waiter; /* namespaces that have newly opened */
+    struct waiter *waiter; /* list of newly opened namespaces */
     bool knows_tags; /* the tags were read, or there are none */
     int rc;          /* exit code of a start that failed as a whole */
     int count[PLACES];
@@ -63,7 +64,7 @@ static void give_up(struct vs_start *start, int rc) {
     vs_serve_stop(&start->serving->server);
 }
 
-/* When all have settled, reports that the server is ready, or ends it if nothing can be served. */
+/* When every namespace has settled, reports that the server is ready, or ends it if nothing can be served. */
 static void look_whether_all_settled(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
     int waiting = start->count[WAITING] + !start->knows_tags, ready = start->count[READY];
@@ -104,8 +105,8 @@ int vs_start_waiting(struct vs_start *start) {
     return waiting;
 }
 
-/* Whether this namespace is the last that could still be served.  Its failure then ends the server, and a service
- * manager may retry. */
+/* Returns whether every other namespace has failed and there are no segments.  If this namespace also fails, the server
+ * ends, and a service manager may restart it. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
     bool last = !start->serving->segments && start->count[FAILED] == start->serving->server.names.count - 1;
@@ -113,7 +114,7 @@ static bool is_last(struct vs_start *start) {
     return last;
 }
 
-/* A namespace failed for good.  The others are served.  The server only ends if nothing else can be served. */
+/* Records that a namespace failed permanently.  Ends the server if nothing else can be served. */
 static void fail(struct vs_start *start, int i, int rc, const char *text) {
     struct vs_namespace *ns = &start->serving->server.names.at[i];
     vs_log(VS_LOG_ERROR, text, "namespace", ns->name, NULL);
@@ -122,7 +123,7 @@ static void fail(struct vs_start *start, int i, int rc, const char *text) {
     start_settle(start, i, FAILED);
 }
 
-/* A namespace has ended.  Its ids can be decoded, and the others are served. */
+/* Records that a namespace has ended.  Its ids can still be decoded, and other namespaces are served. */
 static void end(struct vs_start *start, int i, const char *text) {
     struct vs_server *server = &start->serving->server;
     vs_log(VS_LOG_WARN, "a namespace has ended: its ids can be decoded, but no new ones are issued", "namespace",
@@ -133,7 +134,8 @@ static void end(struct vs_start *start, int i, const char *text) {
     start_settle(start, i, FAILED);
 }
 
-/* Ends the server if the configured time for a start is over, whatever else could be served. */
+/* Ends the server if the configured time for a start has passed, even if other namespaces are served.  Returns whether
+ * it ended the server. */
 static bool is_too_late(struct vs_start *start, int i, const char *text) {
     struct vs_serving *serving = start->serving;
     int64_t ms_max = serving->config->start_wait_ms_max;
@@ -182,7 +184,7 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
     fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
 }
 
-/* Tries again in a second, unless the time for a start is over. */
+/* Schedules another attempt in a second, unless the time for a start has passed. */
 static int64_t try_again(struct vs_start *start, int i, const char *text) {
     vs_namespace_set(&start->serving->server.names.at[i], VS_NAMESPACE_OPENING, text);
     if (is_too_late(start, i, text)) return VS_THREADS_DONE;
@@ -198,8 +200,8 @@ static void tell_unproved(const struct vs_start *start, int i, const char *text)
     tell_waiting(&start->serving->server.names.at[i], text);
 }
 
-/* Proves a generation.  If the store is unreachable or does not know the generation yet, this waits as for a worker id,
- * and does not end the server. */
+/* Proves a generation.  If the store is unreachable or does not know the generation yet, the namespace waits as for a
+ * worker id, and the server does not end. */
 static int64_t prove(struct vs_start *start, int i) {
     struct vesta_error err;
     int rc = vs_namespace_prove(&start->serving->config->ns[i], &err);
@@ -233,7 +235,7 @@ static int64_t open_generator(struct vs_start *start, int i) {
     return try_again(start, i, err.text);
 }
 
-/* Returns VS_THREADS_DONE if the namespace is open or cannot be served, or the server is stopping. */
+/* Opens a namespace.  Returns VS_THREADS_DONE if it is open or cannot be served, or if the server is stopping. */
 static int64_t open_namespace(void *self, int i) {
     struct vs_start *start = self;
     struct one *one = &start->one[i];
@@ -247,7 +249,7 @@ static int64_t open_namespace(void *self, int i) {
 
 /* ------------------------------------------------------------------ the first lease */
 
-/* Lets the policies answer the keeper's question.  false: a policy decided against a lease. */
+/* Lets a policy decide whether the keeper leases a worker id.  Returns false if the policy decided against it. */
 static bool start_is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
     const struct vs_policies *policies = &serving->server.above.policies;
     int64_t until_us;
@@ -270,7 +272,7 @@ static void be_ready(struct vs_start *start, int i) {
     start_settle(start, i, READY);
 }
 
-/* Checks a waiting namespace.  false: it no longer waits. */
+/* Checks a waiting namespace.  Returns false if it no longer waits. */
 static bool start_look_at(struct vs_start *start, struct waiter *w) {
     const struct vs_serving *serving = start->serving;
     struct vesta_gen *gen = serving->server.names.at[w->ns].gen[VS_RESP];
@@ -278,16 +280,16 @@ static bool start_look_at(struct vs_start *start, struct waiter *w) {
     char over[VS_OVER_MAX];
     uint64_t id;
     if (vesta_next(gen, &id, &pause) == VESTA_OK) return be_ready(start, w->ns), false;
-    bool is_stopped = pause.why == VESTA_FAILSTOP; /* the keeper notices when an operator has repaired the store */
+    bool is_stopped = pause.why == VESTA_FAILSTOP; /* when an operator has repaired the store, the keeper notices it */
     bool is_keepers =
         pause.why == VESTA_LEASE || pause.why == VESTA_CHOOSE || pause.why == VESTA_CLOSED || is_stopped;
     if (is_keepers && vesta_keep(gen) != VESTA_OK)
         return fail_as(start, w->ns, "cannot start the keeper of the lease"), false;
-    if (pause.why != VESTA_CHOOSE || !*w->text) /* the last answer explains more than the next question */
+    if (pause.why != VESTA_CHOOSE || !*w->text) /* the policy's last answer explains more than its next question */
         vesta_pause_text(gen, &pause, w->text, sizeof w->text);
     if (!start_is_wanted(serving, w->ns, &pause, over)) return fail_as(start, w->ns, over), false;
     if (pause.wait_us < 0 && !is_stopped) return fail_as(start, w->ns, w->text), false;
-    if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that any request may meet */
+    if (!is_keepers) return be_ready(start, w->ns), false; /* a pause that any request may encounter */
     return !is_too_late(start, w->ns, w->text);
 }
 
@@ -417,7 +419,7 @@ void vs_start_stop(struct vs_start *start) {
     atomic_store(&start->ending, true);
     pthread_cond_signal(&start->arrived);
     pthread_mutex_unlock(&start->lock);
-    if (start->has_waiting) pthread_join(start->waiting, NULL); /* it calls no store, so it cannot hang */
+    if (start->has_waiting) pthread_join(start->waiting, NULL); /* the thread calls no store, so it cannot hang */
     start->has_waiting = false;
 }
 
@@ -438,7 +440,7 @@ void vs_start_free(struct vs_start *start) {
     if (!start) return;
     pthread_cond_destroy(&start->arrived);
     pthread_mutex_destroy(&start->lock);
-    for (struct waiter *w = start->waiter, *next; w; w = next) { /* from an opener that ended late */
+    for (struct waiter *w = start->waiter, *next; w; w = next) { /* left by an opener that ended late */
         next = w->next;
         free(w);
     }

@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 #define NOTICE_BYTES 1024
-#define PATIENCE_MS 1000 /* the most that a manager that does not read can delay a call */
+#define PATIENCE_MS 1000 /* maximum delay of a call if the manager does not read */
 #define FIRST_FD 3
 
 /* ------------------------------------------------------------------ notifying */
 
-/* Returns 0, or the errno of the failure. */
+/* Sends a datagram.  Returns 0, or the errno of the failure. */
 static int send_to(const char *path, const char *text, size_t length) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     struct timeval patience = {PATIENCE_MS / 1000, PATIENCE_MS % 1000 * 1000};
@@ -34,7 +34,7 @@ static int send_to(const char *path, const char *text, size_t length) {
     if (path_length >= sizeof to.sun_path) return ENAMETOOLONG;
     if (*path != '/' && *path != '@') return EAFNOSUPPORT;
     memcpy(to.sun_path, path, path_length);
-    /* abstract: the name begins with a NUL, and its end is only given by its length */
+    /* An abstract name begins with a NUL and is not NUL-terminated, so only its length marks its end. */
     if (*path == '@') to.sun_path[0] = '\0';
     socklen_t to_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path_length);
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -45,7 +45,8 @@ static int send_to(const char *path, const char *text, size_t length) {
     return rc;
 }
 
-/* Logs the first of a series of failures, and the end of the series.  The watchdog is notified every few seconds. */
+/* Logs the first of several consecutive failures, and the success that follows.  The watchdog is notified every few
+ * seconds, so a line for each failure would be too many. */
 static void tell_change(const char *path, const char *text, int rc) {
     static atomic_int before;
     if (atomic_exchange(&before, rc) == rc) return;
@@ -68,7 +69,7 @@ void vs_notify(const char *format, ...) {
     tell_change(path, text, send_to(path, text, (size_t)length));
 }
 
-/* Returns a number from the environment (-1: the variable is missing or not a number). */
+/* Returns a number from the environment, or -1 if the variable is missing or not a number. */
 static int64_t number_of(const char *name) {
     const char *text = vs_environment(name);
     char *end;
@@ -86,7 +87,7 @@ int64_t vs_watchdog_us(void) {
 
 /* ------------------------------------------------------------------ sockets */
 
-/* Cuts the next name off $LISTEN_FDNAMES, which has colons between names. */
+/* Removes the first name from the colon-separated list $LISTEN_FDNAMES. */
 static void take_name(const char **names, char *name) {
     struct vs_slice all = {*names, strlen(*names)}, first = all, rest = {"", 0};
     vs_slice_split(all, ':', &first, &rest);
@@ -139,11 +140,12 @@ static void write_address(int fd, char *buf) {
     }
 }
 
-/* Returns how many sockets belong to this process.  VESTA_EIO: more than `max`, or not a number. */
+/* Returns how many sockets this process inherited.  Errors: VESTA_EIO if there are more than `max`, or the variable is
+ * not a number. */
 static int count_handed(int max, struct vesta_error *err) {
     const char *text = vs_environment("LISTEN_FDS");
     int64_t count = number_of("LISTEN_FDS");
-    if (!text || number_of("LISTEN_PID") != getpid()) return 0; /* they were handed to another process */
+    if (!text || number_of("LISTEN_PID") != getpid()) return 0; /* another process inherited them */
     if (count < 0 || count > max)
         return vs_fail(err, VESTA_EIO, "LISTEN_FDS is '%s', which must be a number of sockets from 0 to %d",
                        VS_QUOTE(text, strlen(text)), max);

@@ -5,8 +5,8 @@
 
 #include "vesta.h"
 
-/* Sends lines like "READY=1\nSTATUS=..." to $NOTIFY_SOCKET, if it is set.  A failure is logged once until it ends.
- * Threads: any. */
+/* Sends lines like "READY=1\nSTATUS=..." to $NOTIFY_SOCKET, if it is set.  Logs only the first of several consecutive
+ * failures.  Threads: any. */
 void vs_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns the longest interval of WATCHDOG=1 that the manager accepts, in microseconds (0: no watchdog). */
@@ -17,13 +17,13 @@ int64_t vs_watchdog_us(void);
 #define VS_HANDED_ADDRESS_MAX 128
 struct vs_handed {
     int fd;                              /* listening, close-on-exec */
-    char name[VS_HANDED_NAME_MAX];       /* "" if it has none */
+    char name[VS_HANDED_NAME_MAX];       /* "" if the socket has no name */
     char address[VS_HANDED_ADDRESS_MAX]; /* in the form of serve's flags: "[::1]:8088", "unix:/run/x" */
 };
 
-/* Takes the sockets that $LISTEN_FDS hands over to this process, and removes the variables from the environment.
- * Returns their number.  Call it before anything else opens a file.  Errors: VESTA_EIO, which names the descriptor: it
- * is not a listening stream socket, or there are more than `max`. */
+/* Takes the sockets that this process inherits by $LISTEN_FDS, and removes the variables from the environment.  Returns
+ * the number of sockets.  Call it before anything else opens a file.  Errors: VESTA_EIO if a descriptor, which the
+ * message names, is not a listening stream socket, or if there are more than `max`. */
 int vs_handed_sockets(struct vs_handed *out, int max, struct vesta_error *err);
 
 #endif

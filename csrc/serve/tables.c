@@ -28,7 +28,7 @@ static int fits_form(void *self, uint64_t number) {
     return vs_form_fits(row->form, number);
 }
 
-/* Opens a tag's segment.  A dense tag has a map as in order strict, from which no number is taken. */
+/* Opens a tag's segment.  A dense tag also gets a map, as in order strict, but takes no number from it. */
 static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, struct vs_served_tag *tag,
                         struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
@@ -62,7 +62,7 @@ static int take_place(const struct vs_segments *segments) {
     return place;
 }
 
-/* Whether the tag was found in a table, so that its map is among the maps reserved for such tags. */
+/* Returns whether the tag was found in a table.  Its map is then one of the maps reserved for such tags. */
 static bool is_found(const struct vs_segments *segments, const struct vs_served_tag *tag) {
     return vs_conf_segment_is_any(segments->row[tag->row].conf);
 }
@@ -74,7 +74,7 @@ static void free_tag(struct vs_segments *segments, struct vs_served_tag *tag) {
     vs_tag_free(tag);
 }
 
-/* Opens a tag.  VESTA_OK: the next set serves it. */
+/* Opens a tag, which the next published set then serves. */
 static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const char *name, struct vesta_error *err) {
     struct vs_served_tag *tag = vs_tag_new(name, segments->serving->threads);
     int place = take_place(segments);
@@ -105,7 +105,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
 static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
     struct vs_server *server = &segments->serving->server;
     struct vs_tag_set *set = vs_tag_set_new(segments->tag, segments->tag_count);
-    if (!set) { /* the old set stays, and so do its tags, until there is memory */
+    if (!set) { /* the old set and its tags stay in use until there is memory */
         vs_log(VS_LOG_ERROR, "no memory for the changed tags: the previous ones stay in use", NULL);
         for (size_t i = 0; i < gone->count; i++)
             segments->tag[segments->tag_count++] = gone->tag[i];
@@ -134,7 +134,8 @@ static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retire
     }
 }
 
-/* Frees retired sets in the order of replacement, because a tag may be in every set before the one that lacks it. */
+/* Frees retired sets in the order in which they were replaced.  A removed tag may be in every set up to the first set
+ * without it. */
 void vs_tags_sweep(struct vs_segments *segments) {
     struct vs_tag_retired *first;
     while ((first = segments->retired) && vs_serve_passed(&segments->serving->server, first->since_us) &&
@@ -157,7 +158,7 @@ void vs_tags_sweep(struct vs_segments *segments) {
 struct names {
     char (*at)[VESTA_TAG_MAX];
     size_t count, room;
-    uint64_t passed; /* rows that are not tags */
+    uint64_t passed; /* rows whose names are not valid tags */
     char strange[VS_QUOTE_MAX];
     uint64_t unusable; /* rows with unusable values: their tags are served, because otherwise they would seem unknown */
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag */
@@ -223,7 +224,8 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     return rc;
 }
 
-/* Tries a write to a value that no row has.  It changes nothing, but the database checks whether its user may write. */
+/* Attempts a write to a value that no row has.  It changes nothing, but the database checks whether its user may
+ * write. */
 static enum vs_outcome try_database(struct vs_segments *segments, const struct vs_tag_row *row, int i,
                                     struct vs_counter counter, struct vs_reply *reply) {
     struct vs_store *store;
@@ -237,7 +239,7 @@ static enum vs_outcome try_database(struct vs_segments *segments, const struct v
     return reply->outcome;
 }
 
-/* Returns a tag of the row to test with.  NULL: the row has no tag yet, or a tag has numbers and a test is
+/* Returns a tag of the row for a test write.  NULL: the row has no tag yet, or a tag has numbers and a test is
  * unnecessary. */
 static const char *tag_to_try(struct vs_segments *segments, struct vs_tag_row *row) {
     const char *name = NULL;
@@ -270,7 +272,8 @@ void vs_tag_row_try(struct vs_segments *segments, struct vs_tag_row *row) {
                "vesta doctor -c FILE describes the solution", NULL);
 }
 
-/* Reads the tags of all the row's databases that can be read, without duplicates.  Errors: none of them can be read. */
+/* Reads the tags of all the row's databases that can be read, without duplicates.  Fails if none of the databases can
+ * be read. */
 static int read_names(struct vs_segments *segments, const struct vs_tag_row *row, struct names *names,
                       struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
@@ -302,10 +305,10 @@ static const char *reason_against(const struct vs_segments *segments, const stru
     return NULL;
 }
 
-/* Warns about a name that is both, because Leaf's clients use one key for either. */
+/* Warns if a namespace has the same name as a tag, because Leaf's clients use one key for both. */
 static void tell_shared_name(struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
     if (!vs_namespace_named(&segments->serving->server.names, name, strlen(name))) return;
-    vs_log(VS_LOG_WARN, "a tag and a namespace have one name: GET means the namespace, and INCR means the tag", "tag", name,
+    vs_log(VS_LOG_WARN, "a tag and a namespace have the same name: GET uses the namespace, and INCR uses the tag", "tag", name,
            "table", row->conf->table, NULL);
 }
 
@@ -315,7 +318,7 @@ static const struct vs_served_tag *served_as(const struct vs_segments *segments,
     return NULL;
 }
 
-/* Returns whether an unserved tag must be logged, and records that it is. */
+/* Returns true if an unserved tag has not been logged yet, and records it as logged. */
 static bool is_news(struct vs_tag_row *row, const char *name) {
     for (int i = 0; i < row->told_count; i++)
         if (strcmp(row->told[i], name) == 0) return false;
@@ -328,7 +331,7 @@ static bool is_news(struct vs_tag_row *row, const char *name) {
 static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, const char *name, uint64_t *passed) {
     const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->server.tags), name, strlen(name));
     struct vesta_error err;
-    if (!there) there = served_as(segments, name); /* it is new, and in no set yet */
+    if (!there) there = served_as(segments, name); /* the tag is new, and no published set has it yet */
     const char *why = there ? NULL : reason_against(segments, row);
     if (there && there->row == row - segments->row) return false;
     if (there) why = "another row of the segments has it";
@@ -398,7 +401,7 @@ static void tables_settle(struct vs_segments *segments, struct vs_tag_row *row, 
         publish(segments, gone);
     else
         free(gone);
-    tell_read(row, names, added); /* only now, when the log's statement is true */
+    tell_read(row, names, added); /* logged only now, when the statement is true */
     keep_unusable(row, names);
     row->is_read = true;
     row->passed = passed;
@@ -427,7 +430,7 @@ void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row) {
     struct vesta_error err = {.code = VESTA_OK};
     if (!vs_conf_segment_is_any(row->conf)) return read_listed(segments, row);
     int rc = read_names(segments, row, &names, &err);
-    /* a table that was lost looks like an empty one */
+    /* A table that was lost looks like an empty table. */
     if (rc == VESTA_OK && names.count == 0 && serves_any(segments, row))
         rc = vs_fail(&err, VESTA_EIO, "%s of %s is empty", row->conf->table, row->stores[0]);
     if (err.code != VESTA_OK) tell_unread(row, err.text);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* a failure ends this long after the last rejection, so that it is not logged twice a second */
+/* A failure ends this long after the last rejection, so that it is not logged twice a second. */
 #define QUIET_US 2000000
 
 /* Logs problems of the keeper, and for how long ids are issued without it. */
@@ -21,7 +21,7 @@ static void look_at_keeper(const char *name, const struct vesta_info *info, stru
     *news = (struct vs_news){.count = 0};
 }
 
-/* Returns when ids will be available: a time if it is known, else the condition. */
+/* Returns when ids will be available: the time if it is known, otherwise the event. */
 static const char *until(const struct vesta_pause *pause, char buf[40]) {
     switch (pause->why) {
     case VESTA_LEASE: return "the store acknowledges a lease";
@@ -44,10 +44,10 @@ static const char *to_do(const struct vesta_pause *pause, const struct vesta_inf
     switch (pause->why) {
     case VESTA_FULL: return "request fewer ids, or use a layout with more ids: vesta fit";
     case VESTA_CLOCK_BACK:
-        if (by_policy) return "correct the clock; to tolerate such a step, change the policy and reload it";
-        return "correct the clock; until then a policy may wait, borrow or switch: on_clock_back";
-    case VESTA_CLOCK_AHEAD: return "correct the clock; if it is right, do nothing: it will be accepted";
-    case VESTA_AHEAD: return "nothing, if the store was repaired; otherwise correct the clock";
+        if (by_policy) return "correct the clock. To tolerate such a step, change the policy and reload it";
+        return "correct the clock. Until then, on_clock_back of a policy may wait, borrow or switch";
+    case VESTA_CLOCK_AHEAD: return "correct the clock. If it is right, do nothing, because it will be accepted";
+    case VESTA_AHEAD: return "do nothing if the store was repaired, otherwise correct the clock";
     case VESTA_LEASE:
         return *info->keeper ? "fix what the keeper reports: vesta doctor" : "check the store: vesta doctor";
     case VESTA_CHOOSE: return "check the policy's choose_worker: vesta policy check";
@@ -80,7 +80,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
     int64_t now_us = vs_monotonic_us();
     seen->refused = refused;
     if (fails) {
-        if (ready) pause = met; /* the pause has ended already, but a request met it */
+        if (ready) pause = met; /* the pause has ended already, but a request encountered it */
         if (!seen->fails || pause.why != seen->why) tell_refusals(server, ns, info, &pause, refused - before);
         seen->refused_at = seen->fails ? seen->refused_at : before;
         seen->fails = true;
@@ -96,7 +96,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
 void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
-    /* the worker id at the time when it settled */
+    /* Begin with the worker id that was leased when the namespace settled. */
     if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker};
     uint64_t worker = seen->worker;
     if (info.holds_lease) seen->worker = info.worker;

@@ -171,9 +171,9 @@ public final class Vesta implements AutoCloseable {
             Vesta.check(password == null || secretFile == null, "password and secretFile cannot be combined");
             for (Server server : servers)
                 Vesta.check(server.user == null && user == null || server.secret != null || password != null || secretFile != null,
-                        "server " + server.address + ": a name without a secret: give secretFile");
+                        "server " + server.address + ": the client name has no secret. Set secretFile");
             Vesta.check(tlsCa == null && tlsCertificate == null && !tlsUnverified || servers.stream().anyMatch(one -> one.isTls),
-                    "an option of TLS is given, and no server begins with rediss://");
+                    "a TLS option is set, but no server begins with rediss://");
         }
 
         /** Returns the AUTH command for a new connection; empty without a secret. */
@@ -437,7 +437,7 @@ public final class Vesta implements AutoCloseable {
             blocks++;
             server.restNs = 0;
             server.refuses = false;
-            server.said = "answered, but its next block has not come yet";
+            server.said = "replied, but its next block has not arrived yet";
         } else {
             server.failed(wrong);
         }

@@ -226,14 +226,14 @@ func (o *Options) check(servers []*server) error {
 	for _, s := range servers {
 		isTLS = isTLS || s.isTLS
 		if s.user+o.User != "" && s.secret+o.Password+o.SecretFile == "" {
-			return fmt.Errorf("vesta: server %s: a name without a secret: give a SecretFile", s.address)
+			return fmt.Errorf("vesta: server %s: the client name has no secret. Set SecretFile", s.address)
 		}
 	}
 	switch {
 	case o.Password != "" && o.SecretFile != "":
 		return errors.New("vesta: Password and SecretFile cannot be combined")
 	case (o.TLSCA+o.TLSCertificate+o.TLSKey != "" || o.TLSUnverified) && !isTLS:
-		return errors.New("vesta: an option of TLS is given, and no server begins with rediss://")
+		return errors.New("vesta: a TLS option is set, but no server begins with rediss://")
 	case o.TLSKey != "" && o.TLSCertificate == "":
 		return errors.New("vesta: TLSKey is given, and no TLSCertificate")
 	}
@@ -696,7 +696,7 @@ func (c *Client) ask(s *server) bool {
 		s.failed(err)
 	} else {
 		c.next, s.rest, s.refuses = b, 0, false
-		s.said = "answered, but its next block has not come yet"
+		s.said = "replied, but its next block has not arrived yet"
 		c.blocks++
 	}
 	c.tell()

@@ -185,11 +185,11 @@ class Access {
     if (password && secretFile) throw new TypeError('password and secretFile cannot be combined');
     for (const server of servers) {
       if ((server.user || user) && !server.secret && !password && !secretFile) {
-        throw new TypeError(`servers: ${server.address}: a name without a secret: give secretFile`);
+        throw new TypeError(`servers: ${server.address}: the client name has no secret. Set secretFile`);
       }
     }
     if ((tlsCa || tlsCertificate || tlsKey || tlsUnverified) && !servers.some((server) => server.isTls)) {
-      throw new TypeError('an option of TLS is given, and no server begins with rediss://');
+      throw new TypeError('a TLS option is set, but no server begins with rediss://');
     }
     if (tlsKey && !tlsCertificate) throw new TypeError('tlsKey is given, and no tlsCertificate');
     Object.assign(this, { user, password, secretFile, tlsCa, tlsCertificate, tlsKey, tlsUnverified });
@@ -459,7 +459,7 @@ class Client {
       if (block.overlaps(this.#block) || block.overlaps(this.#before)) throw new Error('its block was given before');
       if (this.#closed) return true;
       [this.#spare, server.restMs, server.refuses] = [block, 0, false];
-      server.said = 'answered, but its next block has not come yet';
+      server.said = 'replied, but its next block has not arrived yet';
       this.#blocks += 1;
       return true;
     } catch (error) {

@@ -188,12 +188,12 @@ final class Access
         }
         foreach ($servers as $server) {
             if (($server->user ?? $user) !== null && ($server->secret ?? $password ?? $secretFile) === null) {
-                $wrong("servers: $server->address: a name without a secret: give secretFile");
+                $wrong("servers: $server->address: the client name has no secret. Set secretFile");
             }
         }
         $isTls = array_filter($servers, fn(Server $server) => $server->isTls) !== [];
         if (!$isTls && ($tlsCa ?? $tlsCertificate ?? $tlsKey ?? ($tlsUnverified ?: null)) !== null) {
-            $wrong('an option of TLS is given, and no server begins with rediss://');
+            $wrong('a TLS option is set, but no server begins with rediss://');
         }
         if ($isTls && !extension_loaded('openssl')) {
             $wrong("servers: rediss:// needs PHP's openssl");
@@ -596,7 +596,7 @@ final class Client
                 throw new \RuntimeException('its block was given before');
             }
             [$this->asked->restNs, $this->asked->refuses, $this->spare] = [0, false, $block];
-            $this->asked->said = 'answered, but its next block has not come yet';
+            $this->asked->said = 'replied, but its next block has not arrived yet';
             $this->blocks++;
         } catch (\RuntimeException $why) {
             $this->asked->failed($why);

@@ -131,7 +131,7 @@ class _Access(NamedTuple):
             raise ValueError("password and secret_file cannot be combined")
         for server in servers:
             if (server.user or self.user) and not self.password and not self.secret_file and server.secret is None:
-                raise ValueError("server %s: a name without a secret: give secret_file" % server.address)
+                raise ValueError("server %s: the client name has no secret. Set secret_file" % server.address)
         for key in ("tls_ca", "tls_certificate", "tls_key", "tls_unverified"):
             if getattr(self, key) and not any(server.is_tls for server in servers):
                 raise ValueError("%s is given, and no server begins with rediss://" % key)
@@ -462,7 +462,7 @@ class Client:
             self._lock.acquire()
         if wrong is None:
             server.rest_s, server.refuses, self._next, self._blocks = 0.0, False, block, self._blocks + 1
-            server.said = "answered, but its next block has not come yet"
+            server.said = "replied, but its next block has not arrived yet"
         else:
             server.failed(wrong)
         self._changed.notify_all()

@@ -144,9 +144,9 @@ def rotate(cell, *flags):
 
 def reread(server):
     """Sends HUP, and waits for the log line."""
-    said = server.everything().count("the file of clients was read again")
+    said = server.everything().count("the file of clients was reloaded")
     server.process.send_signal(signal.SIGHUP)
-    until(lambda: server.everything().count("the file of clients was read again") > said, server.log)
+    until(lambda: server.everything().count("the file of clients was reloaded") > said, server.log)
 
 
 @row("over TLS a secret, the certificate and the server are replaced while the client works")

@@ -64,7 +64,7 @@ def _(cell):
     cell.server_a.stall()
     said = client.try_next(200)
     cell.server_a.heal()
-    assert said.error and "answered, but its next block has not come yet" in said.error, said.line[-300:]
+    assert said.error and "replied, but its next block has not arrived yet" in said.error, said.line[-300:]
 
 
 @row("all servers are killed: every call ends by its deadline and names them, and succeeds after a restart")

@@ -56,7 +56,7 @@ def _(world):
             show.phase("both give", lambda: show.since(0) > STEP and show.since(1) > STEP)
             b.stop(signal.SIGKILL)
             show.phase("b is killed -9", lambda: show.since(0) > 10 * STEP)
-            assert " store=b" in server.listen("a database of tags does not answer"), server.said
+            assert " store=b" in server.listen("a database of tags is unreachable"), server.said
             b.start()
             stood = int(b.sql("SELECT max_id FROM leaf.leaf_alloc"))
             show.phase("b is back", lambda: tally.highest[1] >= stood + STEP)

@@ -395,7 +395,7 @@ static void a_lost_number_is_replaced(const char *functions, enum vs_call_result
     lose(functions);
     CHECK_EQ_U64(worker_of(next_id()), 41);
     CHECK_EQ_U64(calls(VS_ON_LEASE_LOST, result), asked);
-    CHECK_HAS(told(), "a worker number was taken over by another process");
+    CHECK_HAS(told(), "a worker id was taken over by another process");
     CHECK_HAS(told(), "worker=40");
     CHECK_STR(over(), "it is not over");
     finish();

@@ -69,7 +69,7 @@ def _(world):
         time.sleep(0.3 * SLOW)
         limit_to(world, 3)
         server.process.send_signal(signal.SIGHUP)
-        server.heard('msg="the file of clients was read again"')
+        server.heard('msg="the file of clients was reloaded"')
         db.execute("ROLLBACK")
         asking.end()
         for tag in ("strictly", "ranges"):

@@ -55,7 +55,7 @@ def _(world):
     with Server(world, "--clients", path) as server:
         append(path, copied(line))
         server.process.send_signal(signal.SIGHUP)
-        event = server.heard("the file of clients cannot be read again")
+        event = server.heard("the file of clients cannot be reloaded")
         assert SHARED in event and token not in event, event
         same(server.redis("AUTH", "alice", token), b"+OK\r\n")
 

@@ -45,7 +45,7 @@ def _(world):
     with Server(world, "--clients", path) as server:
         three(world)
         server.process.send_signal(signal.SIGHUP)
-        names_all(server.heard("the file of clients cannot be read again"), path)
+        names_all(server.heard("the file of clients cannot be reloaded"), path)
 
 
 @claim("vesta client lists chosen secrets and replaces each by a token, and then the file is accepted")

@@ -82,7 +82,7 @@ def a_broken_pair_leaves_the_old_one_and_is_named(world):
         assert "No such file" in server.listen("the previous one stays in use")
         assert "ids.example.com" in server.s_client()
         server.put("server")
-        server.listen("the certificate was read again")
+        server.listen("the certificate was reloaded")
         assert "error" not in state()
 
 
@@ -94,7 +94,7 @@ def a_key_whose_rights_are_corrected_is_read_again_without_hup(world):
         os.chmod(server.own + "/key", 0)
         assert "Permission denied" in server.listen("the previous one stays in use")
         os.chmod(server.own + "/key", 0o644)
-        server.listen("the certificate was read again")
+        server.listen("the certificate was reloaded")
 
 
 @claim("if a TLS file hangs while it is read again, released worker ids are not reported as lost")

@@ -77,7 +77,7 @@ def a_session_is_resumed_in_any_thread_and_over_a_reload(world):
             assert all(sock.session_reused for sock in held)
             os.utime(server.own + "/pem")
             server.process.send_signal(signal.SIGHUP)
-            server.listen("the certificate was read again")
+            server.listen("the certificate was reloaded")
             with server.connect(server.resp, context, session=session) as sock:
                 assert sock.session_reused
             for sock in held:
@@ -284,7 +284,7 @@ def a_certificate_may_be_required_and_its_client_taken_away(world):
             assert whole(sock, True).startswith(b"$")
             world.run("client", "remove", "orders", "--file", world.path("clients"))
             server.process.send_signal(signal.SIGHUP)
-            server.listen("the file of clients was read again")
+            server.listen("the file of clients was reloaded")
             sock.sendall(command("GET", "default"))
             same(whole(sock, True), b"-NOAUTH Authentication required.\r\n")
 
@@ -312,7 +312,7 @@ def an_admin_may_be_one_by_its_certificate(world):
             assert sock.recv(65536).startswith(b"HTTP/1.1 200 ")
             world.run("client", "remove", "ops", "--file", world.path("clients"))
             server.process.send_signal(signal.SIGHUP)
-            server.listen("the file of clients was read again")
+            server.listen("the file of clients was reloaded")
             until_closed(sock)
 
 

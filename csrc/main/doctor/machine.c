@@ -49,7 +49,7 @@ static struct vs_limits_plan probe_plan(const struct vs_config *config) {
 }
 
 /* probe:limits() -> { descriptors, reserved, connections, configured, remedy } | nil, text
- * configured: the configured number of connections, if the descriptors allow fewer. */
+ * configured: the configured number of connections, set only if the descriptors allow fewer. */
 int vs_probe_limits(lua_State *L) {
     const struct vs_config *config = vs_probe_self(L)->config;
     struct vs_limits limits = vs_limits_of(config);
@@ -67,7 +67,7 @@ int vs_probe_limits(lua_State *L) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* probe.free(address) -> true | nil, text: a server cannot listen on some address of its host */
+/* probe.free(address) -> true | nil, text if a server cannot listen on an address of the host */
 int vs_probe_free(lua_State *L) {
     const char *address = luaL_checkstring(L, 1);
     struct vs_addresses all;

@@ -66,7 +66,7 @@ static int probe_open(lua_State *L) {
     struct vs_probe *probe = lua_newuserdatauv(L, sizeof *probe, 1);
     *probe = (struct vs_probe){.clock = vs_clock_system()};
     luaL_setmetatable(L, PROBE_CLASS);
-    lua_pushvalue(L, 1); /* it keeps the texts of the options alive */
+    lua_pushvalue(L, 1); /* the user value keeps the strings of the options alive */
     lua_setiuservalue(L, -2, 1);
     if (vs_config_read(&options.conf, &probe->config, &err) != VESTA_OK) return host_fail(L, &err);
     lua_pushstring(L, options.conf.path);

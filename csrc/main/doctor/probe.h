@@ -20,7 +20,8 @@ struct vs_probe {
     uint64_t incarnation;       /* of the store that granted the file's leases (0: none has) */
 };
 
-/* The probe at index 1, and its namespace at index 2, from 1 on. */
+/* vs_probe_self returns the probe at index 1.  vs_probe_namespace returns its namespace with the number at index 2,
+ * which counts from 1. */
 struct vs_probe *vs_probe_self(lua_State *L);
 const struct vs_conf_namespace *vs_probe_namespace(lua_State *L);
 

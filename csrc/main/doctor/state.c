@@ -33,7 +33,7 @@ static void probe_push_map(lua_State *L, const struct vs_probe *probe, const str
     lua_setfield(L, -2, "map");
 }
 
-/* Pushes the folder of maps: whether all processes of this machine share it, and whether a map fits. */
+/* Pushes facts about the folder of maps: whether all processes of this machine share it, and whether a map fits. */
 static void probe_push_maps(lua_State *L, const char *maps) {
     struct statvfs fs;
     bool is_full = statvfs(maps, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < sizeof(struct vs_map);
@@ -42,7 +42,7 @@ static void probe_push_maps(lua_State *L, const char *maps) {
     host_set_flag(L, "maps_are_full", is_full);
 }
 
-/* Pushes the live map of a file.  If another file has the map's name, that is reported. */
+/* Pushes the live map of a file, or a text if another file has the map's name. */
 static void probe_push_live(lua_State *L, struct vs_probe *probe, const struct vs_anchor *anchor,
                             const struct vesta_layout *layout) {
     struct vs_mapping mapping = {.map = NULL};

@@ -41,7 +41,7 @@ struct vs_redis {
     struct vs_link link;
     struct redisReader *reader;
     struct redisReply *reply; /* the last reply (`text` may point into it) */
-    /* The reply, or the reason if the call was not OK.  Valid until the next call. */
+    /* Text of the reply, or the reason if the call failed.  Valid until the next call. */
     const char *text; /* NULL: the reply has no text */
     size_t length;
     int64_t number;

@@ -33,7 +33,7 @@ static int redis_open(lua_State *L) {
     struct vs_redis *redis = lua_newuserdatauv(L, sizeof *redis, 2);
     *redis = (struct vs_redis){
         .client = client, .address = address, .call_ms_max = luaL_checkinteger(L, 2), .link = {.fd = -1}};
-    lua_pushvalue(L, 1); /* it keeps the text alive */
+    lua_pushvalue(L, 1); /* the user value keeps the string alive */
     lua_setiuservalue(L, -2, 1);
     lua_pushvalue(L, 3);
     lua_setiuservalue(L, -2, 2);
@@ -41,7 +41,7 @@ static int redis_open(lua_State *L) {
     return 1;
 }
 
-/* Pushes the outcome, and the reply: a number, a text or nil, or the reason for a failure. */
+/* Pushes the outcome, and either the reply (a number, a string or nil) or the reason for the failure. */
 static int redis_end(lua_State *L, const struct vs_redis *redis, enum vs_redis_outcome outcome) {
     static const char *const names[] = {"ok", "refused", "down", "unknown"};
     lua_pushstring(L, names[outcome]);
@@ -88,7 +88,7 @@ static int redis_call(lua_State *L) {
     memcpy(argv, words, (size_t)count * sizeof *argv);
     for (int i = 0; i < more; i++) {
         lua_rawgeti(L, 3, i + 1);
-        argv[count + i] = luaL_checkstring(L, -1); /* the table keeps it alive */
+        argv[count + i] = luaL_checkstring(L, -1); /* the table keeps the string alive */
         lua_pop(L, 1);
     }
     return redis_end(L, redis, redis->client->call(redis, count + more, argv));

@@ -13,7 +13,7 @@
 
 struct fill_source {
     struct vesta_opts opts;
-    const char *tag, *table; /* of a counter (NULL: a namespace) */
+    const char *tag, *table; /* tag of a counter and its table (tag NULL: ids of a namespace) */
     const char *config_path; /* NULL: `opts` come from flags */
     struct vs_config *config;
     struct vesta_gen *gen;
@@ -72,7 +72,7 @@ static int source_open_namespace(struct fill_source *source) {
     struct vesta_info info;
     int rc = vs_where_opts(source->config_path, &source->opts, &source->config);
     if (rc != VS_GO) return rc;
-    source->opts.any_worker = !source->opts.has_worker; /* only matters if there is no generator file yet */
+    source->opts.any_worker = !source->opts.has_worker; /* matters only if there is no generator file yet */
     if (vesta_open(&source->opts, &source->gen, &err) != VESTA_OK) return vs_report(&err);
     vesta_get_info(source->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
@@ -93,7 +93,7 @@ static int source_choose_row(const struct fill_source *source, struct vesta_segm
     opts->step = (uint64_t)row->step;
     opts->step_max = (uint64_t)row->step_max;
     if (row->order == VS_CONF_DENSE)
-        return vs_usage("the numbers of the tag '%s' have no gap, and a list cannot commit them", source->tag),
+        return vs_usage("the tag '%s' is dense, and numbers in a list cannot be committed", source->tag),
                VS_USAGE;
     opts->order = row->order == VS_CONF_STRICT ? VESTA_STRICT : VESTA_TREND;
     return VS_GO;
@@ -152,7 +152,8 @@ static struct fill_source *source_self(lua_State *L) {
     return luaL_checkudata(L, 1, SOURCE_CLASS);
 }
 
-/* Returns the rest of a counter's range, unless another process of this host uses it. */
+/* Closes the source.  Returns what remains of a counter's range to the database, unless another process of this host
+ * uses the range. */
 static int source_close(lua_State *L) {
     struct fill_source *source = source_self(L);
     vesta_close(source->gen);
@@ -196,7 +197,8 @@ static int source_print(lua_State *L) {
     return 1;
 }
 
-/* Takes numbers.  In strict order one transaction returns all n, else the current range returns up to n. */
+/* Takes numbers.  In strict order, one transaction takes all n numbers.  Otherwise up to n numbers come from the
+ * current range. */
 static int source_ask(struct fill_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
                       struct vesta_pause *pause) {
     if (source->is_strict) return vesta_segment_batch_wait(source->seg, n, numbers, wait_us, pause);

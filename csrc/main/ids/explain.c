@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define DAY_MS INT64_C(86400000)
-/* few ids have a time of a layout's first weeks, but many show one under a wrong layout */
+/* An id rarely has a time in the first weeks of its layout, but ids read with a wrong layout often do. */
 #define EARLY_MS (30 * DAY_MS)
 
 struct explain_reading {
@@ -27,7 +27,7 @@ struct explain_reading {
     bool is_default;     /* the layout was not specified */
     unsigned generation; /* generation of the namespace (0: the requested one) */
     bool first;
-    uint64_t ids[2]; /* the first two ids, */
+    uint64_t ids[2]; /* the first two ids, which are compared */
     const struct vesta_layout *layouts[2];
     size_t count; /* number of ids read, with any layout */
 };
@@ -74,7 +74,8 @@ static void explain_print_doubt(const struct explain_reading *reading, uint64_t 
         vs_outf("  !! `vesta guess %" PRIu64 "` lists the layouts that could have made it.%s\n", id, VS_PLAIN);
 }
 
-/* By default the config's first namespace is used, but the id may belong to another: suggests those. */
+/* If no namespace was named, the config's first namespace is used, but the id may belong to another namespace.  Prints
+ * the names of such namespaces. */
 static void explain_tell_of_others(const struct explain_reading *reading, uint64_t id) {
     const struct vs_config *config = reading->where.config;
     struct vesta_layout layout;
@@ -102,7 +103,7 @@ static int explain_find_layout(struct explain_reading *reading) {
     return rc == VS_DONE ? VS_GO : rc;
 }
 
-/* The reading with the layout of another generation, of the last id that had one. */
+/* The reading with the layout of another generation, for the last id that needed it. */
 static struct explain_reading elsewhere;
 
 static void explain_forget(struct explain_reading *reading) {
@@ -124,8 +125,8 @@ static int explain_read_generation(const struct explain_reading *reading, unsign
     return explain_find_layout(&elsewhere);
 }
 
-/* The layouts of all generations of a name (store/lineage.h).  No two of them can make the same id.  Read at most
- * once. */
+/* The layouts of all generations of a name, read at most once (store/lineage.h).  No two of them can make the same
+ * id. */
 static struct {
     bool is_read;
     unsigned count;
@@ -148,7 +149,7 @@ static void explain_read_generations(const struct vs_where *where) {
     }
 }
 
-/* Sets `elsewhere` to the generation that made this id.  false: there is none, or the store is unknown. */
+/* Sets `elsewhere` to the generation that made this id.  Returns false if there is none, or if the store is unknown. */
 static bool explain_find_generation(const struct explain_reading *reading, uint64_t id, struct vesta_parts *parts) {
     if (!reading->holders.is_known) return false;
     if (elsewhere.name && vesta_explain(&elsewhere.layout, id, parts, NULL) == VESTA_OK) return true;

@@ -15,10 +15,10 @@
 #define WAIT_MS_DEFAULT 10000
 #define WAIT_MS_MAX 86400000
 #define QUIET_US 2000000 /* a wait up to this long is not reported */
-#define POLL_US 100000   /* how often a long pause is checked again: the clock may be corrected */
+#define POLL_US 100000   /* interval at which a long pause is checked again, because the clock may be corrected */
 #define WHY_MAX 320
 #define ID_LINE_MAX 40 /* an id in JSON */
-#define ROW 256        /* lines written before the room in the buffer is checked */
+#define ROW 256        /* lines written before the buffer's free space is checked again */
 
 struct gen_run {
     struct vesta_gen *gen;
@@ -66,14 +66,14 @@ static void gen_write_ids(struct gen_run *run, const uint64_t *ids, size_t count
     }
 }
 
-/* If no worker id was assigned, one is drawn, and this prints which. */
+/* If no worker id was assigned, one is drawn.  Prints which one. */
 static void gen_tell_worker(struct gen_run *run) {
     struct vesta_info info;
     if (run->told_worker) return;
     run->told_worker = true;
     vesta_get_info(run->gen, &info);
     if (info.drew_worker)
-        vs_say("drew worker id %" PRIu64 " at random; it is kept in %s", info.worker, info.store);
+        vs_say("drew worker id %" PRIu64 " at random and stored it in %s", info.worker, info.store);
 }
 
 static void gen_take(struct gen_run *run, const uint64_t *ids, size_t count) {
@@ -89,7 +89,7 @@ static int gen_give_up(struct gen_run *run, const struct vesta_pause *pause) {
     vesta_pause_text(run->gen, pause, why, sizeof why);
     vs_say("%s (%s)", why, vesta_why_name(pause->why));
     if (pause->wait_us >= 0)
-        vs_say("gave up after waiting %.1f s; --wait-ms sets the limit", (double)run->patience_us / 1e6);
+        vs_say("gave up after waiting %.1f s. --wait-ms sets the limit", (double)run->patience_us / 1e6);
     return VS_FAILED;
 }
 
@@ -99,8 +99,9 @@ static void gen_say_why(struct gen_run *run, const struct vesta_pause *pause) {
     vs_say("waiting: %s (%s)", why, vesta_why_name(pause->why));
 }
 
-/* The library waits through a short pause with microsecond accuracy, but returns at once from a long one.  This then
- * checks again from time to time, because the clock may be corrected before it has caught up. */
+/* Waits for an id.  The library waits through a short pause with microsecond accuracy, but returns at once from a long
+ * pause.  After a long pause this function tries again from time to time, because the clock may be corrected before it
+ * has caught up. */
 static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
     int64_t before = gen_boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
     int rc = vesta_next_wait(run->gen, id, slice_us, pause);
@@ -161,7 +162,7 @@ static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run
     return rc;
 }
 
-/* Whether neither a flag nor the environment names a generator. */
+/* Returns whether neither a flag nor the environment names a generator. */
 static bool gen_is_default(const char *config_path, const struct vesta_opts *opts) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
                                       [VS_W_NAMESPACE] = opts->namespace_,
@@ -170,8 +171,9 @@ static bool gen_is_default(const char *config_path, const struct vesta_opts *opt
     return vs_where_environment(&where) == VS_GO && !vs_where_is_named(&where);
 }
 
-/* If the default generator has another layout, `gen --layout snowflake` uses a namespace of its own.  The namespace is
- * named after the fingerprint, so that all layouts whose ids could be equal share a namespace and its leases. */
+/* Chooses a namespace of its own for `gen --layout snowflake` if the default generator has another layout.  The
+ * namespace is named after the fingerprint, so that all layouts that can make the same ids share a namespace and its
+ * leases. */
 static void gen_choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_layout asked, own;
     char text[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
@@ -213,7 +215,7 @@ static int gen_run(int argc, char **argv) {
     if (opts->layout && gen_is_default(config_path, opts)) gen_choose_namespace(opts, name);
     if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
-    opts->any_worker = !opts->has_worker; /* only matters if there is no generator file yet */
+    opts->any_worker = !opts->has_worker; /* matters only if there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
     rc = gen_open_and_print(opts, &run);
     vs_config_free(config);
@@ -230,7 +232,7 @@ const struct vs_command vs_gen_command = {
     "and prints why if that takes longer than two seconds.\n"
     "\n"
     "  $ vesta gen\n"
-    "  vesta gen: drew worker id 417 at random; it is kept in file:/...\n"
+    "  vesta gen: drew worker id 417 at random and stored it in file:/...\n"
     "  403041233137828257\n"
     "\n"
     "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"

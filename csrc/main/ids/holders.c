@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the namespace, and its worker ids unless `workers` is NULL.  VS_GO, or an exit code after a message. */
+/* Reads the namespace, and also its worker ids unless `workers` is NULL.  Returns VS_GO, or an exit code after a
+ * message. */
 static int holders_ask(struct vs_at *at, struct vs_workers *workers) {
     struct vesta_error err;
     if (vs_at_open(at, &err) != VESTA_OK) return vs_report(&err);
@@ -95,7 +96,7 @@ static void holders_draw_holder(const struct vs_holders *holders, const struct v
                    *r->holder ? r->holder : "a process without a name", *r->identity ? r->identity : "-");
     vs_outf("    ");
     if (standing == VS_STANDS_HELD)
-        vs_out_fittedf(4, 4, "last renewed %s; its lease ends at %s unless renewed",
+        vs_out_fittedf(4, 4, "last renewed %s, and its lease ends at %s unless renewed",
                        vs_ago(r->written_ms, holders->at.store_ms, ago), vs_iso(end_ms, iso));
     else if (standing == VS_STANDS_EXPIRED)
         vs_outf("not renewed since %s: its lease ended %s\n", vs_iso(r->written_ms, iso),

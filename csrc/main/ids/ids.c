@@ -21,7 +21,7 @@ struct ids_reader {
     const char *file;
     uint64_t line;
     size_t column; /* width of the last id */
-    bool marked;   /* the next id is one line after the last mark */
+    bool marked;   /* the next id needs no mark, because it is on the line after the previous id */
     enum vs_notation notation;
     struct vs_progress progress;
     uint64_t size; /* of the file (0: not a regular file) */
@@ -136,8 +136,9 @@ static int ids_take_line(struct ids_reader *r, const char *line, size_t length) 
     return ids_add_id(r, id);
 }
 
-/* Handles a last line without newline.  It may be part of an id of a killed writer, and such parts may be equal
- * although the ids differ.  But `printf` of a person leaves a whole id.  Ids of one writer have equal lengths. */
+/* Handles a last line without a newline.  It may be an incomplete id of a killed writer.  Incomplete ids may be equal
+ * although the ids differ, so they are not counted.  But a person's `printf` leaves a complete id.  Ids of one writer
+ * have equal lengths. */
 static int ids_take_rest(struct ids_reader *r, const char *line, size_t length) {
     if (length >= r->column) return ids_take_line(r, line, length);
     vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: an incomplete id, not counted",

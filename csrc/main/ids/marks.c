@@ -1,6 +1,6 @@
 /* marks.c -- copies text, with a mark after each id in it.
  *
- * A line does not show which of its numbers are ids.  So a word of digits counts as an id if the layout can have made
+ * A line does not show which of its numbers are ids.  So a word of digits counts as an id if the layout could have made
  * it in recent years.  That is a guess, which --since makes more precise.  Lines are copied unchanged, whatever bytes
  * they contain, and without delay. */
 #include "main/ids/marks.h"
@@ -60,7 +60,7 @@ static bool marks_is_made_by_now(const struct marks_text *text, uint64_t id, str
            parts->unix_ms <= text->until_ms;
 }
 
-/* Whether a minus precedes the number, not a hyphen after a word. */
+/* Returns whether a minus precedes the number, and not a hyphen after a word. */
 static bool marks_has_sign(struct vs_slice all, const char *at) {
     static const char before[] = " \t\n\"'`([{<=:,;";
     return at > all.at && at[-1] == '-' && (at - 1 == all.at || memchr(before, at[-2], sizeof before - 1));
@@ -128,7 +128,7 @@ static void marks_count_rest(struct marks_text *text, struct vs_slice all) {
         text->line++;
 }
 
-/* Copies a part of the text that cuts no word. */
+/* Copies a part of the text and marks its ids.  The part must not begin or end within a word. */
 static void marks_each(struct marks_text *text, struct vs_slice all) {
     struct vs_slice word;
     struct vesta_parts parts;
@@ -151,7 +151,7 @@ static void marks_each(struct marks_text *text, struct vs_slice all) {
         vs_out_write(all.at + copied, all.length - copied);
 }
 
-/* Returns how much of the text can be processed: whole lines, or whole words of a very long line. */
+/* Returns how much of the text can be processed: all whole lines, or all whole words of a very long line. */
 static size_t marks_whole(const char *buf, size_t used) {
     const char *newline = memrchr(buf, '\n', used);
     if (newline) return (size_t)(newline - buf) + 1;

@@ -51,7 +51,7 @@ static void odd_count_one(uint64_t *counter, size_t *at, size_t index) {
     if ((*counter)++ == 0) *at = index;
 }
 
-/* Whether ids can sort differently as numbers and by time. */
+/* Returns whether ids can sort differently as numbers than by time. */
 static bool odd_has_upper_fields(const struct vesta_layout *layout) {
     for (int i = 0; i < layout->time; i++)
         if (!layout->field[i].fixed) return true;
@@ -141,7 +141,7 @@ static void odd_print(const struct vs_oddities *self, const char *name, uint64_t
     }
     vs_ids_where(self->ids, at, &file, &line);
     vs_outf("  ");
-    vs_out_fittedf(29, 29, "%s; the first is %" PRIu64 ", %s line %" PRIu64, meaning, self->ids->ids[at], file, line);
+    vs_out_fittedf(29, 29, "%s. The first is %" PRIu64 ", %s line %" PRIu64, meaning, self->ids->ids[at], file, line);
 }
 
 static void odd_print_json(const struct vs_oddities *self) {

@@ -8,8 +8,8 @@
 
 #define DIGIT_BITS 11
 #define BUCKETS (1u << DIGIT_BITS)
-#define CACHED 65536 /* ids: half a megabyte, and as much again to sort them into */
-#define FEW 24       /* so few are sorted by insertion */
+#define CACHED 65536 /* ids that fit into the cache: half a megabyte, and as much again to sort them into */
+#define FEW 24       /* at most so many ids are sorted by insertion */
 
 static size_t sort_digit_of(uint64_t id, int shift) {
     return id >> shift & (BUCKETS - 1);
@@ -69,8 +69,8 @@ static void sort_cached(uint64_t *ids, size_t count, uint64_t bits) {
     if (from != ids) memcpy(ids, from, count * sizeof *ids);
 }
 
-/* Swaps each id with the id at the next position of its bucket.  The id that comes in exchange is moved in a later
- * round, so that no step depends on the one before. */
+/* Swaps each id with the id at the next position of its bucket.  The id that takes its place is moved in a later round,
+ * so that no step depends on the previous step. */
 static void sort_move_to_buckets(uint64_t *ids, int shift, size_t *next, const size_t *end) {
     for (bool moved = true; moved;) {
         moved = false;

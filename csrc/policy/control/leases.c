@@ -122,7 +122,7 @@ static void leases_ask_about_loss(struct vs_control *c, int ns, const struct ves
     const struct vs_ctx ctx[] = {vs_ctx_text("namespace", c->name[ns]), vs_ctx_integer("now_ms", vs_control_unix_ms(c)),
                                  vs_ctx_integer("worker", (int64_t)choice->lost)};
     struct vs_verdict verdict;
-    vs_log(VS_LOG_WARN, "a worker number was taken over by another process", "namespace", c->name[ns], "worker",
+    vs_log(VS_LOG_WARN, "a worker id was taken over by another process", "namespace", c->name[ns], "worker",
            VS_DIGITS((int64_t)choice->lost), NULL);
     if (leases_ask(c, ns, &(struct vs_hook_input){VS_ON_LEASE_LOST, ctx, VS_COUNT(ctx)}, &verdict) &&
         verdict.kind == VS_VERDICT_STOP)

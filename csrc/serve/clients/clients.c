@@ -49,7 +49,7 @@ void vs_clients_reload(struct vs_serving *serving) {
     const char *others = NULL;
     const char *path = serving->config->clients_file;
     if (vs_accounts_read(path, &now, &others, &err) != VESTA_OK) {
-        vs_log(VS_LOG_ERROR, "the file of clients cannot be read again: the previous clients stay in use", "error",
+        vs_log(VS_LOG_ERROR, "the file of clients cannot be reloaded: the previous clients stay in use", "error",
                err.text, NULL);
     } else {
         ledger_set(serving->server.ledger, now, vs_monotonic_us());
@@ -59,7 +59,7 @@ void vs_clients_reload(struct vs_serving *serving) {
         if (others)
             vs_log(VS_LOG_WARN, "other users may access the file of clients", "file", path, "access", others, "do",
                    "chmod o= on it", NULL);
-        vs_log(VS_LOG_INFO, "the file of clients was read again", "clients", VS_DIGITS(now->count), NULL);
+        vs_log(VS_LOG_INFO, "the file of clients was reloaded", "clients", VS_DIGITS(now->count), NULL);
     }
     vs_accounts_let(was);
 }

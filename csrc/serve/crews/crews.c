@@ -14,8 +14,8 @@ struct entry {
     int ns;
 };
 
-/* Returns the store in the config, or in the generator file if the config has none ("": this machine's own).  Makes no
- * file. */
+/* Returns the store that the config names, otherwise the store in the generator file ("": this machine's own store).
+ * Creates no file. */
 static char *store_of(const struct vs_conf_namespace *conf) {
     struct vs_settings settings;
     struct vs_anchor anchor;
@@ -32,7 +32,7 @@ static int by_store(const void *a, const void *b) {
     return order != 0 ? order : left->ns - right->ns;
 }
 
-/* Distributes the namespaces of a store over its threads in turn. */
+/* Distributes the namespaces of a store over its threads, round-robin. */
 static void assign(struct vs_crews *crews, const struct entry *entry, int count) {
     int first = 0; /* first entry of this store */
     for (int i = 0; i < count; i++) {

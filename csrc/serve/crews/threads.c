@@ -11,7 +11,7 @@
 struct crew {
     struct vs_threads *threads;
     pthread_t thread;
-    int first; /* first member that is not done (linked by `next`) */
+    int first; /* index of the first member that is not done (members are linked by `next`) */
 };
 
 struct member {
@@ -26,7 +26,7 @@ struct vs_threads {
     void *self;
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    int begun, done; /* begun: threads, done: members */
+    int begun, done; /* number of begun threads, and number of finished members */
     struct crew *crew;
     struct member member[];
 };
@@ -43,7 +43,7 @@ static void threads_settle(struct vs_threads *threads, int i) {
     pthread_mutex_unlock(&threads->lock);
 }
 
-/* Calls the function for each member that is due.  Returns when the next is due (INT64_MAX: all are done). */
+/* Calls the function for each member that is due.  Returns when the next member is due (INT64_MAX: all are done). */
 static int64_t threads_go_round(struct crew *crew) {
     struct vs_threads *threads = crew->threads;
     int64_t first_us = INT64_MAX;
@@ -114,7 +114,7 @@ bool vs_threads_began(const struct vs_threads *threads, int i) {
     return crew_of(threads, i) < threads->begun;
 }
 
-/* Waits until one more member is done.  Requires the lock.  false: that instant was reached. */
+/* Waits until another member is done.  Requires the lock.  Returns false if until_us was reached. */
 static bool wait_for_one(struct vs_threads *threads, int64_t until_us) {
     return vs_cond_wait(&threads->finished, &threads->lock, until_us);
 }

@@ -7,7 +7,8 @@
 
 struct vs_threads;
 
-/* The assignment of `count` members to threads.  `of` has the thread of each (NULL: each has its own thread). */
+/* The assignment of `count` members to threads.  `of` maps a member to its thread (NULL: each member has its own
+ * thread). */
 struct vs_crews {
     int count, threads;
     int *of;
@@ -17,15 +18,16 @@ struct vs_crews {
 #define VS_THREADS_DONE (-1)
 typedef int64_t vs_threads_body(void *self, int i);
 
-/* Begins body(self, i) for each member; some may get no thread (vs_threads_began).  `crews` must outlive it.  NULL: no
- * memory. */
+/* Starts threads that call body(self, i) for each member.  A member may get no thread (vs_threads_began).  `crews` must
+ * outlive the threads.  Returns NULL if there is no memory. */
 struct vs_threads *vs_threads_start(const struct vs_crews *crews, vs_threads_body *body, void *self);
 
-/* Waits for all members until that instant (vs_monotonic_us).  NULL: all are done, and *threads is freed.  Otherwise
- * some hang or were never begun (see vs_threads_did), and the memory that they use must stay. */
+/* Waits for all members until until_us (vs_monotonic_us).  If all are done, frees `threads` and returns NULL.
+ * Otherwise some members hang or were never begun (see vs_threads_did), and the memory that they use must not be
+ * freed. */
 struct vs_threads *vs_threads_end(struct vs_threads *threads, int64_t until_us);
 bool vs_threads_began(const struct vs_threads *threads, int i);
-/* Returns whether a member is done, at the latest at that instant (0: now). */
+/* Waits for a member until until_us (0: does not wait).  Returns whether it is done. */
 bool vs_threads_did(struct vs_threads *threads, int i, int64_t until_us);
 
 #endif

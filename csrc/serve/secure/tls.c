@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_US 2000000 /* interval of checks (a change is complete if two checks see the same) */
+#define LOOK_US 2000000 /* interval of checks (a change is complete when two checks find the same files) */
 #define FILES 3
 #define DAY_S 86400
 
-static const int64_t days[] = {30, 7, 1, 0}; /* days left when a warning is logged */
+static const int64_t days[] = {30, 7, 1, 0}; /* days before the expiry at which a warning is logged */
 #define STAGES ((int)(sizeof days / sizeof *days))
 
 /* Identifies the contents of a file, after following links.  `changed` is its ctime, which changes with contents, owner
@@ -32,12 +32,12 @@ struct stamp {
 struct vs_secure {
     const struct vs_tls *tls;
     struct vs_tls_server *server;
-    /* only used by the life thread */
+    /* Used only by the life thread. */
     struct stamp used[FILES], seen[FILES];
     int64_t looked_us;
-    int stage; /* stage of the warnings that was logged */
+    int stage; /* the last stage of warnings that was logged */
     int64_t warned_of;
-    /* also read by other threads */
+    /* Also read by other threads. */
     pthread_mutex_t lock;
     struct vs_tls_status status;
 };
@@ -68,7 +68,7 @@ int vs_secure_try(const struct vs_config *config, struct vs_tls_facts *facts, st
 
 static void stamp_all(const struct vs_config *config, struct stamp stamp[FILES]) {
     const char *const path[FILES] = {config->tls_certificate, config->tls_key, config->tls_client_ca};
-    memset(stamp, 0, FILES * sizeof *stamp); /* they are compared as bytes */
+    memset(stamp, 0, FILES * sizeof *stamp); /* stamps are compared as bytes, so padding must be zero */
     for (int i = 0; i < FILES; i++) {
         struct stat st;
         if (!path[i] || stat(path[i], &st) != 0) continue;
@@ -158,14 +158,14 @@ static void renew(struct vs_secure *secure) {
     int rc = secure->tls->server_renew(secure->server, &err);
     set_status(secure, rc == VESTA_OK ? "" : err.text);
     if (rc == VESTA_OK)
-        vs_log(VS_LOG_INFO, "the certificate was read again", "file", secure->status.path, "name", secure->status.name,
+        vs_log(VS_LOG_INFO, "the certificate was reloaded", "file", secure->status.path, "name", secure->status.name,
                "expires", day_of(secure->status.expires_unix_s, when), NULL);
     else
-        vs_log(VS_LOG_ERROR, "the certificate cannot be read again: the previous one stays in use", "error", err.text,
+        vs_log(VS_LOG_ERROR, "the certificate cannot be reloaded: the previous one stays in use", "error", err.text,
                NULL);
 }
 
-/* Warns once for each of `days` per certificate. */
+/* Warns once per certificate for each entry of `days`. */
 static void warn(struct vs_secure *secure, int64_t now_s) {
     int64_t expires_s = secure->status.expires_unix_s, left_s = expires_s - now_s;
     char when[VESTA_ISO_MAX];

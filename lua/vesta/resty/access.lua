@@ -110,12 +110,12 @@ function access.of(o, servers)
   for _, server in ipairs(servers) do
     is_tls = is_tls or server.is_tls
     if (server.user or o.user) and not (server.secret or o.password or o.secret_file) then
-      return nil, ("server %s: a name without a secret: give secret_file"):format(server.address)
+      return nil, ("server %s: the client name has no secret. Set secret_file"):format(server.address)
     end
   end
   if o.password and o.secret_file then return nil, "password and secret_file cannot be combined" end
   if (o.tls_certificate or o.tls_key or o.tls_name or o.tls_unverified) and not is_tls then
-    return nil, "an option of TLS is given, and no server begins with rediss://"
+    return nil, "a TLS option is set, but no server begins with rediss://"
   end
   if (o.tls_key == false) ~= (o.tls_certificate == false) then return nil, "tls_certificate and tls_key go together" end
   local own, failure = own_certificate(o)

@@ -290,7 +290,7 @@ local function why_none(self)
   local said, code = {}, "refused"
   for i, server in ipairs(self.servers) do
     said[i] = ("%s: %s"):format(server.address,
-      server.is_well and "answered, but its next block has not come yet" or server.message or "not asked yet")
+      server.is_well and "replied, but its next block has not arrived yet" or server.message or "not asked yet")
     if not server.refuses then code = "no_block" end
   end
   return ("no block of '%s': %s"):format(self.name, table.concat(said, "; ")), code

@@ -256,7 +256,7 @@ def _(world):
             assert(ids:next())
             local _, message, code = ids:next()
             return message, code""" % fake.port)
-    same((message, code), ("no block of 'default': 127.0.0.1:%d: answered, but its next block has not come yet" % fake.port,
+    same((message, code), ("no block of 'default': 127.0.0.1:%d: replied, but its next block has not arrived yet" % fake.port,
                            "no_block"))
 
 

@@ -149,9 +149,9 @@ def _(w):
     result = w.run("audit", "--layout", LAYOUT, stdin=text)
     same((result.code, result.err), (0, ""))
     lines = result.lines()
-    for i, start in ((3, "foreign                   1  another layout made these; the first is %d, stdin line 6" % ids[5]),
-                     (4, "future                    1  later than this machine's clock; the first is %d, stdin line 5" % ids[4]),
-                     (5, "inversions                1  older than the id before it of its worker; the first is %d, stdin line 4" % ids[3]),
+    for i, start in ((3, "foreign                   1  another layout made these. The first is %d, stdin line 6" % ids[5]),
+                     (4, "future                    1  later than this machine's clock. The first is %d, stdin line 5" % ids[4]),
+                     (5, "inversions                1  older than the id before it of its worker. The first is %d, stdin line 4" % ids[3]),
                      (6, "time         2010-11-04T01:42:54.707Z to 2080-07-10T17:30:30.208Z"),
                      (7, "worker  1                 4"), (8, "worker  2                 2")):
         same(lines[i], start)
@@ -170,7 +170,7 @@ def _(w):
     line = next(line for line in w.run("audit", "--layout", "vesta-second", stdin=text).lines() if line.startswith("unsorted"))
     assert line.startswith("unsorted                  3  sorts on the other side of the id before it than"), line
     shown = " ".join(w.run("audit", "--layout", "vesta-second", stdin=text).out.split())
-    assert "because of version method; the first is %d, stdin line 2" % ids[1] in shown, shown
+    assert "because of version method. The first is %d, stdin line 2" % ids[1] in shown, shown
     ordered = "".join("%d\n" % id for id in (make(1, 2, 5), make(2, 2, 6), make(3, 2, 5)))
     assert "unsorted                  0\n" in w.run("audit", "--layout", "vesta-second", stdin=ordered).out
     # Time is the highest field of LAYOUT.

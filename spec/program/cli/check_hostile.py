@@ -29,8 +29,8 @@ def _(w):
                 "os package pairs pcall print rawget rawset require select setmetatable string table tonumber tostring type " \
                 "utf8 vesta xpcall".split():
         refused(w, "return { threads = %s }" % name, ":1: '%s' is not known here" % name, "env(name, default) and file(path)")
-    refused(w, "return { user = os.getenv('HOME') }", "instead of os.getenv(\"X\") write env(\"X\")")
-    refused(w, "local f = io.open('x')", "to read a file write file(path)")
+    refused(w, "return { user = os.getenv('HOME') }", "Instead of os.getenv(\"X\") write env(\"X\")")
+    refused(w, "local f = io.open('x')", "To read a file write file(path)")
     refused(w, "return { user = ('x'):rep(5) }", ":1: attempt to index a string value")
     refused(w, "return { user = (''):dump() }", "attempt to index a string value")
     refused(w, "return { threads = '1' + 1 }", "attempt to perform arithmetic on a string value")

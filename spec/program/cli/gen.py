@@ -38,7 +38,7 @@ def patch(path, offset, data):
 def _(w):
     first = w.run("gen")
     same(first.code, 0)
-    like(first.err, "vesta gen: drew worker id ... at random; it is kept in file:%s\n" % w.path("state"))
+    like(first.err, "vesta gen: drew worker id ... at random and stored it in file:%s\n" % w.path("state"))
     worker = int(first.err.split("worker id ")[1].split()[0])
     second = w.run("gen")
     same((second.code, second.err), (0, ""))

@@ -40,7 +40,7 @@ def three(world):
 
 def reloaded(server):
     server.process.send_signal(signal.SIGHUP)
-    server.listen("was read again")
+    server.listen("was reloaded")
 
 
 # ------------------------------------------------------------------ rights

@@ -32,14 +32,14 @@ def watch(server, tab, db):
     if "workers" not in again:  # If no lease was renewed in between, the unchanged list is not sent again.
         same(server.ask("workers?ns=orders")["workers"], said["workers"])
     db.pause()
-    silent = events.workers("orders", lambda said: "does not answer since" in said["error"])
+    silent = events.workers("orders", lambda said: "has been unreachable since" in said["error"])
     for _ in range(20):  # The pending call has not returned, so it does not affect these replies.
         said = server.ask("workers?ns=orders")
         for ns in "requests", "orders":
             same(server.get("/v1/ids?n=3&ns=" + ns).status, 200)
     same((said["error"], silent["error"][-1]), (silent["error"], "Z"))
     assert said["workers"] and server.ask("workers?ns=requests")["workers"], said
-    tab.until("document.querySelector('#workers-orders caption').innerText.includes('does not answer since')")
+    tab.until("document.querySelector('#workers-orders caption').innerText.includes('has been unreachable since')")
     tab.until("!document.querySelector('#workers-requests caption').innerText.includes('not answer')")
     assert "held" in text_of(tab, "#workers-orders tbody"), text_of(tab, "#workers")
     db.go_on()

@@ -341,7 +341,7 @@ def lose(world, server):
     first = server.id()
     same(server.worker(), 40)
     take_over(world, 40)
-    assert "worker=40" in server.listen("a worker number was taken over by another process")
+    assert "worker=40" in server.listen("a worker id was taken over by another process")
     return first
 
 

@@ -231,7 +231,7 @@ def _(world):
         with open(path, "w") as file:
             file.writelines(left)
         server.process.send_signal(1)
-        server.listen("the file of clients was read again")
+        server.listen("the file of clients was reloaded")
         assert mail.ask("GET", "default").startswith(b"-NOAUTH"), "its secret is gone"
         same(ops.ask("CLIENT", "KILL", "USER", "mail"), b"-ERR No such user 'mail'\r\n")
         same([line["user"] for line in lines(ops.ask("CLIENT", "LIST"))], ["ops", "default"])
@@ -357,7 +357,7 @@ def rewrite(world, pattern, to):
 def reload_with(world, server, pattern, to):
     rewrite(world, pattern, to)
     server.process.send_signal(signal.SIGHUP)
-    server.listen("the file of clients was read again")
+    server.listen("the file of clients was reloaded")
 
 
 @claim("a transaction that waited and began to reply is answered completely, even if its client's rights changed")

@@ -292,11 +292,11 @@ def _(world):
                 return sock.recv(4096).split(b" ")[1]
             same(ask(old), b"200")
             new = client(world, "rotate", "orders")
-            hup(server, "was read again")
+            hup(server, "was reloaded")
             same((ask(old), ask(new), ask(old)), (b"200", b"200", b"200"))
             client(world, "rotate", "orders", "--drop-old")
             hup(server, "a secret was removed")
-            server.listen("was read again")
+            server.listen("was reloaded")
             until(lambda: ask(new) == b"200" and ask(old) == b"401", "the older is gone")
     client(world, "rotate", "orders", "--drop-old", code=2)
 
@@ -316,7 +316,7 @@ def _(world):
                     got += sock.recv(100)
                 same(got, b"+OK\r\n+OK\r\n+QUEUED\r\n")
                 client(world, *words)
-                hup(server, "was read again")
+                hup(server, "was reloaded")
                 sock.sendall(command("EXEC"))
                 said = sock.recv(100)
                 assert said.startswith(answer), (words, said)
@@ -335,7 +335,7 @@ def _(world):
             assert web.recv(4096).startswith(b"HTTP/1.1 200 ")
             client(world, "remove", "orders")
             assert "client=orders" in hup(server, "a client was removed")
-            server.listen("was read again")
+            server.listen("was reloaded")
 
             def gone():
                 web.sendall(get("/genid", "Authorization: " + bearer(secret)))
@@ -361,7 +361,7 @@ def _(world):
         said = sock.recv(65536)  # The reply has begun, and is much larger than the buffers.
         client(world, "remove", "orders")
         hup(server, "a client was removed")
-        server.listen("was read again")
+        server.listen("was reloaded")
         while not said.endswith(NOAUTH):
             said += sock.recv(1 << 20)
         head, one = said[:7], said[7:].split(b"\r\n", 1)[0] + b"\r\n"
@@ -379,7 +379,7 @@ def _(world):
             with open(path) as file:
                 was = file.read()
             spoil()
-            event = hup(server, "cannot be read again")
+            event = hup(server, "cannot be reloaded")
             assert path in event and secret not in event, event
             same(asks(server, "/genid", bearer(secret)), 200)
             with open(path, "w") as file:

@@ -148,11 +148,11 @@ def _(world):
         same(counted(server, "vesta_share_refusals_total"), 2)
         client(world, "set", "batch", "--rate", "100000")
         server.process.send_signal(signal.SIGHUP)
-        server.listen("the file of clients was read again")
+        server.listen("the file of clients was reloaded")
         same(server.get("/v1/ids?n=1", headers=auth).status, 200)  # The debt is now paid at the new rate.
         client(world, "set", "batch", "--rate", "off", "--requests", "1")
         server.process.send_signal(signal.SIGHUP)
-        server.listen("the file of clients was read again")
+        server.listen("the file of clients was reloaded")
         began = time.monotonic()
         for _ in range(3):
             same(server.get("/genid", headers=auth).status, 200)

@@ -218,7 +218,7 @@ def _(world):
     table = Table(world, key=10)
     for tags in ("'*'", "{ 'key' }"):
         with Configured(world, config(table, "tags = " + tags, "namespaces = { key = { worker = 5 }, only = { worker = 6 } },")) as server:
-            assert "tag=key" in server.heard("a tag and a namespace have one name"), server.said
+            assert "tag=key" in server.heard("a tag and a namespace have the same name"), server.said
             until(lambda: server.get("/api/segment/get/key").status == 200)
             number = int(server.get("/api/segment/get/key").body)
             assert int(server.get("/api/snowflake/get/key").body) > 1 << 40
@@ -427,13 +427,13 @@ def _(world):
             until(lambda: b.max_id("orders") > 100 and b.max_id("users") > 100)
             lock = sqlite3.connect(b.path, timeout=60, isolation_level=None)
             lock.execute("BEGIN EXCLUSIVE")
-            line = server.listen("a database of tags does not answer")
+            line = server.listen("a database of tags is unreachable")
             assert " store=b " in line and " tag=" in line and " why=" in line, line
             time.sleep(3)  # during which the server finds the same several times
             lock.execute("ROLLBACK")
             lock.close()
-            assert " store=b" in server.listen("a database of tags answers again"), server.said
-            same(server.said.count("a database of tags does not answer"), 1)
+            assert " store=b" in server.listen("a database of tags is reachable again"), server.said
+            same(server.said.count("a database of tags is unreachable"), 1)
             top = b.max_id("orders")
             b.do("UPDATE leaf_alloc SET max_id = 1 WHERE biz_tag = 'orders'")
             line = server.listen("a counter in a database went back")
