@@ -339,7 +339,7 @@ static int stores_workers_gc(lua_State *L) {
 }
 
 /* store:workers() -> list | nil, text, code
- * Call store:need() first.  #list: the number of worker ids that were ever used.  list:row(i): a row. 
+ * Call store:need() first.  #list: the number of worker ids that were ever used.  list:row(i): a row.
  * list:counts(). */
 static int stores_list(lua_State *L) {
     struct vs_at *at = stores_self(L);
