@@ -9,8 +9,8 @@ static size_t clean_length_of(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* Excludes control characters, also those from 0x80 on, which terminals obey like Escape, and characters without width
- * or that change the direction of writing. */
+/* Returns whether a character is safe.  Rejects control characters, including those from 0x80 on, which terminals obey
+ * like Escape.  Also rejects characters without width, and characters that change the direction of writing. */
 static bool clean_shows(uint32_t letter) {
     return letter >= ' ' && (letter < 0x7f || letter > 0x9f) && (letter < 0x200b || letter > 0x200f) &&
            (letter < 0x2028 || letter > 0x202e) && (letter < 0x2060 || letter > 0x206f) && letter != 0xfeff &&

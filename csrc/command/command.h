@@ -107,7 +107,7 @@ struct vs_id_input {
 int vs_each_id(const struct vs_id_input *input, int count, char **operands);
 /* Returns why a text is not an id of the notation, as the end of a sentence. */
 const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text);
-/* Parses a layout; NULL means the default.  Returns VS_DONE, or an exit code after a message. */
+/* Parses a layout.  NULL means the default layout.  Returns VS_DONE, or an exit code after a message. */
 #define VS_LAYOUT_DEFAULT "vesta-second"
 int vs_read_layout(const char *text, struct vesta_layout *out);
 /* Reads digits, at most max. */

@@ -14,7 +14,7 @@ static inline enum vesta_base vs_base_of(enum vs_notation notation) {
 
 struct vs_found_id {
     uint64_t id;
-    const char *notation; /* "decimal", "hex", "base32", "base62" or "signed"; NULL if the caller chose it */
+    const char *notation; /* "decimal", "hex", "base32", "base62" or "signed" (NULL: the caller chose it) */
 };
 
 /* Reads an id.  Ignores quotes, brackets and commas around it, and a byte order mark.  A decimal may be negative (ids

@@ -39,7 +39,7 @@ static int options_unknown_option(const struct vs_option *table, const char *tex
     }
     snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
     const char *near = text[1] == '-' ? vs_nearest(word, names) : NULL;
-    /* Short misspellings of --http and --resp also resemble --help. */
+    /* Misspellings of --http and --resp also resemble --help. */
     if (near == names[0] && !(*word == 'h' && strchr(word, 'e'))) near = NULL;
     if (near) return vs_usage("unknown option %s; did you mean --%s?", vs_shown_text(text), near);
     return vs_usage("unknown option %s", vs_shown_text(text));

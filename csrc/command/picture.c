@@ -42,7 +42,7 @@ uint64_t vs_per_second(const struct vesta_layout *layout) {
 const char *vs_span(uint64_t ms, char *buf) {
     static const struct {
         const char *name;
-        uint64_t ms, from_ms; /* used from this span on */
+        uint64_t ms, from_ms; /* from_ms: shortest span that is shown in this unit */
     } units[] = {
         {"years", UINT64_C(31556952000), UINT64_C(63113904000)},
         {"days", 86400000, 172800000},

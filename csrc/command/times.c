@@ -40,7 +40,7 @@ static bool times_read_day(const char *text, int64_t *unix_ms) {
     return true;
 }
 
-/* Without this warning, a time in seconds would silently be read as a time in January 1970. */
+/* Warns if a time is probably in seconds.  Otherwise it would silently be read as a time in January 1970. */
 static void times_warn_of_seconds(const char *text, int64_t unix_ms) {
     char read[VESTA_ISO_MAX], meant[VESTA_ISO_MAX];
     if (strspn(text, "0123456789") != strlen(text) || unix_ms == 0 || unix_ms >= SECONDS_MAX) return;

@@ -2,7 +2,7 @@
  * the files.
  *
  * The members of the structs, and their rows in fill.c, are generated from lua/config/schema.lua (config/keys.h).
- * Texts belong to the config and are valid as long as it is. */
+ * The config owns its strings, which are valid until vs_config_free. */
 #ifndef VS_CONFIG_H
 #define VS_CONFIG_H
 
@@ -107,7 +107,7 @@ struct vs_conf_opts {
 };
 
 /* Reads all sources.  To reload them, call it again with the same opts.  Own: free with vs_config_free.  Errors:
- * VESTA_EOPTION, with file and line, flag or variable, the key's path, the expected value and a suggestion; VESTA_EIO;
+ * VESTA_EOPTION, with file and line, flag or variable, the key's path, the expected value and a suggestion, VESTA_EIO,
  * VESTA_ENOMEM. */
 int vs_config_read(const struct vs_conf_opts *opts, struct vs_config **config, struct vesta_error *err);
 void vs_config_free(struct vs_config *config); /* may be NULL */

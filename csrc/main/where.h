@@ -14,8 +14,8 @@ struct vs_where {
     const char *text[VS_W_WORDS]; /* set by the options, then the resolved values (NULL: none) */
     const char *from[VS_W_WORDS]; /* where each value comes from: "--store", "VESTA_STORE", "the config" */
     enum vs_origin origin[VS_W_WORDS];
-    const char *secret;       /* the store's secret, if the config has it separately, else NULL */
-    const char *fields, *method; /* of the config's namespace, otherwise NULL */
+    const char *secret;       /* the store's secret, if the config has it separately (otherwise NULL) */
+    const char *fields, *method; /* options of the config's namespace (otherwise NULL) */
     bool asks_no_file;        /* no generator file is read */
     bool may_lack_file;       /* the generator file may be missing */
     int effective, json;      /* options: only print the resolved values, as JSON */
@@ -24,7 +24,7 @@ struct vs_where {
     char path[VS_IDENTITY_MAX];
 };
 
-/* Rows of options. */
+/* Rows of a command's table of options. */
 /* clang-format off */
 #define VS_WHERE_CONFIG(where) \
     {"config", 'c', VS_OPT_TEXT, &(where)->text[VS_W_CONFIG], "FILE", "a server's config, which has the namespace", 0, 0, NULL}

@@ -1,6 +1,6 @@
 /* at.h -- a namespace of a store as commands see it: its record, its layout and its worker ids.  Prints nothing.
  *
- * Texts that a caller sets live longer than the struct. */
+ * Strings that a caller sets must outlive the struct. */
 #ifndef VS_AT_H
 #define VS_AT_H
 
@@ -10,9 +10,9 @@
 
 struct vs_at {
     const char *uri, *name; /* the store, and the namespace's name there (NULL: default) */
-    const char *secret;     /* NULL: the URI has it, or none is needed */
+    const char *secret;     /* NULL: the URI contains it, or none is needed */
     struct vs_store *store;
-    struct vs_ns_record ns; /* ver 0: it is not in the store */
+    struct vs_ns_record ns; /* ver 0: the namespace is not in the store */
     struct vesta_layout layout;
     struct vs_shape shape;
     uint64_t worker_max;
@@ -24,7 +24,7 @@ struct vs_at {
 int vs_at_open(struct vs_at *at, struct vesta_error *err);
 void vs_at_close(struct vs_at *at);
 
-/* Reads the namespace's record and its layout.  VESTA_OK with ns.ver 0: it is not in the store.  Errors: VESTA_EIO. */
+/* Reads the namespace's record and its layout.  VESTA_OK with ns.ver 0: the namespace is not in the store.  Errors: VESTA_EIO. */
 int vs_at_read(struct vs_at *at, struct vesta_error *err);
 /* As vs_at_read.  Errors: also VESTA_ENOGEN if the namespace is not in the store. */
 int vs_at_need(struct vs_at *at, struct vesta_error *err);
@@ -37,10 +37,10 @@ struct vs_workers {
 };
 /* Call vs_at_need first.  Errors: VESTA_EIO. */
 int vs_at_list(struct vs_at *at, struct vs_workers *workers, struct vesta_error *err);
-/* The record of a worker id, or NULL: it was never leased. */
+/* Returns the record of a worker id, or NULL if it was never leased. */
 const struct vs_record *vs_workers_find(const struct vs_workers *workers, uint64_t worker);
 
-/* Whether a process with this layout gets leases of the namespace. */
+/* Returns whether a process with this layout can lease worker ids of the namespace. */
 bool vs_is_leased_to(const struct vesta_layout *layout, const struct vs_ns_record *ns);
 
 #endif

@@ -7,9 +7,9 @@
 #include <lauxlib.h>
 
 /* Pushes the description of a server:
- *   path, user, group, clients   of the config; the path of its file of clients; nil if they are not set
- *   has_password                 the Redis protocol asks for one
- *   log, access_log              paths of its files, or nil
+ *   path, user, group, clients   path and user of the config, path of its file of clients; nil: not set
+ *   has_password                 the Redis protocol requires a password
+ *   log, access_log              paths of the log files, or nil
  *   notes                        warnings about the config, a list of texts
  *   proxies                      networks whose connections begin with a PROXY header, a list of texts
  *   addresses                    a list of { protocol = "http", "resp" or "admin", address as written, plain = without

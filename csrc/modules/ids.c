@@ -43,7 +43,8 @@ static int ids_make(lua_State *L) {
     return 1;
 }
 
-/* ids.range(layout, from_ms, until_ms, values) -> { { min, max }, ... } | nil, text, code */
+/* ids.range(layout, from_ms, until_ms, values) -> { { min, max }, ... } | nil, text, code
+ * Returns the ranges of the ids with times from from_ms to before until_ms and these field values. */
 static int ids_range(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_value values[IDS_VALUES_MAX];

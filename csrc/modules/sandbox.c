@@ -157,7 +157,7 @@ static int sandbox_read(lua_State *L) {
 
 /* ------------------------------------------------------------------ specs */
 
-/* list(path) -> the names in a folder, sorted; { "" } for a file | nil, text.  Other types, such as pipes, are errors,
+/* list(path) -> the names in a folder, sorted, or { "" } for a file | nil, text.  Other types, such as pipes, are errors,
  * because reading them might never end. */
 static int sandbox_list(lua_State *L) {
     const char *path = luaL_checkstring(L, 1);

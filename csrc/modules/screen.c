@@ -88,7 +88,7 @@ static void screen_catch(int number, void (*handler)(int), int flags) {
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(number, &act, NULL);
 }
 
-/* Catches the signals that end the program.  wire.catch_signals catches those that end a wait. */
+/* Catches the signals that end the program.  wire.catch_signals catches the signals that end a wait. */
 static void screen_catch_all(void) {
     static const int ends[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,   SIGSEGV, SIGBUS, SIGFPE,
                                SIGILL,  SIGTRAP, SIGSYS,  SIGXCPU, SIGXFSZ,   SIGPIPE, SIGVTALRM, SIGPROF,
@@ -121,7 +121,7 @@ static int screen_open(lua_State *L) {
     return 1;
 }
 
-/* screen.keys() -> the typed bytes; nil if no more can follow.  Blocks unless wire.wait reported a key. */
+/* screen.keys() -> the typed bytes, or nil if no more can follow.  Blocks unless wire.wait reported a key. */
 static int screen_keys(lua_State *L) {
     char typed[256];
     ssize_t n = read(STDIN_FILENO, typed, sizeof typed);

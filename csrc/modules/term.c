@@ -263,7 +263,7 @@ static int term_clean(lua_State *L) {
     return 1;
 }
 
-/* term.paint("red"|"yellow"|"cyan"|"plain") -> the code of a colour; "" if stdout shows no colours */
+/* term.paint("red"|"yellow"|"cyan"|"plain") -> the code of a colour, or "" if stdout shows no colours */
 static int term_paint(lua_State *L) {
     static const char *const names[] = {"red", "yellow", "cyan", "plain", NULL};
     const char *const codes[] = {VS_RED, VS_YELLOW, VS_CYAN, VS_PLAIN};
@@ -271,7 +271,7 @@ static int term_paint(lua_State *L) {
     return 1;
 }
 
-/* term.wrapped(text, indent, used), term.fitted(text, indent, used) */
+/* term.wrapped(text, indent, used) and term.fitted(text, indent, used) print as vs_out_wrapped and vs_out_fitted. */
 static int term_wrapped(lua_State *L) {
     vs_out_wrapped(luaL_checkstring(L, 1), (size_t)luaL_checkinteger(L, 2), (size_t)luaL_checkinteger(L, 3));
     return 0;

@@ -44,8 +44,8 @@ static void raise_counter(struct vs_store *store, const struct vs_counter *count
     store->counters->lift(store, counter, vs_memory_granted(memory), &lifted);
 }
 
-/* Stops the tag, because the database no longer records numbers that it had granted.  Nothing more is reserved until an
- * operator has acted. */
+/* Stops a tag whose counter went back, so that the database would grant numbers again.  Nothing more is reserved until
+ * an operator has acted. */
 static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
                  const struct vs_reply *reply) {
     raise_counter(store, counter, memory);

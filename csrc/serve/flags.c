@@ -50,7 +50,7 @@ struct flags {
 static int flags_parse(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
     struct vesta_opts *const opts = &serving->opts;
     const struct vs_option config = {
-        "config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config; see vesta help check", 0, 0, NULL};
+        "config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config (see vesta help check)", 0, 0, NULL};
     const struct vs_option rest[] = {VS_GENERATOR_OPTIONS, VS_EFFECTIVE(&flags->effective),
                                      VS_SWITCH("json", &flags->json, "with --effective: JSON objects")};
     struct vs_option table[VS_OPTIONS_MAX] = {config};

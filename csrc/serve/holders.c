@@ -164,7 +164,7 @@ static void holders_read_store(struct holders_reader *reader, struct vs_store **
     free(fresh.at);
 }
 
-/* Requires the lock. */
+/* Returns whether the reader's thread must go on.  Requires the lock. */
 static bool holders_is_wanted(const struct holders_reader *reader) {
     return !reader->of->ending && holders_now_us(reader->of) - reader->wanted_us < HOLDERS_WANTED_US;
 }

@@ -68,7 +68,7 @@ int vs_policies_open(struct vs_serving *serving) {
     struct vesta_error err;
     if (!vs_policies_wanted(serving)) return VS_GO;
     const char **names = calloc((size_t)server->names.count, sizeof *names);
-    /* start.c fills the array one by one. */
+    /* start.c sets each element when it has opened the generator. */
     struct vesta_gen **gens = calloc((size_t)server->names.count, sizeof *gens);
     if (!names || !gens) return vs_say("no memory"), free(names), free(gens), VS_FAILED;
     struct vs_control_opts opts = {.name = names,

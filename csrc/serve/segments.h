@@ -23,8 +23,8 @@ struct vs_tag_row {
     const struct vs_conf_segment *conf;
     const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* the stores' names in the config */
     struct vs_desk *desk;                           /* for order strict or dense, else NULL */
-    struct vs_form *form;                           /* text form of its numbers (NULL: digits) */
-    struct vs_zone_file *zone;                      /* the time zone of its days; NULL if `form` is */
+    struct vs_form *form;                           /* text form of the row's numbers (NULL: digits) */
+    struct vs_zone_file *zone;                      /* time zone of the form's days (NULL: no form) */
     bool is_read;                                   /* the row's tags were read at least once */
     bool is_told;                                   /* the row's read error was logged */
     uint64_t passed;                                /* number of the row's tags that are not served */

@@ -19,7 +19,7 @@
 /* ------------------------------------------------------------------ checks of listeners */
 
 /* Determines whether other machines can reach a listener.  Addresses of flags and configs were checked when they were
- * read, but those of inherited sockets were not. */
+ * read, but addresses of inherited sockets were not. */
 static int serve_look_at(struct vs_serving_listener *at) {
     struct vesta_error err;
     int local = vs_address_is_local(at->address, &err);
@@ -33,8 +33,8 @@ static int check_handed(const struct vs_serving *serving, const struct vs_servin
     if (!at->handed) return VS_GO;
     if (at->protocol == VS_ADMIN && !serving->config->admin_token && !serving->config->clients && strncmp(at->address, "unix:", 5) != 0)
         return vs_usage(
-            "--admin %s: anyone who can connect could control the server, so it needs a token (VESTA_ADMIN_TOKEN, or "
-            "admin.token in the config), or a unix socket, whose file mode decides who may connect",
+            "--admin %s: every client that can connect could control the server. Set a token (VESTA_ADMIN_TOKEN, or "
+            "admin.token in the config), or use a unix socket, whose file mode limits the clients",
             at->address);
     if (!at->is_reached || at->protocol == VS_ADMIN) return VS_GO;
     if (at->protocol == VS_RESP && !serving->server.rules.resp_password && !serving->config->clients)

@@ -71,7 +71,7 @@ struct vs_limits vs_limits_of(const struct vs_config *config);
 /* Names the namespaces, which are not open yet.  Returns VS_GO, or an exit code after a message. */
 int vs_namespaces_prepare(struct vs_serving *serving);
 /* Returns VESTA_OK unless the namespace is a generation whose ids have not been proved to differ from those of earlier
- * generations (see store/lineage.h).  Errors: VESTA_EMISMATCH; VESTA_EIO, for which a retry may help. */
+ * generations (see store/lineage.h).  Errors: VESTA_EMISMATCH, or VESTA_EIO, for which a retry may help. */
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err);
 /* Opens a generator for each protocol of a namespace, after vs_namespace_prove succeeded.  Errors: as vesta_open. */
 int vs_namespace_open_gen(struct vs_serving *serving, int ns, struct vesta_error *err);
@@ -85,7 +85,7 @@ void vs_namespaces_state(const struct vs_serving *serving);
  * case. */
 bool vs_crews_make(struct vs_crews *crews, const struct vs_config *config);
 void vs_crews_free(struct vs_crews *crews);
-/* Returns the maximum number of threads that call stores, which are either these threads or those of the keepers. */
+/* Returns the maximum number of threads that call stores, either of these threads or of the keepers' threads. */
 int vs_crews_keepers(const struct vs_crews *crews);
 
 /* Opens the namespaces and leases their worker ids while the loops run.  vs_start_begin does not wait. */
@@ -202,7 +202,7 @@ void vs_life_end(struct vs_serving *serving);
 bool vs_life_is_ready(const struct vs_serving *serving);
 /* Call it when all namespaces have settled and `ready` of them issue ids. */
 void vs_life_ready(const struct vs_serving *serving, int ready);
-/* Callbacks of vs_serve; `self` is the struct vs_serving. */
+/* Callbacks of vs_serve.  `self` is the struct vs_serving. */
 void vs_life_signal(void *self, int number);
 void vs_life_stopping(void *self);
 

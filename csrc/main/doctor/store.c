@@ -95,7 +95,7 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
  * Examines the store of the i-th namespace, after probe:file(i).  has_leased: the generator file has had leases.
  * missing: the path of a local store that does not exist.  is_another: it is not the store that granted the file's
  * leases.  ahead_ms, trip_us: only for a store on another machine.  unexamined, unwritable and unlisted describe such a
- * problem, or are nil; each has a solution, such as unwritable_todo, or nil if the text contains it.  If the namespace
+ * problem, or are nil.  Each has a solution, such as unwritable_todo, or nil if the text contains it.  If the namespace
  * is missing, nothing after ahead_ms is set. */
 int vs_probe_store(lua_State *L) {
     const struct vs_probe *probe = vs_probe_self(L);

@@ -187,7 +187,7 @@ static int audit_run(int argc, char **argv) {
 const struct vs_command vs_audit_command = {
     "audit", audit_run, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
     "Reads ids, one per line in the first column, from files or stdin, and counts exactly how many occur more\n"
-    "than once.  Decimal ids may be negative, in quotes, or end as in 5n or 5LL; --format reads other ids.\n"
+    "than once.  Decimal ids may be negative, in quotes, or end as in 5n or 5LL.  --format reads other ids.\n"
     "In a line of JSON it reads all ids of a list, or the first one of an object, if they have 15 digits.\n"
     "With --layout also: ids of another layout, from the future, out of order within their worker, ids that\n"
     "sort differently than their times because a field above the time differs, and ids per worker.\n"

@@ -20,7 +20,7 @@ struct vs_ids {
     uint64_t bad_lines; /* lines that are not ids (the first few were reported on stderr) */
 };
 
-/* Reads a file ("-": stdin) after those read before: one id per line, in the first column.  Returns VS_DONE, or an exit
+/* Reads a file ("-": stdin) and appends its ids: one id per line, in the first column.  Returns VS_DONE, or an exit
  * code after a message. */
 int vs_ids_read(struct vs_ids *self, enum vs_notation notation, const char *file);
 void vs_ids_free(struct vs_ids *self);
@@ -32,7 +32,7 @@ void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, ui
 struct vs_oddities;
 int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
                      struct vs_oddities **out);
-void vs_oddities_print(struct vs_oddities *self, int json); /* once */
+void vs_oddities_print(struct vs_oddities *self, int json); /* call it only once */
 void vs_oddities_free(struct vs_oddities *self);
 
 #endif

@@ -225,7 +225,7 @@ static int gen_run(int argc, char **argv) {
 const struct vs_command vs_gen_command = {
     "gen", gen_run, "print new ids", "gen [-n N] [OPTION...]",
     "Prints new ids, one per line.  They never repeat, whichever other programs make ids in the same\n"
-    "namespace.  The first call on a machine draws a worker id and keeps it; later calls and other\n"
+    "namespace.  The first call on a machine draws a worker id and stores it.  Later calls and other\n"
     "programs share its generator file.  If the namespace default has another layout than --layout, and you\n"
     "name no namespace, path, store or config, the ids belong to a namespace named after the preset, or after\n"
     "the layout's fingerprint.  Waits while the clock is behind or the sequence of the second is exhausted,\n"

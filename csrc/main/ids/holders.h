@@ -7,7 +7,7 @@
 
 struct vs_holders {
     struct vs_at at;
-    const char *public_; /* the config's name of the namespace (NULL: the same) */
+    const char *public_; /* the config's name of the namespace (NULL: the same as in the store) */
     struct vs_workers workers;
     bool is_known;
     char shown[VS_URI_MAX]; /* the store's address without its password */
@@ -19,7 +19,7 @@ struct vs_holders {
 int vs_holders_read(struct vs_holders *holders, struct vs_where *where);
 void vs_holders_free(struct vs_holders *holders);
 
-/* Finds only the layout: that of `where`, else the store's, else the default.  Returns VS_GO, or an exit code after a
+/* Finds only the layout: the layout of `where`, otherwise of the store, otherwise the default.  Returns VS_GO, or an exit code after a
  * message or after --effective.  Call vs_where_free in either case. */
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout);
 

@@ -13,7 +13,7 @@ struct vs_marks {
     int json; /* print an object per id instead of the text */
 };
 
-/* Copies stdin to its end.  Returns an exit code. */
+/* Copies stdin to stdout until its end.  Returns an exit code. */
 int vs_marks_run(const struct vs_marks *marks);
 
 #endif

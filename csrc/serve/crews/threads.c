@@ -1,4 +1,4 @@
-/* threads.c -- threads that call a function for each of their members in turn, and waiting for them with a limit. */
+/* threads.c -- threads that call a function for each of their members in turn.  Callers can wait for a member until a deadline. */
 #include "serve/crews/threads.h"
 #include "os/thread.h"
 
