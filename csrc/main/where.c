@@ -115,7 +115,8 @@ static int where_no_file(const struct vs_where *where) {
     /* the namespace was never used on this machine, but the config is sufficient */
     if (where->text[VS_W_CONFIG]) return VS_GO;
     if (where->text[VS_W_PATH])
-        vs_say("there is no generator file %s. Create it with `vesta gen --path`", vs_shown_text(where->text[VS_W_PATH]));
+        vs_say("there is no generator file %s. Create it with `vesta gen --path`",
+               vs_shown_text(where->text[VS_W_PATH]));
     else
         vs_say("the namespace %s has no generator file on this machine (%s): name its store (--store URI), its config "
                "(-c FILE) or its layout (--layout)",

@@ -24,7 +24,8 @@ struct vs_at {
 int vs_at_open(struct vs_at *at, struct vesta_error *err);
 void vs_at_close(struct vs_at *at);
 
-/* Reads the namespace's record and its layout.  VESTA_OK with ns.ver 0: the namespace is not in the store.  Errors: VESTA_EIO. */
+/* Reads the namespace's record and its layout.  If ns.ver is 0, the namespace is not in the store.  Errors:
+ * VESTA_EIO. */
 int vs_at_read(struct vs_at *at, struct vesta_error *err);
 /* As vs_at_read.  Errors: also VESTA_ENOGEN if the namespace is not in the store. */
 int vs_at_need(struct vs_at *at, struct vesta_error *err);

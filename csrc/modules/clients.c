@@ -39,8 +39,8 @@ static void clients_push(lua_State *L, const struct vs_account *a) {
 
 /* clients.read(path) -> accounts, others | nil, text, code
  * An account: name, names, calls, n, rate, requests and weight (as digits if the line has them), by_certificate,
- * has_chosen, and secrets, a list of { entry, made_ms }, the newest first.  others: what other users of the machine may do
- * with the file, "read", "write", "read and write" or nil. */
+ * has_chosen, and secrets, a list of { entry, made_ms }, the newest first.  others: what other users of the machine may
+ * do with the file, "read", "write", "read and write" or nil. */
 static int clients_read(lua_State *L) {
     struct vs_accounts *accounts;
     struct vesta_error err;

@@ -157,8 +157,8 @@ static int sandbox_read(lua_State *L) {
 
 /* ------------------------------------------------------------------ specs */
 
-/* list(path) -> the names in a folder, sorted, or { "" } for a file | nil, text.  Other types, such as pipes, are errors,
- * because reading them might never end. */
+/* list(path) -> the names in a folder, sorted, or { "" } for a file | nil, text.  Other types, such as pipes, are
+ * errors, because reading them might never end. */
 static int sandbox_list(lua_State *L) {
     const char *path = luaL_checkstring(L, 1);
     struct dirent **entry = NULL;

@@ -370,8 +370,8 @@ static int stores_workers_counts(lua_State *L) {
 
 /* list:row(i) -> { worker, state, left_ms, clock_ms, until, until_ms, written_ms, lease_ms, epoch, holder, identity,
  * is_own, is_in_range }.  left_ms: only if it is leased.  clock_ms: how far the holder's clock is ahead of the store's.
- * until, until_ms: no id from this tick on was granted.  until_ms is nil if it exceeds all dates.  is_own: it belongs to
- * the layout.  is_in_range: the layout has that worker id. */
+ * until, until_ms: no id from this tick on was granted.  until_ms is nil if it exceeds all dates.  is_own: it belongs
+ * to the layout.  is_in_range: the layout has that worker id. */
 static int stores_workers_row(lua_State *L) {
     const struct stores_workers *list = stores_workers_self(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);

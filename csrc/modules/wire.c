@@ -61,7 +61,8 @@ static bool wire_send_all(const struct vs_link *link, const char *text, size_t l
 
 /* wire.ask(address, text, patience_ms, tls) -> connection | nil, text
  * Connects, by TLS if the address or the table `tls` requires it, and sends the text.  Connecting may block for
- * patience_ms per address of the host, and the TLS handshake for as long again.  No other call of a connection blocks. */
+ * patience_ms per address of the host, and the TLS handshake for as long again.  No other call of a connection
+ * blocks. */
 static int wire_ask(lua_State *L) {
     struct vesta_error err;
     size_t length;

@@ -19,8 +19,8 @@ struct vs_holders {
 int vs_holders_read(struct vs_holders *holders, struct vs_where *where);
 void vs_holders_free(struct vs_holders *holders);
 
-/* Finds only the layout: the layout of `where`, otherwise of the store, otherwise the default.  Returns VS_GO, or an exit code after a
- * message or after --effective.  Call vs_where_free in either case. */
+/* Finds only the layout: the layout of `where`, otherwise of the store, otherwise the default.  Returns VS_GO, or an
+ * exit code after a message or after --effective.  Call vs_where_free in either case. */
 int vs_where_layout(struct vs_where *where, struct vesta_layout *layout);
 
 /* Prints the store's information about an id's worker id, as text below its picture, or as a member of a JSON

@@ -1,4 +1,5 @@
-/* threads.c -- threads that call a function for each of their members in turn.  Callers can wait for a member until a deadline. */
+/* threads.c -- threads that call a function for each of their members in turn.  Callers can wait for a member until a
+ * deadline. */
 #include "serve/crews/threads.h"
 #include "os/thread.h"
 
