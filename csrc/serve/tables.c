@@ -308,8 +308,8 @@ static const char *reason_against(const struct vs_segments *segments, const stru
 /* Warns if a namespace has the same name as a tag, because Leaf's clients use one key for both. */
 static void tell_shared_name(struct vs_segments *segments, const struct vs_tag_row *row, const char *name) {
     if (!vs_namespace_named(&segments->serving->server.names, name, strlen(name))) return;
-    vs_log(VS_LOG_WARN, "a tag and a namespace have the same name: GET uses the namespace, and INCR uses the tag", "tag",
-           name, "table", row->conf->table, NULL);
+    vs_log(VS_LOG_WARN, "a tag and a namespace have the same name: GET uses the namespace, and INCR uses the tag",
+           "tag", name, "table", row->conf->table, NULL);
 }
 
 static const struct vs_served_tag *served_as(const struct vs_segments *segments, const char *name) {
