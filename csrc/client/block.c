@@ -23,16 +23,16 @@ static bool block_place(unsigned width, unsigned shift, uint64_t *mask) {
 static const char *reject_ticks(const struct vs_block *b) {
     uint64_t time, seq, low;
     if (b->seq_bits > TICK_BITS_MAX || b->time_shift > 63 || b->seq_shift > 63 || b->low_shift > 63)
-        return "it has a shift that no layout has";
-    if (b->low_bits > b->seq_bits) return "the lower part of its sequence is wider than the whole";
+        return "one of its shifts or widths is too large for a layout";
+    if (b->low_bits > b->seq_bits) return "the lower part of its sequence is wider than the whole sequence";
     if (b->first > block_ones(TICK_BITS_MAX) || b->count > block_ones(TICK_BITS_MAX) - b->first)
-        return "its ticks are more than a layout has";
+        return "it has more ticks than a layout allows";
     unsigned time_bits = width_of((b->first + b->count - 1) >> b->seq_bits);
     if (!block_place(time_bits, b->time_shift, &time) || !block_place(b->seq_bits - b->low_bits, b->seq_shift, &seq) ||
         !block_place(b->low_bits, b->low_shift, &low))
         return "its ids have more than 64 bits";
     if (time & seq || time & low || seq & low) return "its fields overlap";
-    if (b->base & (time | seq | low)) return "its base has bits in the time or the sequence";
+    if (b->base & (time | seq | low)) return "its base overlaps the time or the sequence";
     return NULL;
 }
 
@@ -40,13 +40,13 @@ static const char *reject_numbers(const struct vs_block *b) {
     uint64_t max = (uint64_t)INT64_MAX; /* a database stores the counter in a signed 64-bit column */
     if (b->stride == 0) return "its stride is 0";
     if (b->first > max || b->stride > max || b->count - 1 > (max - b->first) / b->stride)
-        return "its numbers go past 2^63";
+        return "its numbers exceed 2^63 - 1";
     return NULL;
 }
 
 const char *vs_block_reject(const struct vs_block *block, uint64_t asked) {
     if (block->count == 0) return "it has no ids";
-    if (block->count > asked) return "it has more ids than were asked for";
+    if (block->count > asked) return "it has more ids than the client requested";
     return block->is_ticks ? reject_ticks(block) : reject_numbers(block);
 }
 

@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-/* If `is_ticks`, the block contains the ids of the ticks first, first + 1, and so on.  The five shifts and widths give the
- * position of each tick's bits in its id (docs/blocks.md).  Otherwise the block contains the numbers first, first +
+/* If `is_ticks`, the block contains the ids of the ticks first, first + 1, ... .  The five shifts and widths give
+ * the position of each tick's bits in its id (docs/blocks.md).  Otherwise the block contains the numbers first, first +
  * stride, and so on. */
 struct vs_block {
     bool is_ticks;
-    uint8_t seq_bits, time_shift, seq_shift, low_bits, low_shift; /* for ticks only; each is 0 to 63 */
+    uint8_t seq_bits, time_shift, seq_shift, low_bits, low_shift; /* for ticks only.  Each is 0 to 63 */
     uint64_t base;                                                /* for ticks only: the id's remaining bits */
     uint64_t first, count, stride;                                /* stride is 1 if is_ticks */
 };
@@ -33,7 +33,7 @@ struct vs_run {
 };
 
 /* Takes up to n ids from the front of the block, as many as form one run.
- * Range: n and block->count are at least 1; run->count becomes 1 to n. */
+ * Range: n and block->count are at least 1.  run->count becomes 1 to n. */
 void vs_block_take(struct vs_block *block, uint64_t n, struct vs_run *run);
 
 #endif

@@ -13,14 +13,14 @@
 #define COLD __attribute__((cold, noinline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
-#define RUN_MAX 64    /* maximum number of ids that a thread takes in advance; unused ids are discarded */
+#define RUN_MAX 64    /* maximum number of ids that a thread takes in advance.  Unused ids are discarded */
 #define SLOTS 4       /* number of clients between which a thread can alternate without discarding ids */
 #define RETRY_US 1000 /* sleep during a pause: about as long as a server's reply takes */
 
 /* Ids that the calling thread has taken in advance. */
 struct ahead {
     uint64_t stamp, left, next, step;
-    uint64_t taken; /* length of the last run; the next one is twice as long */
+    uint64_t taken; /* length of the last run.  The next one is twice as long */
 };
 
 static _Thread_local struct ahead slots[SLOTS];

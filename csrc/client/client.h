@@ -18,8 +18,8 @@
 
 /* A block in the client. */
 struct vs_held {
-    struct vs_block block; /* the block's unused ids; count 0: none left */
-    uint64_t granted;      /* number of ids in the whole block; 0: no block */
+    struct vs_block block; /* the block's unused ids.  count 0: none left */
+    uint64_t granted;      /* number of ids in the whole block.  0: no block */
     uint64_t mark;         /* the next block is requested when this many ids are taken */
     int64_t sent_us;       /* time of the request, and so the greatest age of its ids */
 };
@@ -29,21 +29,21 @@ struct vs_client_shared {
      * invalidates all of them.  All clients of a process, and its forked children, draw stamps from one counter, so no
      * stamp is used twice. */
     _Atomic uint64_t stamp;
-    /* token of the process that owns these pages, if the kernel cannot clear them in a child; else 0 */
+    /* token of the process that owns these pages, if the kernel cannot clear them in a child.  Otherwise 0 */
     _Atomic uint64_t owner;
     _Atomic uint32_t arrived; /* futex, incremented with every block */
     atomic_bool is_refused;   /* every server rejects the client until an operator changes something */
-    pthread_mutex_t lock;     /* guards the members below; held only briefly, except while the thread is started */
+    pthread_mutex_t lock;     /* guards the members below.  Held only briefly, except while the thread is started */
     struct vs_held current, next;
     struct vs_fetcher *fetcher; /* NULL: not started in this process */
     bool wanted;                /* the next block is wanted */
-    int64_t switched_us;        /* when the current block came into use; 0: never */
-    int64_t asked_us;           /* time of the last request for a block; 0: never */
+    int64_t switched_us;        /* when the current block came into use.  0: never */
+    int64_t asked_us;           /* time of the last request for a block.  0: never */
     int64_t took_us;            /* duration of that request */
     int64_t retry_us;           /* latest time of the thread's next attempt */
-    /* time at which a caller last found no block; a waiting caller tries again every VS_LOOK_US */
+    /* time at which a caller last found no block.  A waiting caller tries again every VS_LOOK_US */
     int64_t missed_us;
-    int64_t renew_us; /* when the oldest block that was used up since the last stamp becomes stale; 0: none */
+    int64_t renew_us; /* when the oldest block that was used up since the last stamp becomes stale.  0: none */
     struct vesta_client_info info;
     struct vesta_client_source source[VS_SOURCES];
 };

@@ -36,7 +36,7 @@ struct vs_fetcher {
     int64_t fallback_us; /* boot time before which the fallback is not called */
     int64_t roused_us;   /* time of the last early attempt */
     struct vs_client_peer peer[VESTA_SERVERS_MAX];
-    struct vs_block given[GIVEN]; /* the last blocks; count 0: slot not used yet */
+    struct vs_block given[GIVEN]; /* the last blocks.  count 0: slot not used yet */
     unsigned given_count;
     struct vs_layouts layouts; /* layouts of all blocks so far */
     struct vs_wire_answer answer;
@@ -110,7 +110,7 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
         return false;
     }
     if (was_given(f, &block)) {
-        note_error(f, i, "a block came that this client was given before");
+        note_error(f, i, "a block arrived that this client has already received");
         return false;
     }
     if (block.is_ticks && vs_layouts_take(&f->layouts, vs_reply_layout(&values), &err) != VESTA_OK) {

@@ -13,10 +13,11 @@ static int prove_apart(const struct vs_layouts *known, const struct vesta_layout
         struct vesta_proof proof;
         if (known->at[i].fingerprint == fresh->fingerprint) continue;
         if (vesta_layout_prove(&a, &b, &proof) != VESTA_DISJOINT_BITS)
-            return vs_fail(err, VESTA_EMISMATCH,
-                           "its layout is another than that of blocks before, and an id can be of both, for example "
-                           "%llu: see vesta layout prove",
-                           (unsigned long long)proof.id);
+            return vs_fail(
+                err, VESTA_EMISMATCH,
+                "its layout differs from the layout of earlier blocks, and an id can belong to both, for example "
+                "%llu: see vesta layout prove",
+                (unsigned long long)proof.id);
     }
     return VESTA_OK;
 }
@@ -74,8 +75,9 @@ int vs_layouts_take(struct vs_layouts *known, struct vs_slice text, struct vesta
     snprintf(copy, sizeof copy, "%.*s", (int)text.length, text.at);
     bool is_read = vesta_layout_parse(copy, &fresh, NULL) == VESTA_OK;
     if (*known->last && (!is_read || known->count == 0))
-        return vs_fail(err, VESTA_ELAYOUT,
-                       "its layout is another than that of blocks before, and cannot be compared: update this client");
+        return vs_fail(
+            err, VESTA_ELAYOUT,
+            "its layout differs from the layout of earlier blocks, and cannot be compared with it: update this client");
     if (is_read && !layouts_have(known, &fresh)) {
         int rc = layouts_add(known, &fresh, err);
         if (rc != VESTA_OK) return rc;

@@ -20,10 +20,10 @@ struct vs_link {
 struct vs_link_opts {
     const char *address; /* HOST:PORT, [v6]:PORT or unix:PATH, optionally prefixed with tls: */
     bool is_tls;         /* use TLS, even without the tls: prefix */
-    const char *name;    /* expected name in the server's certificate; NULL: the address's host */
+    const char *name;    /* expected name in the server's certificate.  NULL: the address's host */
     struct vs_tls_client_opts tls;
     int64_t timeout_ms;        /* limit for connecting to each of the host's addresses, and for the handshake */
-    const atomic_bool *is_cut; /* cancels the handshake when set; may be NULL */
+    const atomic_bool *is_cut; /* cancels the handshake when set.  May be NULL */
 };
 
 /* Connects, and makes the TLS handshake.  Blocks.  Own: close with vs_link_close.  Errors: VESTA_EIO, also if a file

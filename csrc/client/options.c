@@ -12,21 +12,22 @@
 
 static int add_server(const char *from, size_t length, struct vs_setup *out, struct vesta_error *err) {
     struct vs_place *place = &out->server[out->server_count];
-    if (length == 0) return vs_fail(err, VESTA_EOPTION, "servers: there is an empty address between commas");
+    if (length == 0) return vs_fail(err, VESTA_EOPTION, "servers: an address between the commas is empty");
     if (out->server_count == VESTA_SERVERS_MAX)
-        return vs_fail(err, VESTA_EOPTION, "servers: there are more than %d", VESTA_SERVERS_MAX);
+        return vs_fail(err, VESTA_EOPTION, "servers: the list has more than %d addresses", VESTA_SERVERS_MAX);
     int rc = vs_place_read((struct vs_slice){from, length}, "redis", out->server_count + 1, place, err);
     if (rc != VESTA_OK) return rc;
     for (int i = 0; i < out->server_count; i++)
         if (strcmp(out->server[i].address, place->address) == 0)
-            return vs_fail(err, VESTA_EOPTION, "servers: '%.250s' is there twice", place->address);
+            return vs_fail(err, VESTA_EOPTION, "servers: '%.250s' is listed twice", place->address);
     out->server_count++;
     return VESTA_OK;
 }
 
 static int read_servers(const char *list, struct vs_setup *out, struct vesta_error *err) {
     if (!list || !*list)
-        return vs_fail(err, VESTA_EOPTION, "servers: none is named; write HOST:PORT, several with commas in between");
+        return vs_fail(err, VESTA_EOPTION,
+                       "servers: no address is given. Write HOST:PORT, with commas between several addresses");
     if (strnlen(list, SERVERS_BYTES_MAX + 1) > SERVERS_BYTES_MAX)
         return vs_fail(err, VESTA_EOPTION, "servers: the list is longer than %d bytes", SERVERS_BYTES_MAX);
     for (const char *from = list;; from++) {
@@ -42,7 +43,7 @@ static int client_read_name(const char *name, struct vs_setup *out, struct vesta
     if (!name) name = "default";
     size_t length = strnlen(name, VESTA_NAMESPACE_MAX);
     if (length == 0 || length == VESTA_NAMESPACE_MAX || strspn(name, NAMES) != length)
-        return vs_fail(err, VESTA_EOPTION, "name: '%s' is not a name of 1 to %d letters, digits, _ . : and -",
+        return vs_fail(err, VESTA_EOPTION, "name: '%s' is not valid: use 1 to %d letters, digits, _ . : and -",
                        VS_QUOTE(name, length), VESTA_NAMESPACE_MAX - 1);
     memcpy(out->name, name, length + 1);
     return VESTA_OK;
@@ -61,7 +62,7 @@ static int read_access(const struct vesta_client_opts *is, struct vs_client_acce
                 {"tls_key", is->tls_key, out->tls_key, sizeof out->tls_key}};
     for (size_t i = 0; i < VS_COUNT(rows); i++) {
         if (rows[i].value && strnlen(rows[i].value, rows[i].size) == rows[i].size)
-            return vs_fail(err, VESTA_EOPTION, "%s: it is longer than %zu bytes", rows[i].name, rows[i].size - 1);
+            return vs_fail(err, VESTA_EOPTION, "%s is longer than %zu bytes", rows[i].name, rows[i].size - 1);
         strcpy(rows[i].to, rows[i].value ? rows[i].value : "");
     }
     out->tls_unverified = is->tls_unverified != 0;
@@ -91,8 +92,8 @@ static int check_access(const struct vs_setup *setup, struct vesta_error *err) {
 static int client_read_number(const char *name, int64_t value, int64_t otherwise, int64_t max,
                               struct vesta_error *err) {
     if (value == 0 || (value > 0 && value <= max)) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "%s: %lld is not a number from 1 to %lld (0: %lld)", name, (long long)value,
-                   (long long)max, (long long)otherwise);
+    return vs_fail(err, VESTA_EOPTION, "%s %lld is out of range: use 1 to %lld, or 0 for the default of %lld", name,
+                   (long long)value, (long long)max, (long long)otherwise);
 }
 
 static int read_numbers(const struct vesta_client_opts *opts, struct vs_setup *out, struct vesta_error *err) {
@@ -130,7 +131,8 @@ static int read_size(const struct vesta_client_opts *opts, struct vesta_client_o
         return vs_fail(err, VESTA_EOPTION, "opts was not initialized with VESTA_CLIENT_OPTS_INIT");
     for (size_t i = sizeof none; i < opts->size; i++)
         if (((const unsigned char *)opts)[i])
-            return vs_fail(err, VESTA_EOPTION, "opts sets an option that only a newer libvesta_client knows");
+            return vs_fail(err, VESTA_EOPTION,
+                           "opts sets an option that this libvesta_client does not support: use a newer library");
     *out = none;
     memcpy(out, opts, opts->size < sizeof none ? opts->size : sizeof none);
     return VESTA_OK;

@@ -26,10 +26,10 @@ void vs_peer_refuse(struct vs_client_peer *peer, int64_t now_us, uint64_t dice);
 /* Closes the connection.  A late reply is dropped. */
 void vs_peer_hang_up(struct vs_client_peer *peer);
 
-/* True if the server is connected, and not in a pause. */
+/* Returns true if the server is connected, and not in a pause. */
 bool vs_peer_is_up(const struct vs_client_peer *peer, int64_t now_us);
 
-/* True if the server has not failed since its last block. */
+/* Returns true if the server has not failed since its last block. */
 bool vs_peer_is_promising(const struct vs_client_peer *peer);
 
 #endif

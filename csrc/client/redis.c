@@ -92,7 +92,7 @@ static bool redis_await(const struct vs_wire_question *q, short events, struct v
         if (rc > 0) return true;
         if (rc < 0 && errno != EINTR) break;
     }
-    redis_set(answer, VS_HEARD_NOTHING, "no answer in time");
+    redis_set(answer, VS_HEARD_NOTHING, "no reply before the deadline");
     return false;
 }
 
@@ -145,7 +145,7 @@ static void read_reply(const struct vs_wire_question *q, redisReader *reader, st
                       "unexpected reply: check that this is the port of the Redis protocol of a vesta server");
             return;
         }
-    if (whole && reader->pos < reader->len) redis_set(answer, VS_HEARD_BROKEN, "more than one reply came");
+    if (whole && reader->pos < reader->len) redis_set(answer, VS_HEARD_BROKEN, "more than one reply arrived");
 }
 
 static void redis_exchange(const struct vs_wire_question *q, const char *bytes, size_t length,

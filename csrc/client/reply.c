@@ -80,13 +80,13 @@ int vs_reply_read(const struct vs_client_values *values, const char *name, uint6
                        name);
     if (!vs_slice_is(r.text[KIND], "ticks") && !vs_slice_is(r.text[KIND], "numbers"))
         return vs_fail(err, VESTA_EIO,
-                       "a block of the kind '%s' came, which this client does not support: update the client",
+                       "the block has the kind '%s', which this client does not support: update the client",
                        VS_QUOTE(r.text[KIND].at, r.text[KIND].length));
     reply_fill(&r, &block);
     rc = reply_need(&r, block.is_ticks ? OF_TICKS : OF_NUMBERS, err);
     if (rc != VESTA_OK) return rc;
     const char *why = vs_block_reject(&block, asked);
-    if (why) return vs_fail(err, VESTA_EIO, "a block came that cannot be used: %s", why);
+    if (why) return vs_fail(err, VESTA_EIO, "a received block cannot be used: %s", why);
     *out = block;
     return VESTA_OK;
 }

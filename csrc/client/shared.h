@@ -20,7 +20,7 @@ struct vs_client_plan {
     bool is_missed;    /* a caller is waiting for that block */
     bool is_active;    /* a block is wanted or in use */
     uint64_t asks;     /* number of ids to request */
-    int64_t expiry_us; /* when a block becomes stale; INT64_MAX: there is no block */
+    int64_t expiry_us; /* when a block becomes stale.  INT64_MAX: there is no block */
 };
 void vs_shared_plan(struct vesta_client *client, struct vs_client_plan *out);
 

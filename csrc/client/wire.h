@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #define VS_WIRE_ABI 2
-#define VS_ANSWER_BYTES_MAX 8192 /* maximum size of a reply; a block needs a few hundred bytes */
+#define VS_ANSWER_BYTES_MAX 8192 /* maximum size of a reply.  A block needs a few hundred bytes */
 #define VS_WIRE_PACKAGE "libhiredis-dev"
 
 /* Returns true for errors that go away without an operator: -TRYAGAIN, -LOADING, -OOM. */
@@ -20,9 +20,9 @@ enum vs_heard {
     VS_HEARD_VALUES,  /* an array of strings and numbers, in `at` */
     VS_HEARD_STATUS,  /* "OK" or "PONG", in `text` */
     VS_HEARD_ERROR,   /* an error reply, in `text` */
-    VS_HEARD_NOTHING, /* no reply before the deadline or the cut; the reason is in `text` */
-    VS_HEARD_END,     /* the connection was closed before the first byte of a reply; the reason is in `text` */
-    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one; the reason is in `text` */
+    VS_HEARD_NOTHING, /* no reply before the deadline or the cut.  The reason is in `text` */
+    VS_HEARD_END,     /* the connection was closed before the first byte of a reply.  The reason is in `text` */
+    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one.  The reason is in `text` */
 };
 
 /* After NOTHING, END or BROKEN, close the connection.  A late reply would be read as the answer to the next question.
@@ -41,7 +41,7 @@ struct vs_wire_question {
     const char *const *words;
     int count;
     int64_t until_boot_us;
-    const atomic_bool *is_cut; /* cancels the wait when set; checked a few times a second; may be NULL */
+    const atomic_bool *is_cut; /* cancels the wait when set.  Checked a few times a second.  May be NULL */
 };
 
 struct vs_wire {

@@ -199,7 +199,7 @@ static void vm_carry(lua_State *from, int index, lua_State *to, int depth) {
     }
     case LUA_TTABLE: vm_carry_table(from, index, to, depth); return;
     default:
-        luaL_error(to, "a value must be a number, a text, true, false or a table of these, not a %s",
+        luaL_error(to, "a value must be a number, a string, true, false or a table of these, not a %s",
                    luaL_typename(from, index));
     }
 }

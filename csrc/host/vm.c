@@ -44,7 +44,7 @@ struct vs_lua {
     bool is_trusted; /* see vs_lua_trust */
     /* the last allocation failed because the machine has no memory, not because of the limit */
     bool exhausted;
-    enum vs_call_result spent;   /* the limit that ended the run; VS_CALL_OK: budget not spent */
+    enum vs_call_result spent;   /* the limit that ended the run.  VS_CALL_OK: budget not spent */
     char where[LUA_IDSIZE + 24]; /* "file:line: " at which the budget was spent */
     uint64_t instructions;
     uint64_t work;   /* work in C, added to the instructions at the next hook */
@@ -232,11 +232,11 @@ static void vm_explain(const struct vs_lua *lua, enum vs_call_result result, str
     const char *text = NULL;
     switch (result) {
     case VS_CALL_INSTRUCTIONS:
-        vs_fail(err, code, "%sended after %llu instructions: a call may have no more", lua->where,
+        vs_fail(err, code, "%sended after %llu instructions, which is the limit of a call", lua->where,
                 (unsigned long long)lua->limits.instructions);
         return;
     case VS_CALL_TIME:
-        vs_fail(err, code, "%sended after %lld ms: a call may take no longer", lua->where,
+        vs_fail(err, code, "%sended after %lld ms, which is the limit of a call", lua->where,
                 (long long)lua->limits.call_ms);
         return;
     case VS_CALL_MEMORY:
@@ -244,14 +244,14 @@ static void vm_explain(const struct vs_lua *lua, enum vs_call_result result, str
             vs_fail(err, code, "no memory");
         else
             vs_fail(err, code,
-                    "%sended for using too much memory: it may have %zu KiB, and no text or table more than %zu KiB",
+                    "%sended for using too much memory: it may have %zu KiB, and no string or table more than %zu KiB",
                     lua->where, lua->limits.memory_bytes / 1024, VS_BLOCK_BYTES_MAX / 1024);
         return;
     default: break;
     }
     /* Reads the error only if it is a string, because converting another type could allocate memory. */
     if (lua_type(lua->L, -1) == LUA_TSTRING) text = lua_tolstring(lua->L, -1, &length);
-    vs_fail(err, code, "the error it raised is not a text but a %s", luaL_typename(lua->L, -1));
+    vs_fail(err, code, "the error it raised is a %s, not a string", luaL_typename(lua->L, -1));
     if (text && err) vs_calm(err->text, sizeof err->text, text, length);
 }
 
@@ -286,7 +286,7 @@ void vs_lua_compile(lua_State *L, const char *text, size_t length, const char *c
     if (length > VS_SOURCE_BYTES_MAX)
         lua_pushfstring(L, "%s: more than %d bytes", chunk + 1, (int)VS_SOURCE_BYTES_MAX), rc = LUA_ERRSYNTAX;
     else if (length > 0 && text[0] == LUA_SIGNATURE[0])
-        lua_pushfstring(L, "%s: this is compiled Lua; give its source", chunk + 1), rc = LUA_ERRSYNTAX;
+        lua_pushfstring(L, "%s: this is compiled Lua. Pass its source", chunk + 1), rc = LUA_ERRSYNTAX;
     else
         vs_lua_go_on(L, rc = luaL_loadbufferx(L, text, length, chunk, "t"));
     if (rc == LUA_ERRRUN) lua_pushfstring(L, "%s: it nests too deep (%s)", chunk + 1, lua_tostring(L, -1));

@@ -94,7 +94,7 @@ static int check_address(const struct vs_settings *settings, const struct vs_hea
     vs_store_public(settings->store, asked);
     if (!header->incarnation)
         return vs_fail(err, VESTA_EMISMATCH,
-                       "%.100s has the store %.90s, not %.90s as asked, and no store has granted it a lease: stop the "
+                       "%.100s has the store %.90s, not %.90s, and no store has granted it a lease yet. Stop the "
                        "processes that use the file, delete it, and start again",
                        settings->path, has, asked);
     return vs_fail(
@@ -121,7 +121,7 @@ static int follow_store(struct vs_settings *settings, const struct vs_header *he
         return VESTA_OK;
     }
     return vs_fail(err, VESTA_EIO,
-                   "the folder %.120s, the store of %.120s, is gone: restore it, or name its new place with "
+                   "the folder %.120s, the store of %.120s, is gone: restore it, or name its new path with "
                    "--store file:DIR",
                    vs_store_folder(header->store, (char[VS_URI_MAX]){0}), settings->path);
 }
@@ -152,7 +152,7 @@ void vs_no_file_text(const char *path, int no_file, char *out, size_t size) {
     assert(no_file);
     snprintf(
         out, size,
-        "cannot create %s: %.30s: ids go on with a map that only this user's processes with the same options share. "
+        "cannot create %s: %.30s: ids continue with a map that only this user's processes with the same options share. "
         "If it is lost, an assigned worker id waits 5 s. Make the folder writable, or name another path",
         length > 70 ? path + length - 70 : path, strerror(no_file));
 }

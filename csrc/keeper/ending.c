@@ -54,8 +54,9 @@ int vesta_release(struct vesta_gen *gen, struct vesta_error *err) {
     uint64_t worker = open_worker(map);
     struct vs_kept kept = vs_keeper_stop(file, VS_GIVE_BACK);
     if (kept.ms == 0) return VESTA_OK;
-    return vs_fail(err, VESTA_EIO, "%.150s; others may have worker id %" PRIu64 " %.1f min after its last renewal",
-                   kept.why, worker, (double)kept.ms / 60000);
+    return vs_fail(err, VESTA_EIO,
+                   "%.150s. Other processes can claim worker id %" PRIu64 " %.1f min after its last renewal", kept.why,
+                   worker, (double)kept.ms / 60000);
 }
 
 int vesta_drop(struct vesta_gen *gen) {

@@ -50,26 +50,26 @@ struct vs_kept {
 };
 
 struct vs_file {
-    struct vs_file *next; /* next file of the registry; guarded by the process lock */
+    struct vs_file *next; /* next file of the registry, guarded by the process lock */
     unsigned handles;
-    uint64_t closing_in; /* vs_process_token of the process in which a thread is closing the file; 0: none */
+    uint64_t closing_in; /* vs_process_token of the process in which a thread is closing the file.  0: none */
     struct vs_mapping mapping;
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char *path;
-    struct vs_anchor anchor; /* the anchor as it was read; a successor of the map is created from it */
-    char *why_lone;          /* why only this process uses the map; NULL: other processes can use it, too */
+    struct vs_anchor anchor; /* the anchor as it was read.  A successor of the map is created from it */
+    char *why_lone;          /* why only this process uses the map.  NULL: other processes can use it, too */
     /* URI of the leases' store, from the last handle that named one, or else from the anchor.  Process lock */
     char *store;
-    char *secret; /* secret of the last handle that had one; NULL: the URI contains it.  Process lock */
+    char *secret; /* secret of the last handle that had one.  NULL: the URI contains it.  Process lock */
     /* Both are a vs_process_token or 0, and are written under the process lock.  keeper_in is the process that runs the
-     * keeper; after fork() it is still the parent.  joining_in is the process in which a thread is ending the keeper.
+     * keeper.  After fork() it is still the parent.  joining_in is the process in which a thread is ending the keeper.
      */
     _Atomic uint64_t keeper_in;
     uint64_t joining_in;
-    _Atomic uint32_t stands_by; /* 1 during VS_STANDS_BY; set to 0 to start the keeper at once */
+    _Atomic uint32_t stands_by; /* 1 during VS_STANDS_BY.  Set to 0 to start the keeper at once */
     _Atomic uint32_t stop;      /* enum vs_stop */
-    _Atomic int64_t cut_us;     /* boot time until which store calls may wait while the keeper ends; 0: no limit */
+    _Atomic int64_t cut_us;     /* boot time until which store calls may wait while the keeper ends.  0: no limit */
     struct vs_kept kept;        /* owned by the keeper while it runs, and by the process lock otherwise */
     struct vs_question question;
     /* used by the keeper only */
@@ -91,7 +91,7 @@ struct vs_past {
 
 /* The keeper's part of a handle. */
 struct vs_handle {
-    struct vs_file *_Atomic file; /* written under the process lock; NULL if is_private */
+    struct vs_file *_Atomic file; /* written under the process lock.  NULL if is_private */
     struct vs_past *past;         /* process lock */
     bool is_private;
     bool keeps;    /* the handle may start this process's keeper */
@@ -150,7 +150,8 @@ bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_e
 /* ---- files.c: the registry of this process's files */
 
 /* Opens the map of an anchor, or creates it, and registers the file.  `settings` has the store and the secret.  Call
- * with the process lock held.  Errors: VESTA_EPAUSE if another thread is closing the file; try again. */
+ * with the process lock held.  Errors: VESTA_EPAUSE if another thread is closing the file, in which case the caller
+ * tries again. */
 int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                   struct vesta_error *err);
 /* Opens the map that replaces a used-up or removed one.  Call with the process lock held. */

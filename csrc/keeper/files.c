@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #define LISTS 4096
-/* hash table by key, which is random; the newest file is first in its list; guarded by the process lock */
+/* Hash table by key, which is random.  The newest file is first in its list.  Guarded by the process lock. */
 static struct vs_file *files[LISTS];
 
 static struct vs_file **list_of(const struct vs_anchor *anchor) {

@@ -43,7 +43,7 @@ static void lease_text(struct vesta_gen *gen, const char *head, char *buf, size_
 static void serve_text(struct vesta_gen *gen, const char *path, char *buf, size_t size) {
     char said[VS_SAID_MAX];
     keeper_text(gen, said);
-    snprintf(buf, size, "no lease%s%s; a server must keep this file: vesta serve --path %s", said[0] ? ": " : "", said,
+    snprintf(buf, size, "no lease%s%s. A server must keep this file: vesta serve --path %s", said[0] ? ": " : "", said,
              path);
 }
 
@@ -52,19 +52,21 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
     double wait_s = (double)pause->wait_us / 1e6, back_s = (double)pause->back_us / 1e6;
     switch (pause->why) {
     case VESTA_FULL:
-        snprintf(buf, size, "the sequence of this time unit is exhausted; the next unit begins in %.6f s", wait_s);
+        snprintf(buf, size, "the sequence of this time unit is exhausted, and the next unit begins in %.6f s", wait_s);
         break;
     case VESTA_CLOCK_BACK:
-        snprintf(buf, size, "the clock is %.3f s behind the latest time seen; ids resume in %.3f s", back_s, wait_s);
+        snprintf(buf, size, "the clock is %.3f s behind the latest time seen, and ids resume in %.3f s", back_s,
+                 wait_s);
         break;
     case VESTA_CLOCK_AHEAD:
         snprintf(buf, size,
-                 "the clock jumped forward against the machine's uptime; it is accepted after a minute, in %.1f s, "
-                 "unless it is corrected first",
+                 "the clock jumped forward against the machine's uptime. This is accepted after a minute, in %.1f s, "
+                 "unless the clock is corrected first",
                  wait_s);
         break;
     case VESTA_AHEAD:
-        snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock; ids resume in %.3f s", pause->ahead_ticks, wait_s);
+        snprintf(buf, size, "%" PRIu64 " ticks ahead of the clock, and ids resume in %.3f s", pause->ahead_ticks,
+                 wait_s);
         break;
     case VESTA_LEASE:
         if (handle && handle->file && !handle->keeps)
@@ -72,11 +74,11 @@ void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, ch
         else
             lease_text(gen, "no lease", buf, size);
         break;
-    case VESTA_FAILSTOP: lease_text(gen, "stopped, an operator must act", buf, size); break;
+    case VESTA_FAILSTOP: lease_text(gen, "stopped until an operator acts", buf, size); break;
     case VESTA_CHOOSE: snprintf(buf, size, "a policy must choose a worker id"); break;
     case VESTA_END: snprintf(buf, size, "the layout's time has ended"); break;
-    case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed; a new one replaces it"); break;
-    case VESTA_RANGE: snprintf(buf, size, "no range is available; the next one is being fetched"); break;
+    case VESTA_CLOSED: snprintf(buf, size, "the map is used up or was removed, and a new one replaces it"); break;
+    case VESTA_RANGE: snprintf(buf, size, "no range is available, and the next one is being fetched"); break;
     }
 }
 

@@ -30,7 +30,7 @@ struct vs_keeping {
     uint64_t named_at;        /* value of vs_maps_changes when the map was last found under its name */
     /* true if another map has taken this map's name.  New processes use that map, and all others must follow */
     bool is_orphan;
-    /* this keeper has the lock; false: the silent keeper that it replaced still has the lock */
+    /* this keeper has the lock.  false: the silent keeper that it replaced still has the lock */
     bool elected;
 };
 
@@ -56,7 +56,7 @@ static int check_store(struct vs_keeping *k, struct vesta_error *err) {
     char text[sizeof err->text];
     return vs_fail(err, VESTA_EMISMATCH, "%s",
                    answered ? "the store at this address is not the one that granted this file's leases: name the "
-                              "current address of that store; to move, see docs/stores.md, Moving to another store"
+                              "current address of that store. To move, see docs/stores.md, Moving to another store"
                             : vs_reply_say(&reply, "", text, sizeof text));
 }
 

@@ -62,8 +62,8 @@ static int keeper_check_numbers(const struct vesta_opts *opts, struct vesta_erro
     if (opts->pacing < VESTA_PACING_DEFAULT || opts->pacing > VESTA_PACING_HISTORY)
         return vs_fail(err, VESTA_EOPTION, "pacing %d does not exist: clock is 1, history is 2", (int)opts->pacing);
     if (opts->ahead_ms_max < -1 || opts->ahead_ms_max > AHEAD_MS_MAX)
-        return vs_fail(err, VESTA_EOPTION, "ahead_ms_max %" PRId64 " is not in -1 to %lld (a day)", opts->ahead_ms_max,
-                       AHEAD_MS_MAX);
+        return vs_fail(err, VESTA_EOPTION, "ahead_ms_max %" PRId64 " is out of range: use -1 to %lld (a day)",
+                       opts->ahead_ms_max, AHEAD_MS_MAX);
     if (opts->flags & ~(unsigned)(VESTA_UNSAFE_PRIVATE | VESTA_NO_KEEPER | VESTA_CHOOSES | VESTA_FILE_KEEPER))
         return vs_fail(err, VESTA_EOPTION, "unknown flags in %#x", opts->flags);
     return VESTA_OK;
@@ -287,7 +287,7 @@ int vs_opts_together(const struct vesta_opts *opts, const char **member, struct 
     if (is_local && opts->ahead_ms_max > LOCAL_AHEAD_MS_MAX)
         return vs_fail(err, VESTA_EOPTION,
                        "%" PRId64 " is more than the %lld ms that a local lease has room for: if its store "
-                       "were lost, `vesta store advance` would not pass such ids; use at most that",
+                       "were lost, `vesta store advance` would not pass such ids. Use at most that",
                        opts->ahead_ms_max, LOCAL_AHEAD_MS_MAX);
     return VESTA_OK;
 }

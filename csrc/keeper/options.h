@@ -19,7 +19,7 @@ struct vs_settings {
     const char *secret;     /* the caller's secret, or NULL */
     int group;              /* gid, or -1 for none */
     bool has_no_folder;     /* true if this user has no state folder, so that the path serves only as a name */
-    int blocked;            /* errno that prevents creating a file at the path; 0: the file can be created */
+    int blocked;            /* errno that prevents creating a file at the path.  0: the file can be created */
 };
 
 /* A kind of options struct.  The struct's first member is its size in the version that the caller was compiled with. */

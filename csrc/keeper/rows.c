@@ -63,7 +63,7 @@ int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_
     case VS_ROW_AHEAD: *(int64_t *)at = number ? (int64_t)number : -1; return VESTA_OK;
     case VS_ROW_SWITCH: *(int *)at = (int)number; return VESTA_OK;
     case VS_ROW_FLAG: opts->flags |= number ? (unsigned)row->max : 0; return VESTA_OK;
-    default: return vs_fail(err, VESTA_EOPTION, "%s must be a text, not a number", vs_row_name(row));
+    default: return vs_fail(err, VESTA_EOPTION, "%s must be a string, not a number", vs_row_name(row));
     }
 }
 

@@ -17,8 +17,8 @@
 #define PHASE_STEP_US 7919
 
 struct vs_shift {
-    struct vs_shift *next; /* next shift in the list; guarded by the process lock */
-    uint64_t runs_in;      /* vs_process_token; a forked child inherits the list, but not the threads */
+    struct vs_shift *next; /* next shift in the list, guarded by the process lock */
+    uint64_t runs_in;      /* vs_process_token.  A forked child inherits the list, but not the threads */
     char *store;
     int64_t phase_us;
     pthread_t thread;
@@ -97,7 +97,7 @@ static void shift_run(struct vs_shift *shift, struct vs_task *task) {
     pthread_cond_broadcast(&shift->turned);
 }
 
-#define IDLE_US INT64_C(60000000) /* maximum sleep; the bell can end the sleep earlier */
+#define IDLE_US INT64_C(60000000) /* maximum sleep.  The bell can end the sleep earlier */
 
 /* Sleeps until a task is due.  Call with the lock held.  The lock is released during the sleep, so a task may be
  * removed, and its futex unmapped.  The kernel then returns an error, which is harmless. */

@@ -12,7 +12,7 @@
 
 #define RING_BYTES (1 << 20) /* a power of two */
 #define PATH_BYTES 512
-#define REST_MS 100      /* interval between the thread's writes; a half-full ring wakes it earlier */
+#define REST_MS 100      /* interval between the thread's writes.  A half-full ring wakes it earlier */
 #define TELL_US 10000000 /* minimum interval between warnings about lost lines */
 
 struct ring {

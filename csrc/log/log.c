@@ -14,7 +14,7 @@
 #define REPEAT_US 1000000
 
 struct repeat {
-    int64_t from_us; /* time at which the event was logged; 0: free entry */
+    int64_t from_us; /* time at which the event was logged.  0: free entry */
     uint64_t count;  /* number of repeats since then, which were not logged */
     uint64_t whole;  /* hash of all texts of the event */
     uint64_t family; /* hash of the sentence and the namespace */

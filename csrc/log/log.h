@@ -16,7 +16,7 @@ enum vs_log_format { VS_LOG_LOGFMT, VS_LOG_JSON };
  * either.  A line that cannot be written is lost, and the next line reports the number of lost lines: lost=3.  Threads:
  * any.  Do not call this for each id, or in a signal handler. */
 void vs_log(enum vs_log_level level, const char *sentence, ...) __attribute__((sentinel));
-#define VS_LOG_LINE_MAX 4096 /* includes the newline; a pipe accepts this many bytes in one atomic write */
+#define VS_LOG_LINE_MAX 4096 /* includes the newline.  A pipe accepts this many bytes in one atomic write */
 
 /* Formats a number for vs_log, as a string that is valid until the end of the block. */
 #define VS_DIGITS(number) vs_digits((char[24]){0}, (number))
@@ -25,7 +25,7 @@ const char *vs_digits(char *buf, int64_t number);
 struct vs_log_opts {
     enum vs_log_level level; /* events below this level are dropped */
     enum vs_log_format format;
-    const char *path; /* a file to append to; NULL: stderr, with the journal's prefixes if stderr is the journal */
+    const char *path; /* a file to append to.  NULL: stderr, with the journal's prefixes if stderr is the journal */
     const struct vesta_clock *clock; /* NULL: the system's */
 };
 

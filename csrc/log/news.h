@@ -17,7 +17,7 @@ struct vs_news {
         int64_t told_us;
         char text[sizeof((struct vesta_info *)0)->keeper];
     } told[VS_NEWS_MAX];
-    int count, last; /* number of used entries of `told`; index of the last logged text */
+    int count, last; /* count: number of used entries of `told`.  last: index of the last logged text */
 };
 
 /* Returns true if the text must be logged, and then records it as logged.  Returns false if the text is the last logged

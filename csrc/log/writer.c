@@ -98,7 +98,7 @@ static int check_entry(const char *what, const char *path, const struct stat *st
     bool is_link = S_ISLNK(st->st_mode), is_shared = folder.st_mode & S_IWOTH;
     bool is_linked_by_others = is_shared || (!is_trusted(&folder) && folder.st_uid != st->st_uid);
     if (!is_trusted(st) && (is_link || is_shared))
-        return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, who may not direct this log: remove it",
+        return vs_fail(err, VESTA_EIO, "the %s '%.300s' is a %s of user %u, which could redirect this log: remove it",
                        what, path, is_link ? "symbolic link" : "file", (unsigned)st->st_uid);
     if (!S_ISDIR(st->st_mode) && st->st_nlink > 1 && is_linked_by_others)
         return vs_fail(
@@ -174,7 +174,7 @@ static bool writer_write_bytes(const char *text, size_t length) {
 static void writer_tell_full(const char *text, size_t length, int why) {
     if (self.to.is_full || !*self.path) return;
     self.to.is_full = true;
-    (void)dprintf(STDERR_FILENO, "the log file '%s' takes no lines (%s): %.*s", self.path, strerror(why), (int)length,
+    (void)dprintf(STDERR_FILENO, "the log file '%s' accepts no lines (%s): %.*s", self.path, strerror(why), (int)length,
                   text);
 }
 

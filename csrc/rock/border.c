@@ -202,7 +202,7 @@ int vs_lua_values(lua_State *L, int arg, const struct vesta_layout *layout, stru
         if (lua_type(L, -2) == LUA_TSTRING && is_derived(L, arg, lua_tostring(L, -2))) continue;
         rc = n < VS_LUA_VALUES_MAX
                  ? read_value(L, layout, &out[n++], err)
-                 : vs_fail(err, VESTA_EFIELD, "more than %d fields: no layout has so many", VESTA_FIELDS_MAX);
+                 : vs_fail(err, VESTA_EFIELD, "more than %d fields, which is the limit of a layout", VESTA_FIELDS_MAX);
         if (rc != VESTA_OK) {
             lua_pop(L, 2);
             return rc;

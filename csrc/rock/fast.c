@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#define PIECE 512    /* ids per call for a larger batch; a limit keeps the buffer that Lua allocates small */
-#define TEXT_ROOM 32 /* bytes per string in an array of strings; the last byte is the string's length */
+#define PIECE 512    /* ids per call for a larger batch.  A limit keeps the buffer that Lua allocates small */
+#define TEXT_ROOM 32 /* bytes per string in an array of strings.  The last byte is the string's length */
 _Static_assert(TEXT_ROOM > VESTA_FORMAT_MAX, "the length has a byte of its own");
 
 /* Returns an id in a register, so that no buffer is shared between callers.  Returns 0 if no id is available at once.

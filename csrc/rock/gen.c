@@ -32,9 +32,9 @@ struct gen_box {
     int64_t lease_wait_us_max;
     bool judged;            /* the generator has a policy */
     unsigned holders;       /* number of clients that use the generator as a fallback, and keep it open */
-    struct vesta_gen *held; /* the generator after its close method, as long as it has holders; otherwise NULL */
+    struct vesta_gen *held; /* the generator after its close method, as long as it has holders.  Otherwise NULL */
     struct gen_hand hand;
-    /* the last pause that ended a call or was passed to the policy; `why` is 0 if there was none */
+    /* the last pause that ended a call or was passed to the policy.  `why` is 0 if there was none */
     struct vesta_pause pause;
 };
 
@@ -79,7 +79,7 @@ static int64_t gen_now_us(void) {
 
 /* The state of a call that waits for an id. */
 struct gen_waiting {
-    int64_t us_max;   /* length of the next wait; -1: do not wait any more */
+    int64_t us_max;   /* length of the next wait.  -1: do not wait any more */
     int64_t until_us; /* deadline for a lease, which does not depend on how often a worker id must be chosen */
     int verdicts;     /* number of verdicts that the policy has returned so far */
 };
@@ -275,7 +275,7 @@ static int gen_close(lua_State *L) {
     return 0;
 }
 
-/* Keeps a generator open.  A reference in the registry prevents Lua from collecting the box while it has holders. */
+/* A reference in the registry prevents Lua from collecting the box while it has holders. */
 void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen) {
     struct gen_box *box = lua_touserdata(L, arg);
     if (!box || lua_rawlen(L, arg) != sizeof *box || box->object.class != CLASS || !box->gen) return NULL;

@@ -58,8 +58,8 @@ static int push_too_many(lua_State *L, const struct segment_box *box, size_t n) 
     char text[256];
     struct vesta_segment_info info;
     vesta_segment_get_info(box->seg, &info);
-    snprintf(text, sizeof text, "%zu numbers of one range are too many: a range of '%s' has %llu; raise its step", n,
-             info.tag, (unsigned long long)info.count);
+    snprintf(text, sizeof text, "cannot take %zu numbers from one range: a range of '%s' has %llu. Increase its step",
+             n, info.tag, (unsigned long long)info.count);
     return vs_lua_push_fail(L, VESTA_EFULL, text);
 }
 

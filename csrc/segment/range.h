@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* maximum count of numbers in a range; a larger step is probably a typo */
+/* maximum count of numbers in a range.  A larger step is probably a typo */
 #define VS_RANGE_MAX ((uint64_t)1 << 32)
-/* a database's BIGINT is signed; this number itself is never issued */
+/* the highest value of a BIGINT, which is signed.  This number itself is never issued */
 #define VS_NUMBER_MAX ((uint64_t)INT64_MAX)
-/* per segment; each database issues the numbers with one remainder */
+/* maximum number of databases per segment.  Each database issues the numbers with one remainder */
 #define VS_DATABASES_MAX 8
 #define VS_STEP_MAX 1000000 /* default limit for a growing step */
 /* if a range lasts less than this, the next step is twice as large */

@@ -266,12 +266,14 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
     }
     if (ev->outcome == VS_STORE_UNKNOWN) {
         refill_say(refill,
-                   "the store did not reply when the numbers from %" PRIu64 " on were put back: they stay unused",
+                   "the store did not reply when the numbers from %" PRIu64 " on were returned, so they stay unused",
                    refill->sent.from);
         refill_give_back(refill, out, false);
         return;
     }
-    refill_say(refill, "the store did not take back the numbers from %" PRIu64 " on: kept for the next start here",
+    refill_say(refill,
+               "the store did not take back the numbers from %" PRIu64
+               " on. They are kept for the next start on this host",
                refill->sent.from);
     /* this is safe, because the store has rejected the range, and will not take it back later */
     refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
@@ -281,7 +283,7 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
 static void step_put_back(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_KEPT);
     if (!ev->is_kept)
-        refill_say(refill, "the numbers from %" PRIu64 " on could not be given back or kept: the rest stays unused",
+        refill_say(refill, "the numbers from %" PRIu64 " on could not be returned or stored, so they stay unused",
                    refill->sent.from);
     refill_give_back(refill, out, false);
 }

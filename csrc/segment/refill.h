@@ -31,14 +31,14 @@ struct vs_refill_event {
     bool due;         /* current result of vs_segment_is_due */
     bool stopped;     /* this database's bit of the segment's `stopped` */
     bool closed;      /* the segment is closed, and returns unused ranges, which lowers the counter */
-    uint32_t forgone; /* the segment's word of that name; the caller reads it before `granted` */
+    uint32_t forgone; /* the segment's word of that name.  The caller reads it before `granted` */
     /* the segment's current word for this database.  Ranges requested from now on are not lower, as long as `forgone`
      * does not change */
     uint64_t granted;
     uint64_t answered; /* the segment's current word: the highest end of a range that was granted, used or not */
     enum vs_outcome outcome;
     uint64_t from, until;   /* the granted range, if the reply to TAKE is OK */
-    uint64_t step;          /* step in the counter's row; 0: the row has none */
+    uint64_t step;          /* step in the counter's row.  0: the row has none */
     char text[VS_SAID_MAX]; /* the store's reason, if it rejected the call */
     enum vs_published published;
     /* after CLOSE or CLAIM: unused ranges of this database, which the refiller now owns */
@@ -49,9 +49,9 @@ struct vs_refill_event {
 
 enum vs_refill_do {
     VS_REFILL_SLEEP,    /* sleep until `until_boot_us`, until the stop, or, if `on_want`, until a range is wanted */
-    VS_REFILL_TAKE,     /* raise the counter by `step`; the range consists of the numbers in between */
+    VS_REFILL_TAKE,     /* raise the counter by `step`.  The range consists of the numbers in between */
     VS_REFILL_PUBLISH,  /* make `range` the next range */
-    VS_REFILL_UNTAKE,   /* set the counter to `unused.from` if it is at `unused.until`; this is never retried */
+    VS_REFILL_UNTAKE,   /* set the counter to `unused.from` if it is at `unused.until`.  This is never retried */
     VS_REFILL_HALT,     /* set the database's bit of `stopped`, because its counter went back to `from` */
     VS_REFILL_RAISE,    /* raise the counter to `floor` if it is lower, so that no host is granted lower numbers */
     VS_REFILL_CLOSE,    /* call vs_segment_close and vs_rest_claim */
@@ -71,7 +71,7 @@ struct vs_refill_action {
 };
 
 struct vs_refill_opts {
-    uint64_t step, step_max;   /* 1 to VS_RANGE_MAX; a step in the counter's row has priority */
+    uint64_t step, step_max;   /* 1 to VS_RANGE_MAX.  A step in the counter's row has priority */
     uint64_t delta, remainder; /* 1 and 0 if one database issues all numbers */
     uint32_t database;         /* index of this refiller's database in the segment */
     uint64_t entropy;          /* random value that spreads retries */
@@ -93,7 +93,7 @@ enum vs_refill_phase {
 struct vs_refill {
     struct vs_refill_opts opts;
     enum vs_refill_phase phase;
-    uint64_t step; /* last requested step; 0: none yet */
+    uint64_t step; /* last requested step.  0: none yet */
     /* step of the last published range, because the step adapts once per range, not once per request */
     uint64_t settled;
     uint64_t granted;      /* the segment's `granted` before the current request was sent */
@@ -102,7 +102,7 @@ struct vs_refill {
     uint64_t from;         /* the counter's value at the start of `range` */
     uint64_t count;        /* count of numbers in the last published range */
     int64_t sent_us;       /* boot time at which the last request was sent */
-    int64_t refilled_us;   /* boot time at which the last published range was requested; -1 until the second range */
+    int64_t refilled_us;   /* boot time at which the last published range was requested.  -1 until the second range */
     unsigned refills;
     unsigned troubles; /* number of failed requests since the last range */
     uint64_t dice;
@@ -110,7 +110,7 @@ struct vs_refill {
     struct vs_unused unused[VS_RESTS_MAX]; /* unused ranges that the refiller owns, except `sent` */
     int unused_at, unused_count;
     struct vs_unused sent;  /* the unused range that is being returned or put back */
-    char said[VS_SAID_MAX]; /* why there is no range, or which range could not be returned; "": no problem */
+    char said[VS_SAID_MAX]; /* why there is no range, or which range could not be returned.  "": no problem */
 };
 
 void vs_refill_init(struct vs_refill *refill, const struct vs_refill_opts *opts);

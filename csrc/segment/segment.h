@@ -19,7 +19,7 @@
 #ifndef VS_OFFSET_BITS /* spec/segment defines smaller values, to exhaust them quickly */
 /* slots for the current range, the next one, and publishers that are killed while writing */
 #define VS_RANGES 8
-#define VS_OFFSET_BITS 40                 /* number of offset bits in the cursor; the generation is above them */
+#define VS_OFFSET_BITS 40                 /* number of offset bits in the cursor.  The generation is above them */
 #define VS_TAKE_MAX ((uint64_t)1 << 16)   /* maximum count of numbers in one take */
 #define VS_TAKERS_MAX ((uint64_t)1 << 22) /* maximum number of threads on a Linux host */
 /* Each thread may push the offset of an exhausted range twice without a result: once before `dry` is set, and once
@@ -42,7 +42,7 @@ struct vs_range_words {
     /* Low 32 bits of the generation that `before` belongs to.  An older version of vesta writes neither word, so both
      * may belong to an earlier range. */
     _Atomic uint32_t before_of;
-    _Atomic uint64_t before; /* 1 + the host's `granted` for this database before this range; 0: unknown */
+    _Atomic uint64_t before; /* 1 + the host's `granted` for this database before this range.  0: unknown */
 };
 
 #define VS_COMMITTED_WORDS (VS_RANGES * sizeof(struct vs_range_words) / sizeof(uint64_t))
@@ -54,12 +54,12 @@ struct vs_segment {
     uint32_t reserved;
     uint64_t size;
     unsigned char pad[VS_LINE - 24];
-    /* read for every number, and written once per range; these words only increase */
+    /* read for every number, and written once per range.  These words only increase */
     _Atomic uint64_t next;
-    /* the newest exhausted generation, or VS_ENDED; takers do not push the cursor in it any more */
+    /* the newest exhausted generation, or VS_ENDED.  Takers do not push the cursor in it any more */
     _Atomic uint64_t dry;
     _Atomic uint64_t want; /* the newest generation whose successor a taker has requested */
-    /* the generation to which the cursor was last moved; only a hint about which range to read */
+    /* the generation to which the cursor was last moved.  Only a hint about which range to read */
     _Atomic uint64_t ahead;
     unsigned char pad_words[VS_LINE - 32];
     /* the most frequently written word, alone in its cache line */
@@ -67,7 +67,7 @@ struct vs_segment {
     unsigned char pad_cursor[VS_LINE - 8];
     /* written by refillers */
     _Atomic uint64_t drawn; /* the newest generation drawn */
-    /* Token of the process that requests the next range; 0: none.  It only selects the process that does the I/O. */
+    /* Token of the process that requests the next range.  0: none.  It only selects the process that does the I/O. */
     _Atomic uint64_t refiller;
     _Atomic int64_t pulse_boot_us; /* until this boot time, a silent refiller is not replaced */
     /* One bit per database.  Set if the database's counter went back, in which case no range is taken until an operator
@@ -131,13 +131,13 @@ const char *vs_segment_reject(const struct vs_segment *seg, uint64_t bytes);
 /* Numbers that only the caller owns: first, first + stride, ..., `count` of them. */
 struct vs_taken {
     uint64_t first, count, stride;
-    /* true if the caller must notify the refiller that the next range is wanted; may be set with VESTA_EPAUSE, too */
+    /* true if the caller must notify the refiller that the next range is wanted.  May be set with VESTA_EPAUSE, too */
     bool wanted;
 };
 
 /* Takes at most n numbers, limited to VS_TAKE_MAX and to the end of the range.  If the range has any numbers left, this
  * needs one atomic operation.
- * Range: n is at least 1; out->count becomes 1 to n, or 0 with an error.  Threads: any.  Errors: VESTA_EPAUSE if both
+ * Range: n is at least 1.  out->count becomes 1 to n, or 0 with an error.  Threads: any.  Errors: VESTA_EPAUSE if both
  * ranges are exhausted.  VESTA_ECLOSED. */
 int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out);
 
@@ -145,7 +145,7 @@ int vs_segment_take(struct vs_segment *seg, uint64_t n, struct vs_taken *out);
  * refiller, and otherwise leaves it unchanged.  Threads: any.  Errors: the same as vs_segment_take. */
 int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted);
 
-/* ---- for refillers.  Several may run at once, and each may sleep at any point. */
+/* ---- functions for refillers.  Several refillers may run at once, and each may sleep at any point. */
 
 /* After every result except VS_PUBLISHED, the caller still owns the range. */
 enum vs_published {
@@ -167,8 +167,9 @@ bool vs_segment_is_due(const struct vs_segment *seg);
 bool vs_segment_begin_refill(struct vs_segment *seg, uint64_t token, int64_t boot_us, int64_t pulse_boot_us);
 void vs_segment_end_refill(struct vs_segment *seg, uint64_t token);
 
-/* ---- the end.  A rest is the unissued part of a range.  It has one owner at a time: the words, then the caller that
- * took it out of them, then the caller that claimed it, which sends it to the store once or puts it back. */
+/* ---- the end.  The unused part of a range ("rest" in names) has one owner at a time.  First the words own it, then
+ * the caller that took it out of the words, and then the caller that claimed it.  That caller sends it to the store
+ * once, or puts it back into the words. */
 
 /* Numbers from, from + stride and so on, below `until`, that no caller has received and none will receive.  If the
  * database's counter is still at `until`, it may be lowered to `from`. */
@@ -176,14 +177,14 @@ struct vs_unused {
     uint64_t from, until, stride;
     uint64_t issued_until; /* this host was granted no number from here on, except for these unused numbers */
     uint32_t database;
-    /* true if nothing above was granted to this host; only then may the store be asked to take the numbers back */
+    /* true if nothing above was granted to this host.  Only then may the store be asked to take the numbers back */
     bool is_last;
 };
 
 /* Takes the unused numbers of both ranges out of the words, in one atomic step.  The words stay in use.  `granted` is
  * lowered to the end of what was issued, because the counter may be lowered to that value.  On success, the caller owns
  * unused[0..*count), with the highest range of a database first, which is the order in which they may be returned.
- * Returns false if the segment is closed, or if no slot is free; nothing was taken out then. */
+ * Returns false if the segment is closed, or if no slot is free.  Nothing was taken out then. */
 bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], int *count);
 
 /* Makes a range of unused numbers that the store did not take back.  Returns false if the words have no slot for it, in
@@ -210,7 +211,7 @@ static inline uint64_t vs_segment_granted(const struct vs_segment *seg, uint32_t
  * token. */
 struct vs_unclaimed {
     struct vs_unused unused;
-    _Atomic uint64_t owner; /* vs_process_token of that process, combined with the database; 0: claimed */
+    _Atomic uint64_t owner; /* vs_process_token of that process, combined with the database.  0: claimed */
 };
 #define VS_RESTS_MAX 4
 
@@ -230,7 +231,7 @@ struct vs_segment_state {
     uint64_t left, next_left;
     /* of the current range: the count of its numbers, and the mark, after which the next range is requested */
     uint64_t count, mark;
-    uint64_t stride;   /* stride of the range that contains the next number; 0: no number is left */
+    uint64_t stride;   /* stride of the range that contains the next number.  0: no number is left */
     uint64_t position; /* the next number to be issued, if any is left */
     bool is_closed;
 };

@@ -50,7 +50,7 @@ static void list_missing(const struct vs_share *stands, char text[VS_SAID_MAX]) 
     for (uint64_t i = 0; i < stands->delta && i < VS_DATABASES_MAX && length < VS_SAID_MAX; i++)
         if (i != stands->remainder)
             length += (size_t)snprintf(text + length, VS_SAID_MAX - length, "%s%" PRIu64,
-                                       length ? ", " : "; missing are number ", i);
+                                       length ? ", " : ", including number ", i);
 }
 
 static void refuse_share(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply) {
@@ -74,10 +74,11 @@ void vs_share_answer(const struct vs_share *stands, const struct vs_share *share
 }
 
 void vs_form_refuse(const char *tag, struct vs_reply *reply) {
-    vs_answer(reply, VS_STORE_REFUSED,
-              "tag '%s' has issued numbers in another form, so their texts might repeat. Create a tag for each form "
-              "(vesta segments add)",
-              tag);
+    vs_answer(
+        reply, VS_STORE_REFUSED,
+        "tag '%s' has issued numbers in a different form, so their texts might repeat. Create a tag for each form "
+        "(vesta segments add)",
+        tag);
 }
 
 void vs_form_answer(const char *tag, uint64_t stands, uint64_t fingerprint, struct vs_reply *reply) {

@@ -41,7 +41,7 @@ bool vs_counter_grant(const struct vs_tag *row, uint64_t step, struct vs_reply *
 /* A write to a row, for a store that replaces a row only if it still has the version that was read. */
 struct vs_counter_change {
     enum vs_counter_write { VS_TAKE, VS_UNTAKE, VS_TAG_ADD, VS_TAG_STEP, VS_LIFT } what;
-    uint64_t step, from, until; /* used as the operation requires; for a lift, `from` is the floor */
+    uint64_t step, from, until; /* used as the operation requires.  For a lift, `from` is the floor */
 };
 /* Computes the row that the write stores from the stored row, or from NULL if there is none.  Returns false if nothing
  * must be written, and has then filled the reply. */

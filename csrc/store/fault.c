@@ -12,15 +12,15 @@ static const char *const remedies[] = {
     [VS_FAULT_UNREACHABLE] = "start the store, or correct the host and port in its URI, or open the network path to it",
     [VS_FAULT_SILENT] = "check the load of the store and the network path to it",
     [VS_FAULT_NAME] = "correct the host name in the store's URI, or the name service of this machine",
-    [VS_FAULT_STRANGER] = "correct the host and port in the store's URI: another program answers there",
+    [VS_FAULT_STRANGER] = "correct the host and port in the store's URI: another program listens there",
     [VS_FAULT_TLS] = "in the URI ca=FILE names the server's CA, and tls=off connects without TLS",
     [VS_FAULT_WANTS_TLS] = "set tls=verify in the store's URI, and ca=FILE if you run the server's CA yourself",
     [VS_FAULT_LOGIN] =
-        "correct the user and the password of the store, and restart; or create that account on the server",
+        "correct the user and the password of the store and restart, or create that account on the server",
     [VS_FAULT_SOCKET_LOGIN] =
-        "the account may log in by socket only: add ?socket=/run/mysqld/mysqld.sock to the URI; else set a "
+        "the account may log in by socket only: add ?socket=/run/mysqld/mysqld.sock to the URI, or set a "
         "password",
-    [VS_FAULT_HOST] = "allow this machine on the server: create the account for it; FLUSH HOSTS lifts a block",
+    [VS_FAULT_HOST] = "allow this machine on the server: create the account for it. FLUSH HOSTS lifts a block",
     [VS_FAULT_LOCKED_ACCOUNT] =
         "unlock the account: ALTER USER ... ACCOUNT UNLOCK, or FLUSH PRIVILEGES after wrong passwords",
     [VS_FAULT_EXPIRED_PASSWORD] = "set a new password with ALTER USER ... IDENTIFIED BY, and give it to vesta",

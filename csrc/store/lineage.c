@@ -290,10 +290,10 @@ int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout
     if (rc == VESTA_OK) rc = vs_lineage_prove(&of, n, layout, &why);
     if (rc == VESTA_OK) rc = prove_behind(&of, n, layout, &why);
     if (rc == VESTA_OK) return rc;
-    return vs_fail(
-        err, rc,
-        "by its name, %s would be layout %u of %s: choose another name, or create it with vesta store relayout; %.300s",
-        lineage->name, n, of.name, why.text);
+    return vs_fail(err, rc,
+                   "by its name, %s would be layout %u of %s: choose another name, or create it with vesta store "
+                   "relayout (%.300s)",
+                   lineage->name, n, of.name, why.text);
 }
 
 int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vs_ns_record *ns,

@@ -26,7 +26,7 @@ unsigned vs_generation_of(const char *name, const char *leased);
 /* Reads the record of a generation.  Sets ver to 0 if it does not exist.  Errors: VESTA_EIO. */
 int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_record *out, struct vesta_error *err);
 /* Returns VESTA_OK if no id of `layout` can be an id of a generation below n.  Errors: VESTA_EMISMATCH if an id can be
- * both; the text has an example.  VESTA_EIO if a generation cannot be read or does not exist. */
+ * both.  The text has an example.  VESTA_EIO if a generation cannot be read or does not exist. */
 int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                      struct vesta_error *err);
 /* Returns VESTA_OK if ids of `layout` may be issued as generation n, because the generation exists, has exactly this
@@ -40,7 +40,7 @@ int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct 
  * this layout, none is created.  So the call may be interrupted and repeated, and several hosts may make it at once.
  * Errors: VESTA_EMISMATCH if ids could be duplicates.  VESTA_EFULL if there are VS_GENERATIONS_MAX generations.
  * VESTA_ENOGEN if the namespace does not exist.  VESTA_EIO if the store's state is unknown, or if another host has just
- * created a generation; then try again. */
+ * created a generation.  Then try again. */
 int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
                       struct vesta_error *err);
 

@@ -44,7 +44,7 @@ const struct vs_backend *vs_module_unknown(struct vs_slice scheme, struct vesta_
     int length = snprintf(written, sizeof written, "%.*s:", (int)scheme.length, scheme.at);
     bool is_jdbc = vs_slice_is(scheme, "jdbc");
     vs_fail(err, VESTA_EOPTION, "there is no store '%s': choose one of %s%s", VS_QUOTE(scheme.at, scheme.length), known,
-            is_jdbc ? "; instead of jdbc:mysql://HOST/DB, write mysql://USER@HOST/DB"
+            is_jdbc ? ". Instead of jdbc:mysql://HOST/DB, write mysql://USER@HOST/DB"
                     : vs_nearest_hint(written, (size_t)length, known, hint));
     return NULL;
 }

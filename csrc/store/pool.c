@@ -15,7 +15,7 @@ struct idle {
 };
 
 struct vs_pool {
-    struct vs_pool *next; /* next pool; guarded by the process lock, like all members below */
+    struct vs_pool *next; /* next pool, guarded by the process lock, like all members below */
     const struct vs_pool_kind *kind;
     uint64_t runs_in; /* vs_process_token of the process that opened the connections */
     unsigned users, losses, count;

@@ -56,9 +56,9 @@ enum vs_settling vs_reservation_settle(const struct vs_reserved *row, const stru
     else if (row->is_committed && !commit)
         reservation_settled(reply, "number %" PRIu64 " of tag '%s' is committed and cannot be cancelled", number, tag);
     else if (!row->is_committed && row->free_ms == VS_CANCELLED_MS && commit)
-        reservation_settled(reply,
-                            "number %" PRIu64 " of tag '%s' was cancelled and cannot be committed: reserve another",
-                            number, tag);
+        reservation_settled(
+            reply, "number %" PRIu64 " of tag '%s' was cancelled and cannot be committed: reserve another number",
+            number, tag);
     else
         return row->is_committed == commit && (commit || row->free_ms == VS_CANCELLED_MS) ? VS_SETTLE_DONE
                                                                                           : VS_SETTLE_WRITE;

@@ -99,7 +99,7 @@ enum vs_refused_by {
 /* The reply to a call.  `outcome` decides which other members are set. */
 struct vs_reply {
     enum vs_outcome outcome;
-    enum vs_fault fault;   /* set if the outcome is not OK; selects the remedy */
+    enum vs_fault fault;   /* set if the outcome is not OK.  Selects the remedy */
     size_t words;          /* offset in `text` of the store's own text, after its address */
     enum vs_refused_by by; /* set if a reserve, settle or keep_form is REFUSED */
     bool forgets_form;     /* set by vs_store_take if it is OK, but this user may not record the form of the numbers */
@@ -192,7 +192,7 @@ struct vs_store_leases {
      * may be limited to that name and all names that continue it after a dot.  May take as long as a listing. */
     void (*names)(struct vs_store *store, const char *of, void (*tell)(void *to, const char *name), void *to,
                   struct vs_reply *reply);
-    /* Returns whether a namespace of that name may exist.  NULL if this store has no quick way to find out; then use
+    /* Returns whether a namespace of that name may exist.  NULL if this store has no quick way to find out.  Then use
      * `names`. */
     bool (*has)(struct vs_store *store, const char *name);
     /* Writes `record` with version old_ver + 1, in one atomic step.  Requires that the stored version is old_ver, where
@@ -218,8 +218,8 @@ struct vs_store_leases {
  * unusable values. */
 struct vs_store_counters {
     /* Raises the counter by `step`, which is 1 to VS_RANGE_MAX, or 0 for the row's step.  reply->grant is the range
-     * between the old and the new value.  CONFLICT means that another writer changed the row; try again.  UNKNOWN means
-     * that the range is lost, because no caller may use it. */
+     * between the old and the new value.  CONFLICT means that another writer changed the row.  Try again.  UNKNOWN
+     * means that the range is lost, because no caller may use it. */
     void (*take)(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);
     /* Sets the counter from `until`, the end of a range that the caller was granted, back to `from`.  CONFLICT means
      * that the counter is not at `until`, or does not exist.  Never retry this call, whatever the reply. */

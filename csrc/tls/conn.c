@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20" /* for TLS 1.2; TLS 1.3 has only secure ciphers */
+#define CIPHERS_1_2 "ECDHE+AESGCM:ECDHE+CHACHA20" /* for TLS 1.2.  TLS 1.3 has only secure ciphers */
 
 struct vs_tls_conn {
     SSL *ssl;
@@ -168,10 +168,10 @@ static void tls_fail(struct vs_tls_conn *conn) {
     conn->is_refused = is_refusal(code);
     vs_tls_words(errno ? strerror(errno) : "the connection was closed", words);
     if (verified != X509_V_OK && !is_believed)
-        snprintf(conn->why, sizeof conn->why, "the certificate is refused: %s",
+        snprintf(conn->why, sizeof conn->why, "the certificate is rejected: %s",
                  X509_verify_cert_error_string(verified));
     else if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER)
-        snprintf(conn->why, sizeof conn->why, "the other side does not speak TLS");
+        snprintf(conn->why, sizeof conn->why, "the peer does not use TLS");
     else
         snprintf(conn->why, sizeof conn->why, "%s", words);
 }

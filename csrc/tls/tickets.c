@@ -24,7 +24,7 @@ struct key {
 struct vs_tickets {
     EVP_CIPHER *cipher;
     pthread_mutex_t lock; /* guards the members below */
-    struct key key[KEYS]; /* sorted, newest first; the newest creates tickets */
+    struct key key[KEYS]; /* sorted, newest first.  The newest creates tickets */
     int count;
     int64_t turned_us;
 };

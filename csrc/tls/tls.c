@@ -41,6 +41,6 @@ int vs_tls_greet(const struct vs_tls *tls, struct vs_tls_conn *conn, const struc
         if (step == VS_TLS_FAILED)
             return vs_fail(err, tls->is_refused(conn) ? VESTA_EOPTION : VESTA_EIO, "TLS: %s", tls->why(conn));
         if (!more && !tls_await(wait, step == VS_TLS_WANTS_WRITE ? POLLOUT : POLLIN))
-            return vs_fail(err, VESTA_EIO, "TLS: no handshake in time");
+            return vs_fail(err, VESTA_EIO, "TLS: no handshake before the deadline");
     }
 }

@@ -32,15 +32,15 @@ enum vs_tls_step { VS_TLS_DONE, VS_TLS_WANTS_READ, VS_TLS_WANTS_WRITE, VS_TLS_FA
 enum vs_tls_asks { VS_TLS_OFF, VS_TLS_OPTIONAL, VS_TLS_REQUIRED };
 
 struct vs_tls_server_opts {
-    const char *certificate, *key; /* PEM files; the certificate's chain follows it in the same file */
-    const char *client_ca;         /* PEM file; NULL if client certificates are off */
+    const char *certificate, *key; /* PEM files.  The certificate's chain follows it in the same file */
+    const char *client_ca;         /* PEM file.  NULL if client certificates are off */
     enum vs_tls_asks client_certificates;
     bool is_1_3_only; /* false: TLS 1.2 and 1.3 */
 };
 
 struct vs_tls_client_opts {
-    const char *ca;                /* PEM file of CAs that may sign the server's certificate; NULL: the system's CAs */
-    const char *certificate, *key; /* PEM files, sent to a server that requests a client certificate; NULL: none */
+    const char *ca;                /* PEM file of CAs that may sign the server's certificate.  NULL: the system's CAs */
+    const char *certificate, *key; /* PEM files, sent to a server that requests a client certificate.  NULL: none */
     bool is_unverified;            /* true: do not verify the server's certificate */
     /* true: `ca` is the server's own certificate, and only that certificate is trusted, with any name, even if expired
      */
@@ -73,7 +73,7 @@ struct vs_tls {
 
     /* Opens a client.  Own: end with client_close.  Errors: VESTA_EOPTION, with the name of the file. */
     int (*client_open)(const struct vs_tls_client_opts *opts, struct vs_tls_client **client, struct vesta_error *err);
-    void (*client_close)(struct vs_tls_client *client); /* may be NULL; its connections stay valid */
+    void (*client_close)(struct vs_tls_client *client); /* may be NULL.  Its connections stay valid */
     /* Creates the client's side of a connection.  `name` is the host name or IP address that the server's certificate
      * must have.  Returns NULL if there is no memory. */
     struct vs_tls_conn *(*connect)(struct vs_tls_client *client, int fd, const char *name);

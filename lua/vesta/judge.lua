@@ -119,7 +119,7 @@ local function choose(policy, core, gen)
     return nil, reason
   end
   if ok and core.choose(gen, worker, nil, engine.is_fixed(policy, choice.ordinal ~= nil)) then return 0 end
-  warn_of(policy, ok and ("choose_worker answered %.0f, but worker ids are %.0f to %.0f")
+  warn_of(policy, ok and ("choose_worker returned %.0f, but worker ids are %.0f to %.0f")
     :format(worker, choice.range.first, choice.range.last) or worker)
   return core.choose(gen) and 0
 end

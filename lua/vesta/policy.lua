@@ -27,7 +27,7 @@ end
 
 local function error_text(raised)
   if type(raised) == "string" then return plain(raised, WRONG_MAX) end
-  return "the error it raised is not a text but a " .. type(raised)
+  return ("the error it raised is a %s, not a string"):format(type(raised))
 end
 
 --- Logs a line for the operator: to nginx's log at `level` (default: "WARN"), or to stderr.
@@ -158,7 +158,7 @@ function bounded(func, ...)
     if coroutine.running() ~= here then return end -- LuaJIT has one hook for all coroutines
     if debug.getinfo(2, "f").func == bounded then return debug.sethook() end
     debug.sethook(on_count, "", 1)
-    error(("ended after %d instructions: a call may have no more"):format(INSTRUCTIONS_MAX), 2)
+    error(("ended after %d instructions, which is the limit of a call"):format(INSTRUCTIONS_MAX), 2)
   end
   unwatch = watch(on_count)
   return finish(pcall(func, ...))
@@ -169,7 +169,7 @@ engine.call = bounded
 
 -- Compiles source text.  Rejects bytecode, because it can corrupt the Lua state.
 function engine.compile(text, chunk, env)
-  if text:byte(1) == 27 then error(chunk:sub(2) .. ": this is compiled Lua; give its source", 0) end
+  if text:byte(1) == 27 then error(chunk:sub(2) .. ": this is compiled Lua. Pass its source", 0) end
   local run, message
   if setfenv then -- Lua 5.1
     run, message = loadstring(text, chunk)

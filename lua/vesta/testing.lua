@@ -340,7 +340,7 @@ function world:choose()
     local worker, _, reason = self:verdict("choose_worker", { attempt = attempt })
     if not worker then return nil, reason end
     if worker < self.range.first or worker > self.range.last then
-      error(("choose_worker answered %d, but worker ids are %d to %d")
+      error(("choose_worker returned %d, but worker ids are %d to %d")
         :format(worker, self.range.first, self.range.last), 2)
     end
     if self:claim { worker = worker, holder = self.host, identity = self.identity } then return worker end

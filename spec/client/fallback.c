@@ -151,7 +151,7 @@ static void two_layouts(void) {
     atomic_store(&s.fault, BUSY);
     while (vesta_client_next(client, &id, &pause) == VESTA_OK)
         ;
-    AWAIT((vesta_client_get_info(client, &info), strstr(info.fallback.error, "an id can be of both")));
+    AWAIT((vesta_client_get_info(client, &info), strstr(info.fallback.error, "an id can belong to both")));
     vesta_client_close(client);
     vesta_close(gen);
 
@@ -161,7 +161,7 @@ static void two_layouts(void) {
     atomic_store(&s.fault, GOOD);
     int others = 0;
     AWAIT((others += way(client) != WORKER, vesta_client_get_info(client, &info),
-           strstr(info.server[0].error, "an id can be of both")));
+           strstr(info.server[0].error, "an id can belong to both")));
     CHECK_EQ_I64(others, 0);
     vesta_client_close(client);
     vesta_close(gen);

@@ -102,13 +102,13 @@ static void unasked(void) {
 
 static void cut_short(void) {
     meets(HALF, "in the middle of a reply");
-    meets(STALLED, "no answer in time");
+    meets(STALLED, "no reply before the deadline");
 }
 
 static void too_late(void) {
-    meets(LATE, "no answer in time");
-    meets(DRIPPING, "no answer in time");
-    meets(SILENT, "no answer in time");
+    meets(LATE, "no reply before the deadline");
+    meets(DRIPPING, "no reply before the deadline");
+    meets(SILENT, "no reply before the deadline");
 }
 
 static void for_others(void) {
@@ -134,7 +134,7 @@ static void told_again(void) {
         ;
     AWAIT((vesta_client_get_info(client, &info), info.errors >= 2));
     CHECK_EQ_U64(info.blocks, before);
-    CHECK_HAS(info.server[0].error, "was given before");
+    CHECK_HAS(info.server[0].error, "has already received");
     atomic_store(&s.fault, GOOD);
     for (int i = 0; i < 1000; i++)
         take_good(client, &last);
@@ -144,11 +144,11 @@ static void told_again(void) {
 
 static void impossible(void) {
     meets(NO_IDS, "it has no ids");
-    meets(TOO_MANY, "more ids than were asked for");
-    meets(HUGE_COUNT, "more ids than were asked for");
-    meets(OVERFLOWING, "more than a layout has");
-    meets(BASE_IN_TIME, "base has bits");
-    meets(WIDE_SHIFT, "a shift that no layout has");
+    meets(TOO_MANY, "more ids than the client requested");
+    meets(HUGE_COUNT, "more ids than the client requested");
+    meets(OVERFLOWING, "more ticks than a layout allows");
+    meets(BASE_IN_TIME, "base overlaps");
+    meets(WIDE_SHIFT, "its shifts or widths is too large");
 }
 
 static void hostile(void) {
@@ -156,7 +156,7 @@ static void hostile(void) {
     meets(NIL, "unexpected reply");
     meets(NESTED, "unexpected reply");
     meets(HUGE_ARRAY, "unexpected reply");
-    meets(HUGE_STRING, "no answer in time");
+    meets(HUGE_STRING, "no reply before the deadline");
     meets(ENDLESS, "reply");
     meets(HTTP, "unexpected reply");
     meets(NOISE, "unexpected reply");
@@ -245,7 +245,7 @@ static void two_layouts(void) {
         take_good(client, &last);
     CHECK_EQ_U64(last & 1023, 2);
     vesta_client_get_info(client, &info);
-    CHECK_HAS(info.server[0].error, "its layout is another than that of blocks before, and an id can be of both");
+    CHECK_HAS(info.server[0].error, "its layout differs from the layout of earlier blocks, and an id can belong to both");
     uint64_t blocks = info.server[0].blocks;
     for (int i = 0; i < 5000; i++)
         take_good(client, &last);

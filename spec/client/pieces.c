@@ -38,11 +38,11 @@ static void takes(const struct vesta_client_opts *opts) {
 
 static void bad_servers(void) {
     char longest[4000];
-    refuses(OPTS(.servers = NULL), "none is named");
-    refuses(OPTS(.servers = ""), "none is named");
-    refuses(OPTS(.servers = ","), "empty address");
-    refuses(OPTS(.servers = "a:1,"), "empty address");
-    refuses(OPTS(.servers = "a:1,,b:2"), "empty address");
+    refuses(OPTS(.servers = NULL), "no address is given");
+    refuses(OPTS(.servers = ""), "no address is given");
+    refuses(OPTS(.servers = ","), "is empty");
+    refuses(OPTS(.servers = "a:1,"), "is empty");
+    refuses(OPTS(.servers = "a:1,,b:2"), "is empty");
     refuses(OPTS(.servers = "a:1, b:2"), "' b:2' is not an address");
     refuses(OPTS(.servers = "nowhere"), "'nowhere' is not an address");
     refuses(OPTS(.servers = "a:0"), "from 1 to 65535");
@@ -74,17 +74,17 @@ static void bad_others(void) {
     refuses(OPTS(.servers = "a:1", .name = longest), "name");
     takes(OPTS(.servers = "a:1", .name = longest + sizeof longest - 1 - 64));
     refuses(OPTS(.servers = "a:1", .name = longest + sizeof longest - 1 - 65), "name");
-    refuses(OPTS(.servers = "a:1", .password = longest), "password: it is longer than 511");
+    refuses(OPTS(.servers = "a:1", .password = longest), "password is longer than 511");
     takes(OPTS(.servers = "a:1", .password = longest + sizeof longest - 1 - 511));
     static const int64_t wrong[] = {-1, INT64_MIN, INT64_MAX, 86400001};
     for (size_t i = 0; i < VS_COUNT(wrong); i++) {
-        refuses(OPTS(.servers = "a:1", .ttl_ms = wrong[i]), "ttl_ms: ");
-        refuses(OPTS(.servers = "a:1", .timeout_ms = wrong[i]), "timeout_ms: ");
-        refuses(OPTS(.servers = "a:1", .block_min = wrong[i]), "block_min: ");
-        refuses(OPTS(.servers = "a:1", .block_max = wrong[i]), "block_max: ");
+        refuses(OPTS(.servers = "a:1", .ttl_ms = wrong[i]), "ttl_ms ");
+        refuses(OPTS(.servers = "a:1", .timeout_ms = wrong[i]), "timeout_ms ");
+        refuses(OPTS(.servers = "a:1", .block_min = wrong[i]), "block_min ");
+        refuses(OPTS(.servers = "a:1", .block_max = wrong[i]), "block_max ");
     }
-    refuses(OPTS(.servers = "a:1", .timeout_ms = 60001), "60001 is not a number from 1 to 60000");
-    refuses(OPTS(.servers = "a:1", .block_max = 100001), "from 1 to 100000");
+    refuses(OPTS(.servers = "a:1", .timeout_ms = 60001), "60001 is out of range: use 1 to 60000");
+    refuses(OPTS(.servers = "a:1", .block_max = 100001), "use 1 to 100000");
     refuses(OPTS(.servers = "a:1", .block_min = 11, .block_max = 10), "block_min 11 is above block_max 10");
     takes(OPTS(.servers = "a:1", .block_max = 1));
     takes(OPTS(.servers = "a:1", .block_min = 100000));
@@ -98,7 +98,7 @@ static void sizes(void) {
     } later = {.opts = {.size = sizeof later, .servers = "a:1"}, .newer = 0};
     takes(&later.opts);
     later.newer = 1;
-    refuses(&later.opts, "only a newer libvesta_client knows");
+    refuses(&later.opts, "does not support");
     refuses(NULL, "VESTA_CLIENT_OPTS_INIT");
     refuses(&(struct vesta_client_opts){.servers = "a:1"}, "VESTA_CLIENT_OPTS_INIT");
     refuses(&(struct vesta_client_opts){.size = 1 << 20, .servers = "a:1"}, "VESTA_CLIENT_OPTS_INIT");
@@ -199,25 +199,25 @@ static void impossible_blocks(void) {
     CHECK(vs_block_reject(&well, 1000) == NULL);
     REJECTED("no ids", b.count = 0);
     REJECTED("more ids than", b.count = 1001);
-    REJECTED("a shift", b.seq_bits = 63);
-    REJECTED("a shift", b.time_shift = 64);
-    REJECTED("a shift", b.seq_shift = 255);
-    REJECTED("a shift", b.low_shift = 64);
+    REJECTED("shifts or widths", b.seq_bits = 63);
+    REJECTED("shifts or widths", b.time_shift = 64);
+    REJECTED("shifts or widths", b.seq_shift = 255);
+    REJECTED("shifts or widths", b.low_shift = 64);
     REJECTED("wider than the whole", b.low_bits = 21);
-    REJECTED("more than a layout has", b.first = UINT64_MAX);
-    REJECTED("more than a layout has", b.first = (UINT64_C(1) << 62) - 500);
+    REJECTED("more ticks than a layout allows", b.first = UINT64_MAX);
+    REJECTED("more ticks than a layout allows", b.first = (UINT64_C(1) << 62) - 500);
     REJECTED("more than 64 bits", b.time_shift = 63);
     REJECTED("more than 64 bits", b.seq_shift = 63);
     REJECTED("overlap", b.time_shift = 29);
     REJECTED("overlap", b.seq_shift = 11);
     REJECTED("overlap", (b.low_bits = 1, b.low_shift = 12));
-    REJECTED("base has bits", b.base = UINT64_C(1) << 10);
-    REJECTED("base has bits", b.base = UINT64_C(1) << 30);
-    REJECTED("base has bits", b.base = UINT64_MAX);
+    REJECTED("base overlaps", b.base = UINT64_C(1) << 10);
+    REJECTED("base overlaps", b.base = UINT64_C(1) << 30);
+    REJECTED("base overlaps", b.base = UINT64_MAX);
     REJECTED("stride is 0", (b.is_ticks = false, b.stride = 0));
-    REJECTED("past 2^63", (b.is_ticks = false, b.first = INT64_MAX - 998));
-    REJECTED("past 2^63", (b.is_ticks = false, b.first = 1, b.stride = UINT64_MAX));
-    REJECTED("past 2^63", (b.is_ticks = false, b.first = UINT64_MAX));
+    REJECTED("exceed 2^63 - 1", (b.is_ticks = false, b.first = INT64_MAX - 998));
+    REJECTED("exceed 2^63 - 1", (b.is_ticks = false, b.first = 1, b.stride = UINT64_MAX));
+    REJECTED("exceed 2^63 - 1", (b.is_ticks = false, b.first = UINT64_MAX));
 }
 
 /* ------------------------------------------------------------------ replies */
@@ -263,8 +263,8 @@ static void replies(void) {
     SAYS("count '', which is not a number", "ns", "orders", TICKS, "count", "", SHIFTS);
     SAYS("'18446744073709551616', which is not a number", "ns", "orders", TICKS, "count", "18446744073709551616",
          SHIFTS);
-    SAYS("more ids than were asked for", "ns", "orders", TICKS, "count", "1001", SHIFTS);
-    SAYS("a shift that no layout has", "ns", "orders", TICKS, "count", "1", "seq_bits", "276", "time_shift", "30",
+    SAYS("more ids than the client requested", "ns", "orders", TICKS, "count", "1001", SHIFTS);
+    SAYS("its shifts or widths is too large", "ns", "orders", TICKS, "count", "1", "seq_bits", "276", "time_shift", "30",
          "seq_shift", "10", "low_bits", "0", "low_shift", "0");
     SAYS("'beads'", "ns", "orders", "kind", "beads", "count", "1");
 }

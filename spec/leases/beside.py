@@ -190,7 +190,7 @@ def _():
             time.sleep(3)
             last = asker.answers[-1]
             assert last[1] == 503, last
-            has(last[2], "lease: no lease", "a server must keep this file: vesta serve --path " + s.path("w.gen"))
+            has(last[2], "lease: no lease", "A server must keep this file: vesta serve --path " + s.path("w.gen"))
             has(nginx.get("/release"), "bad_option: another process keeps this file's lease")
             keeps_nothing(nginx, s)
             back = now_ms()

@@ -100,7 +100,7 @@ describe("the option policy", function()
     { "return {", "spec%d+.lua:1: " },
     { "\n\nerror 'broken'", "spec%d+.lua:3: broken" },
     { "error('higher', 2)", ": higher$" },
-    { "error {}", "the error it raised is not a text but a table" },
+    { "error {}", "the error it raised is a table, not a string" },
     { "error(setmetatable)", "global setmetatable is not declared" },
     { "os.exit(1)", "spec%d+.lua:1: global os is not declared, and policies may not use it" },
     { "string.gsub('a', 'a', 'b')", "string.gsub is not declared" },
@@ -184,7 +184,7 @@ local function asked_in_vain(answer)
 end
 
 describe("a policy that never returns", function()
-  local ENDED = ":1: ended after 10000000 instructions: a call may have no more"
+  local ENDED = ":1: ended after 10000000 instructions, which is the limit of a call"
 
   it("is stopped, whatever it catches, and the host's hook stays", function()
     local policies = require "vesta.policy"

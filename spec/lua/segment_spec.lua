@@ -41,7 +41,7 @@ describe("vesta.segment", function()
     local none, message, code = seg:batch(10000) -- more than a prefetched range with a doubled step
     assert.is_nil(none)
     assert.are.equal("too_many", code)
-    assert.is_truthy(message:find("raise its step", 1, true))
+    assert.is_truthy(message:find("Increase its step", 1, true))
     for _, n in ipairs { 0, -1, 1.5, 10001, 0 / 0, "1", false } do
       assert.has_error(function() seg:batch(n) end)
     end

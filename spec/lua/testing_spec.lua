@@ -241,7 +241,7 @@ describe("world:choose", function()
     assert.is_nil((world:choose()))
     assert.same({ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, attempts)
     world = world_of({ choose_worker = function() return 32 end }, { layout = "js53" })
-    assert.matches("answered 32, but worker ids are 0 to 31", raised(world.choose, world))
+    assert.matches("returned 32, but worker ids are 0 to 31", raised(world.choose, world))
   end)
 end)
 

@@ -226,7 +226,7 @@ static void a_function_that_fails_leaves_the_fixed_rule(void) {
         {AT_WORK("error 'no luck'"), VS_CALL_ERROR, "no luck"},
         {AT_WORK("return 'seven'"), VS_CALL_GARBAGE, "choose_worker returned 'seven'"},
         {AT_WORK("while true do end"), VS_CALL_INSTRUCTIONS, "instructions"},
-        {AT_WORK("return 1024"), VS_CALL_OK, "choose_worker answered 1024, but worker ids are 0 to 1023"},
+        {AT_WORK("return 1024"), VS_CALL_OK, "choose_worker returned 1024, but worker ids are 0 to 1023"},
     };
     for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
         char name[16];

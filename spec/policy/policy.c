@@ -51,7 +51,7 @@ static const struct wrong no_policies[] = {
     {"return { api = 1 } x", "p.lua:1: "},
     {"#!/usr/bin/lua", "p.lua:1: "},
     {"// no comment", "p.lua:1: "},
-    {"\x1bLua\x54", "p.lua: this is compiled Lua; give its source"},
+    {"\x1bLua\x54", "p.lua: this is compiled Lua. Pass its source"},
     {"\xff\xfe", "p.lua:1: "},
     {"while true do end", "p.lua:1: ended after 1000000 instructions"},
     {"local t = {} while true do t[#t + 1] = {} end", "4096 KiB"},
@@ -63,8 +63,8 @@ static const struct wrong no_policies[] = {
     {"\nreturn log({})", "p.lua:2: log: a text is expected"},
     {"\nreturn localtime('x')", "p.lua:2: localtime: milliseconds are expected"},
     {"local function f()\nreturn env('PATH')\nend\nreturn f()", "p.lua:2: env: policies may not read PATH"},
-    {"error()", "not a text but a nil"},
-    {"error({})", "not a text but a table"},
+    {"error()", "is a nil, not a string"},
+    {"error({})", "is a table, not a string"},
     {"local ok = pcall(function() while true do end end) return { api = 1 }", "instructions"},
 };
 

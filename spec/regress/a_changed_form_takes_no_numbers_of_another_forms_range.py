@@ -6,7 +6,7 @@ import sqlite3
 from serving import Configured, claim, main, same
 
 OLD, NEW = "N{number}", "N1{number}"
-ANOTHER = b"has issued numbers in another form"
+ANOTHER = b"has issued numbers in a different form"
 
 
 def config(world, form, order="trend"):

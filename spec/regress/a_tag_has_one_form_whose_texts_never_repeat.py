@@ -7,7 +7,7 @@ from served import mariadb, stores
 from serving import Configured, claim, main, same
 
 YEARS, DAYS = "INV-{year:%Y}-{number:4}", "INV-{day:%Y%m%d}-{number:4}"
-ANOTHER = "tag 'invoices' has issued numbers in another form"
+ANOTHER = "tag 'invoices' has issued numbers in a different form"
 MIDST = "is in a period of another form"
 
 
@@ -76,7 +76,7 @@ def _(world):
             assert first.startswith(b"$13\r\nINV-"), first
         with Configured(world, text % (uri, DAYS)) as new:
             answer = new.redis("GET", "orders")
-            assert answer.startswith(b"-TRYAGAIN ") and b"another form" in answer, (kind, answer)
+            assert answer.startswith(b"-TRYAGAIN ") and b"different form" in answer, (kind, answer)
         with Configured(world, text % (uri, YEARS)) as old:
             assert old.redis("GET", "orders").endswith(b"-0002\r\n"), kind
 

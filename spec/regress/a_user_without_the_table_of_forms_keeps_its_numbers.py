@@ -5,7 +5,7 @@ import json
 from served import LEAF, mariadb
 from serving import Configured, claim, main, same
 
-WARNING = "the database cannot remember the form of the numbers"
+WARNING = "the database cannot store the form of the numbers"
 
 
 def made(name):
@@ -31,7 +31,7 @@ def stays(world, name, order):
         same(server.redis("GET", "orders"), b"$2\r\nN2\r\n")
     with Configured(world, config(uri, "N1{number}", order, wait_ms=2000)) as server: # It replies after the wait.
         answer = server.redis("GET", "orders")
-        assert answer.startswith(b"-TRYAGAIN ") and b"has issued numbers in another form" in answer, answer
+        assert answer.startswith(b"-TRYAGAIN ") and b"has issued numbers in a different form" in answer, answer
     return db, uri
 
 

@@ -260,7 +260,7 @@ static void where_there_is_no_memory_to_share_a_close_gives_back(void) {
     struct vesta_segment *seg = must_open_segment(orders());
     struct vesta_segment_info info;
     vesta_segment_get_info(seg, &info);
-    CHECK_HAS(info.warning, "ranges of its own");
+    CHECK_HAS(info.warning, "separate ranges");
     CHECK_EQ_U64(number_of(seg), 1);
     CHECK_EQ_U64(number_of(seg), 2);
     vesta_segment_close(seg);
@@ -332,7 +332,7 @@ static void a_handle_without_a_thread_takes_what_another_process_fetched(void) {
     struct vesta_segment *seg = must_open_segment(opts);
     CHECK_EQ_I64(vesta_segment_next_wait(seg, &number, 1000, &pause), VESTA_EPAUSE);
     vesta_segment_pause_text(seg, &pause, text, sizeof text);
-    CHECK_HAS(text, "another process");
+    CHECK_HAS(text, "Another process");
     vesta_segment_close(seg);
     reap(spawn(draw_one, 1), false);
     seg = must_open_segment(opts);
@@ -651,7 +651,7 @@ static void strict_has_a_floor(void) {
     CHECK_EQ_U64(number_of(seg), 11);
     opts.floor_self = &other;
     CHECK_EQ_I64(vesta_segment_open(&opts, &again, &err), VESTA_EOPTION);
-    CHECK_HAS(err.text, "is open with another floor");
+    CHECK_HAS(err.text, "is already open with a different floor");
     vesta_segment_close(seg);
     opts.order = VESTA_TREND;
     CHECK_EQ_I64(vesta_segment_open(&opts, &again, &err), VESTA_EOPTION);

@@ -99,7 +99,7 @@ static void asked_again_it_is_the_same(void) {
     CHECK_HAS(reply.text, "number 1 of tag");
     CHECK_HAS(reply.text, "is committed and cannot be cancelled");
     IS(settle(store, &b, true), VS_STORE_REFUSED);
-    CHECK_HAS(reply.text, "was cancelled and cannot be committed: reserve another");
+    CHECK_HAS(reply.text, "was cancelled and cannot be committed: reserve another number");
     IS(reserve(store, &a, LONG_MS), VS_STORE_REFUSED);
     CHECK_HAS(reply.text, "committed under this token");
     IS(reserve(store, &b, LONG_MS), VS_STORE_REFUSED);

@@ -285,13 +285,13 @@ static void a_greeting_has_a_deadline(void) {
     struct vs_tls_conn *conn = tls->connect(client, fd[1], "localhost");
     struct vs_tls_wait wait = {fd[1], clock->boot_us(clock->self) + 60000, NULL}; /* no reply comes */
     CHECK_EQ_I64(vs_tls_greet(tls, conn, &wait, &err), VESTA_EIO);
-    CHECK_HAS(err.text, "no handshake in time");
+    CHECK_HAS(err.text, "no handshake before the deadline");
     wait = (struct vs_tls_wait){fd[1], clock->boot_us(clock->self) + 60000000, &cut};
     CHECK_EQ_I64(vs_tls_greet(tls, conn, &wait, &err), VESTA_EIO);
     wait.is_cut = NULL;
     CHECK(send(fd[0], "HTTP/1.1 400 Bad Request\r\n\r\n", 28, 0) == 28);
     CHECK_EQ_I64(vs_tls_greet(tls, conn, &wait, &err), VESTA_EOPTION);
-    CHECK_HAS(err.text, "the other side does not speak TLS");
+    CHECK_HAS(err.text, "the peer does not use TLS");
     tls->free(conn);
     tls->client_close(client);
     close(fd[0]), close(fd[1]);

@@ -72,8 +72,8 @@ static void workers(void) {
 static void numbers(void) {
     empty_folder();
     REFUSES(VESTA_EOPTION, "pacing 3 does not exist", .pacing = (enum vesta_pacing)3, .any_worker = 1);
-    REFUSES(VESTA_EOPTION, "ahead_ms_max -2 is not", .ahead_ms_max = -2, .any_worker = 1);
-    REFUSES(VESTA_EOPTION, "ahead_ms_max 86400001 is not", .ahead_ms_max = 86400001, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "ahead_ms_max -2 is out of range", .ahead_ms_max = -2, .any_worker = 1);
+    REFUSES(VESTA_EOPTION, "ahead_ms_max 86400001 is out of range", .ahead_ms_max = 86400001, .any_worker = 1);
     REFUSES(VESTA_EOPTION, "ahead_ms_max -9223372036854775808", .ahead_ms_max = INT64_MIN, .any_worker = 1);
     REFUSES(VESTA_EOPTION, "unknown flags in 0x100", .flags = 0x100, .any_worker = 1);
     REFUSES(VESTA_EOPTION, "there is no group 'no-such-group'", .group = "no-such-group", .any_worker = 1);
@@ -144,7 +144,7 @@ static void mismatches(void) {
     REFUSES(VESTA_EMISMATCH, "was created with layout snowflake, not vesta-milli", .layout = "vesta-milli", .path = path);
     REFUSES(VESTA_EMISMATCH, "a namespace and a path of its own", .layout = "vesta-milli", .path = path);
     REFUSES(VESTA_EMISMATCH, "created with namespace default, not orders", .namespace_ = "orders", .path = path);
-    REFUSES(VESTA_EMISMATCH, "not file:/elsewhere as asked", .store = "file:/elsewhere", .path = path);
+    REFUSES(VESTA_EMISMATCH, "not file:/elsewhere, and", .store = "file:/elsewhere", .path = path);
     REFUSES(VESTA_EMISMATCH, "created with pacing clock, not history", .pacing = VESTA_PACING_HISTORY, .path = path);
     REFUSES(VESTA_EMISMATCH, "created with ahead_ms_max 0 ms, not 500 ms", .ahead_ms_max = 500, .path = path);
     REFUSES(VESTA_EMISMATCH, "created with worker id 7, not 8", .has_worker = 1, .worker = 8, .path = path);
@@ -348,7 +348,7 @@ static void a_failstop_outlives_its_keeper(void) {
         usleep(100000);
     }
     CHECK_STR(vesta_why_name(pause.why), "failstop");
-    await_pause_text(gen, &pause, "an operator must act: the store went back: worker id 7 is at version ");
+    await_pause_text(gen, &pause, "until an operator acts: the store went back: worker id 7 is at version ");
     vesta_close(gen);
     gen = must_open((struct vesta_opts){0});
     CHECK(vesta_keep(gen) == VESTA_OK);

@@ -415,7 +415,7 @@ static void a_rest_that_cannot_be_kept_stays_unused(void) {
     put_back(1500, false);
     DID(VS_REFILL_END);
     CHECK_HAS(refill.said, "from 1500 on");
-    CHECK_HAS(refill.said, "stays unused");
+    CHECK_HAS(refill.said, "stay unused");
 }
 
 static void a_rest_below_later_grants_is_kept(void) {

@@ -190,7 +190,7 @@ static void only_the_keeper_ends_a_lease(void) {
     CHECK(vesta_keep(gen) == VESTA_OK);
     CHECK(vesta_next_wait(gen, &id, 300 * MS, &pause) == VESTA_EPAUSE && pause.why == VESTA_LEASE);
     vesta_pause_text(gen, &pause, text, sizeof text);
-    CHECK_HAS(text, "no lease; a server must keep this file: vesta serve --path ");
+    CHECK_HAS(text, "no lease. A server must keep this file: vesta serve --path ");
     CHECK_HAS(text, "/a.gen");
     CHECK(vesta_prepare_snapshot(gen, &err) == VESTA_EOPTION);
     CHECK(vesta_release(gen, &err) == VESTA_EOPTION);

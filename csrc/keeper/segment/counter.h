@@ -43,17 +43,17 @@ struct vs_live {
 /* ------------------------------------------------------------------ a database's thread */
 
 struct vs_database {
-    struct vs_database *next; /* next database of this process; guarded by the process lock */
-    unsigned users;           /* number of segments that have a part in it; guarded by the process lock */
+    struct vs_database *next; /* next database of this process, guarded by the process lock */
+    unsigned users;           /* number of segments that have a part in it, guarded by the process lock */
     char uri[VS_URI_MAX], secret[VS_SECRET_MAX];
     int group;
     const struct vesta_clock *clock;
     pthread_t thread;
-    /* vs_process_token of the process that runs `thread`; 0: none.  Written with the process lock held */
+    /* vs_process_token of the process that runs `thread`.  0: none.  Written with the process lock held */
     _Atomic uint64_t runs_in;
     _Atomic uint32_t work; /* futex, incremented when there is work for the thread */
     _Atomic uint32_t stop;
-    _Atomic int64_t cut_us;                      /* boot time until which store calls may wait; 0: no limit */
+    _Atomic int64_t cut_us;                      /* boot time until which store calls may wait.  0: no limit */
     struct vs_segment_part *_Atomic handed_over; /* list of parts that the thread has not yet moved to `parts` */
     struct vs_segment_part *parts;               /* used by the thread only */
 };
@@ -80,7 +80,7 @@ struct vs_segment_part {
     uint64_t token;       /* identifies this part as the refiller, in the segment's `refiller` */
     int64_t due_us;       /* boot time of the next run */
     bool on_want;         /* also run as soon as a range is wanted */
-    int64_t used_us;      /* duration for which the last range lasted; 0: unknown */
+    int64_t used_us;      /* duration for which the last range lasted.  0: unknown */
     uint64_t step_max;    /* from the options, or else the default */
     uint64_t turn;        /* generation for which the part waits for its turn */
     int64_t turn_from_us; /* boot time at which that wait began */
@@ -93,8 +93,8 @@ struct vs_segment_part {
     /* the database user has no permission to store the form of the numbers */
     _Atomic bool forgets_form;
     _Atomic uint64_t step, ranges, answers[VS_RENEWALS]; /* `answers` is indexed by enum vs_outcome */
-    _Atomic int64_t fetch_us;                            /* duration of the last fetch; -1: none yet */
-    _Atomic uint64_t per_1000_s;    /* numbers used in 1000 s, at the rate of the last range; 0: unknown */
+    _Atomic int64_t fetch_us;                            /* duration of the last fetch.  -1: none yet */
+    _Atomic uint64_t per_1000_s;    /* numbers used in 1000 s, at the rate of the last range.  0: unknown */
     _Atomic char said[VS_SAID_MAX]; /* a reader may see a mix of two texts, but always a NUL-terminated one */
     char shown[VS_URI_MAX];         /* the store's URI without password, for display */
 };
@@ -120,7 +120,7 @@ struct vs_strict {
     _Atomic uint64_t served; /* number of tickets answered */
     _Atomic uint32_t told;   /* futex, incremented with each group */
     unsigned groups, troubles;
-    int64_t raise_at_us; /* boot time at which to raise a counter that went back; 0: the counter did not go back */
+    int64_t raise_at_us; /* boot time at which to raise a counter that went back.  0: the counter did not go back */
     struct vs_group group[VS_GROUPS];
 };
 
@@ -132,21 +132,21 @@ struct vesta_segment {
     struct vs_live *_Atomic live;     /* written with the process lock held */
     /* not 0: a caller got a pause, and the lower half is the value of `told` at that time */
     _Atomic uint64_t awaits;
-    struct vesta_segment *next; /* next segment of this process; guarded by the process lock */
-    unsigned users;             /* number of open handles; guarded by the process lock */
-    /* vs_process_token of the process in which a thread is closing the segment; 0: none */
+    struct vesta_segment *next; /* next segment of this process, guarded by the process lock */
+    unsigned users;             /* number of open handles, guarded by the process lock */
+    /* vs_process_token of the process in which a thread is closing the segment.  0: none */
     uint64_t closing_in;
     const struct vesta_clock *clock;
     struct vs_anchor anchor;
     char tag[VESTA_TAG_MAX], table[64]; /* table "" selects the store's default */
-    uint64_t step;                      /* from the options; 0: not set */
+    uint64_t step;                      /* from the options.  0: not set */
     bool keeps;                         /* the segment may start threads */
     enum vesta_order order;
     struct vs_floor floor; /* used by order strict only */
     /* Words that never get a range.  Used in place of the map's words if the map's numbers have a different form.
      * Otherwise NULL. */
     struct vs_segment *nothing;
-    char why_alone[VS_WHY_MAX]; /* why only this process uses the map; "": other processes can use it, too */
+    char why_alone[VS_WHY_MAX]; /* why only this process uses the map.  "": other processes can use it, too */
     void (*ready)(void *self);  /* called with the process lock held */
     void *ready_self;
     struct vs_strict *strict; /* NULL if the order is trend */

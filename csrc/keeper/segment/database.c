@@ -18,7 +18,7 @@
 #define REST_US ((int64_t)100000)  /* how long no segment calls a database that did not reply */
 #define OPEN_US ((int64_t)1000000) /* interval between attempts to open a store */
 
-static struct vs_database *databases; /* databases of this process; guarded by the process lock */
+static struct vs_database *databases; /* databases of this process, guarded by the process lock */
 
 /* Variables of one database's thread. */
 struct fetching {

@@ -41,7 +41,7 @@ void vesta_segment_get_info(struct vesta_segment *seg, struct vesta_segment_info
         if (atomic_load(&part->forgets_form))
             snprintf(
                 out->warning, sizeof out->warning,
-                "the database cannot remember the form of the numbers, so another host may use another form: grant "
+                "the database cannot store the form of the numbers, so another host may use a different form: grant "
                 "SELECT, INSERT, UPDATE on vesta_segment_share to the user of %.80s",
                 part->shown);
         vs_part_said(part, out->database[i].said);

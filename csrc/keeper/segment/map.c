@@ -114,7 +114,7 @@ const struct vs_map_kind vs_segment_map = {
     .magic = VS_SEGMENT_MAGIC,
     .format = VS_SEGMENT_FORMAT,
     .size = sizeof(struct vs_segment_map),
-    .alone = "this process has ranges of its own, which it gives back when it closes the segment",
+    .alone = "this process takes separate ranges, which it returns when it closes the segment",
     .begin = seg_begin,
     .inherit = seg_inherit,
     .is_used_up = seg_is_used_up,
@@ -178,7 +178,7 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err) {
     int rc = open_live(seg, live, err);
     if (rc == VESTA_OK && !is_of_form(seg, live)) {
         vs_mapping_close(&live->mapping);
-        rc = vs_fail(err, VESTA_ENOTNOW, "'%s' continues with another form: open it with that form", seg->tag);
+        rc = vs_fail(err, VESTA_ENOTNOW, "'%s' continues with a different form: open it with that form", seg->tag);
     }
     if (rc != VESTA_OK) {
         free(live);

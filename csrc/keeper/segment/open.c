@@ -53,9 +53,10 @@ static int check_stores(struct settings *settings, struct vesta_error *err) {
 static int seg_check_numbers(const struct settings *settings, struct vesta_error *err) {
     const struct vesta_segment_opts *opts = &settings->opts;
     if (opts->step > VS_RANGE_MAX)
-        return vs_fail(err, VESTA_EOPTION, "step %" PRIu64 " is not in 1 to %" PRIu64, opts->step, VS_RANGE_MAX);
+        return vs_fail(err, VESTA_EOPTION, "step %" PRIu64 " is out of range: use 1 to %" PRIu64, opts->step,
+                       VS_RANGE_MAX);
     if (opts->step_max > VS_RANGE_MAX)
-        return vs_fail(err, VESTA_EOPTION, "step_max %" PRIu64 " is not in 1 to %" PRIu64, opts->step_max,
+        return vs_fail(err, VESTA_EOPTION, "step_max %" PRIu64 " is out of range: use 1 to %" PRIu64, opts->step_max,
                        VS_RANGE_MAX);
     if (opts->flags & ~(unsigned)(VESTA_NO_KEEPER | VESTA_FILE_KEEPER))
         return vs_fail(err, VESTA_EOPTION, "unknown flags in %#x", opts->flags);
@@ -64,7 +65,7 @@ static int seg_check_numbers(const struct settings *settings, struct vesta_error
                        VESTA_TREND, VESTA_STRICT);
     if (opts->order == VESTA_STRICT && settings->count > 1)
         return vs_fail(err, VESTA_EOPTION,
-                       "order strict needs one database that has all numbers, and '%s' has %" PRIu32
+                       "order strict needs a single database that issues all numbers, but '%s' has %" PRIu32
                        ": their numbers cannot be put in one order",
                        opts->tag, settings->count);
     if (opts->floor && opts->order != VESTA_STRICT)
@@ -80,7 +81,8 @@ static int check_names(const struct settings *settings, struct vesta_error *err)
         return vs_fail(err, VESTA_EOPTION, "'%s' is not a tag: use 1 to %d of A-Z a-z 0-9 _ . : - and no dot in front",
                        VS_QUOTE(opts->tag, strlen(opts->tag)), VESTA_TAG_MAX - 1);
     if (opts->table && (!*opts->table || strlen(opts->table) >= sizeof((struct vesta_segment *)NULL)->table))
-        return vs_fail(err, VESTA_EOPTION, "'%s' is not a table's name", VS_QUOTE(opts->table, strlen(opts->table)));
+        return vs_fail(err, VESTA_EOPTION, "'%s' is not a valid table name",
+                       VS_QUOTE(opts->table, strlen(opts->table)));
     return VESTA_OK;
 }
 
@@ -211,7 +213,8 @@ int vesta_segment_open(const struct vesta_segment_opts *opts, struct vesta_segme
     }
     if (seg && !has_floor(seg, &settings)) {
         vs_process_unlock();
-        return vs_fail(err, VESTA_EOPTION, "'%s' is open with another floor or form: use the same one", seg->tag);
+        return vs_fail(err, VESTA_EOPTION,
+                       "'%s' is already open with a different floor or form: use the same floor and form", seg->tag);
     }
     if (!seg) rc = seg_make(&settings, &seg, err);
     if (seg) seg->users++;

@@ -66,7 +66,8 @@ static uint64_t strict_judge(struct vs_segment_part *part, struct vs_segment *wo
     struct vs_range range;
     char *said = part->refill.said;
     const char *why = vs_range_of(grant->from, grant->until, 1, 0, &range);
-    if (grant->delta > 1) why = "its row has a delta above 1, but order strict needs one database with all numbers";
+    if (grant->delta > 1)
+        why = "its row has a delta above 1, but order strict needs a single database that issues all numbers";
     if (why) {
         snprintf(said, VS_SAID_MAX, "the counter granted %" PRIu64 " to %" PRIu64 ": %s", grant->from, grant->until,
                  why);

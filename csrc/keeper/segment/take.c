@@ -288,6 +288,6 @@ void vesta_segment_pause_text(struct vesta_segment *seg, const struct vesta_paus
     if (pause->why == VESTA_FAILSTOP && stopped_text(seg, buf, size)) return;
     for (uint32_t i = 0; i < seg->parts_count && !said[0]; i++)
         vs_part_said(&seg->part[i], said);
-    const char *where = seg->keeps ? "" : "; another process of this host must fetch it: vesta serve";
+    const char *where = seg->keeps ? "" : ". Another process of this host must fetch it: vesta serve";
     snprintf(buf, size, "no range of '%s' is available%s%s%s", seg->tag, said[0] ? ": " : "", said, where);
 }

@@ -160,7 +160,7 @@ static bool leases_ask_for_worker(struct vs_control *c, int ns, const struct ves
 static void leases_tell_beyond(struct vs_control *c, int ns, const struct vesta_choice *choice, uint64_t worker) {
     struct vs_failure failure = {.hook = VS_CHOOSE_WORKER, .result = VS_CALL_GARBAGE};
     vs_fail(&failure.err, VESTA_EFIELD,
-            "choose_worker answered %" PRIu64 ", but worker ids are %" PRIu64 " to %" PRIu64, worker, choice->first,
+            "choose_worker returned %" PRIu64 ", but worker ids are %" PRIu64 " to %" PRIu64, worker, choice->first,
             choice->last);
     vs_control_failed(c, ns, &failure, &c->leasing[ns].back_off[VS_CHOOSE_WORKER]);
 }

@@ -50,7 +50,7 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
 bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bool writes, struct vs_reply *reply);
 void vs_folder_end_turn(struct vs_folder *folder);
 
-/* The steps of a change, in this order.  Each returns false if it fails, and has then filled the reply; there is
+/* The steps of a change, in this order.  Each returns false if it fails, and has then filled the reply.  There is
  * nothing to undo.  After vs_folder_write, a change that is not made must be dropped.  *fenced becomes true if another
  * writer removed the change. */
 bool vs_folder_write(struct vs_folder *folder, const char *name, const char *text, size_t length,

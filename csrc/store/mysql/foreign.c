@@ -55,7 +55,7 @@ static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask,
     return vs_foreign_add(list, ask, &found, reply);
 }
 
-/* Evaluates the AUTO_INCREMENT.  `next` is NULL if no column has one. */
+/* Computes which numbers were issued from AUTO_INCREMENT.  `next` is NULL if no column has one. */
 static void take_counter(struct mysql_store *self, const char *next, struct vs_foreign_list *list) {
     list->issued_first = 1;
     if (!next || !vs_is_number(next, &list->issued_until))
@@ -86,7 +86,7 @@ static void mysql_foreign_trouble(struct mysql_store *self, struct vs_reply *rep
     unsigned error = mysql_errno(self->my);
     if (error == ER_NO_SUCH_TABLE || error == ER_BAD_FIELD_ERROR)
         vs_answer(reply, VS_STORE_REFUSED, "%.60s: %.500s%s", self->place.where, mysql_error(self->my),
-                  error == ER_NO_SUCH_TABLE ? "; if the table has another name, use --table" : "");
+                  error == ER_NO_SUCH_TABLE ? ". If the table has another name, use --table" : "");
     else
         vs_mysql_said_no(self, reply);
     vs_mysql_drop(self);

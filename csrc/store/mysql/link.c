@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LATE_US 1500000 /* how long to wait for a late statement; longer than innodb_lock_wait_timeout */
+#define LATE_US 1500000 /* how long to wait for a late statement.  Longer than innodb_lock_wait_timeout */
 #define CONNECT_S 10    /* limit for opening a connection.  Each call waits only until the call's deadline */
 
 /* Session settings that results depend on, so that the server's defaults and init_connect cannot change them. */
@@ -140,7 +140,7 @@ bool vs_mysql_trouble(const struct mysql_place *place, unsigned error, const cha
     struct meaning meaning = meaning_of(error, said);
     bool is_open = meaning.outcome == AS_SENT || (otherwise == VS_STORE_UNKNOWN && is_clients(error));
     return vs_answer_fault(reply, is_open ? otherwise : meaning.outcome, meaning.fault, "%.60s: %.640s", place->where,
-                           said[0] ? said : "the server does not answer");
+                           said[0] ? said : "the server does not respond");
 }
 
 bool vs_mysql_said_no(struct mysql_store *self, struct vs_reply *reply) {

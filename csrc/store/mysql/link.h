@@ -114,7 +114,7 @@ struct vs_rows {
     MYSQL_RES *result;
     MYSQL_ROW row;
     unsigned long *length;
-    unsigned count_column; /* index of the column with the number of rows; 0: the result is not a list */
+    unsigned count_column; /* index of the column with the number of rows.  0: the result is not a list */
     uint64_t counted, seen;
 };
 /* vs_mysql_rows sends the SELECT.  vs_mysql_list also requires that the last column contains the number of rows.  If

@@ -208,8 +208,8 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
 
 /* ------------------------------------------------------------------ settling */
 
-/* Returns whether the counter still agrees.  The number has no row, so it was never reserved, or the database has lost
- * the row. */
+/* Called if the number has no row, because it was never reserved, or because the database has lost the row.  Returns
+ * whether the counter still has the numbers that this host was granted.  If not, fills the reply. */
 static bool still_stands(const struct vs_mysql_call *call, uint64_t granted) {
     struct vs_tag row;
     vs_not_done(call->reply); /* no row has this token */

@@ -156,7 +156,7 @@ static void change_node(const struct zk_counter_call *of, const struct vs_counte
         if (fate == FATE_OK) vs_done(reply);
         if (fate != FATE_OTHER) return;
     }
-    vs_answer(reply, VS_STORE_CONFLICT, "%.90s: other writers changed tag '%s' again and again: try again",
+    vs_answer(reply, VS_STORE_CONFLICT, "%.90s: other writers changed tag '%s' during each attempt: try again",
               call.self->place.where, call.tag);
 }
 

@@ -29,7 +29,7 @@ struct zk_why {
     const char *words;
 };
 static const struct zk_why none_there = {VS_FAULT_UNREACHABLE, "no server is reachable there"};
-static const struct zk_why stranger = {VS_FAULT_STRANGER, "another program than ZooKeeper answers there"};
+static const struct zk_why stranger = {VS_FAULT_STRANGER, "a program other than ZooKeeper listens there"};
 static const struct zk_why too_many = {
     VS_FAULT_CONNECTIONS,
     "it closes connections at once, as with too many connections from this address (maxClientCnxns, 60 by default)"};

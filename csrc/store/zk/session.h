@@ -23,7 +23,7 @@ struct zk_multi {
 struct zk_answer {
     int rc;           /* ZOK, or the server's error.  After an error, only a multi sets other members */
     struct Stat stat; /* of the node, or of the children's parent */
-    char *text;       /* the content for a get, without a NUL; or the children's names, each with a NUL */
+    char *text;       /* the content for a get, without a NUL, or the children's names, each with a NUL */
     size_t length;
     bool anyone_writes; /* the ACL allows anyone to write */
     struct zk_multi multi;
@@ -65,7 +65,7 @@ struct zk_session *vs_zk_session_begin(const char *servers, int session_ms);
 bool vs_zk_session_name(struct zk_session *session, const char *auth);
 /* Ends the session and all calls in progress.  May take long. */
 void vs_zk_session_end(void *session);
-void vs_zk_session_ended(void *session); /* the drop function of an errand that ends a session; frees nothing */
+void vs_zk_session_ended(void *session); /* the drop function of an errand that ends a session.  Frees nothing */
 bool vs_zk_session_is_lost(struct zk_session *session);
 /* Waits until *flag of the session or of one of its calls is set, for at most ms.  Returns *flag. */
 bool vs_zk_wait(struct zk_session *session, const bool *flag, int64_t ms);

@@ -1,7 +1,7 @@
 /* zk.c -- the store in ZooKeeper: zk://user:password@h1:2181,h2:2181/vesta.
  *
  *     /<namespace>                   its record as text (lease/record.h)
- *     /<namespace>/i-<incarnation>   an empty node; each write checks in the same step that it still exists
+ *     /<namespace>/i-<incarnation>   an empty node.  Each write checks in the same step that it still exists
  *     /<namespace>/w/<n/128>/<n>     the record of worker id n, in groups, so that no list of children gets long
  *     /~clock                        empty: writing it returns the leader's time
  *     /~counters/<tag>               see counter.c
@@ -39,7 +39,7 @@ _Static_assert(sizeof((struct zk_place *)0)->hosts >= sizeof((struct vs_uri *)0)
 
 /* The header declares zookeeper_init_ssl, but Debian's library is built without OpenSSL and lacks it. */
 #define NO_TLS                                                                                                         \
-    "libzookeeper-mt is built without TLS (it has no zookeeper_init_ssl); docs/stores.md describes a workaround"
+    "libzookeeper-mt is built without TLS (it has no zookeeper_init_ssl). docs/stores.md describes a workaround"
 
 enum { KEY_SECRET_FILE, KEY_TLS, KEY_ACL };
 static const char *const keys[] = {"secret_file", "tls", "acl", NULL};
@@ -207,7 +207,8 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
         if (fate == FATE_OK || fate == FATE_TOLD) return;
         if (fate == FATE_AGAIN && !make_group(self, worker, reply)) return;
     }
-    vs_answer(reply, VS_STORE_DOWN, "%.90s: other writers changed it again and again: try again", self->place.where);
+    vs_answer(reply, VS_STORE_DOWN, "%.90s: other writers changed it during each attempt: try again",
+              self->place.where);
 }
 
 /* ------------------------------------------------------------------ the namespace */

@@ -115,7 +115,7 @@ end
 -- by itself, so a difference means that reloading failed.
 local function check_shown(doctor, row)
   local _, trouble = server.ask(row.address, QUESTIONS.http, ASK_MS, { pinned = doctor.config.tls.certificate })
-  if not trouble or not trouble:find("certificate is refused", 1, true) or trouble:find "expired" then return end
+  if not trouble or not trouble:find("certificate is rejected", 1, true) or trouble:find "expired" then return end
   doctor:found("warn", row.protocol, ("%s presents another certificate than %s"):format(row.address,
     doctor.config.tls.certificate), "look for the reason in its log; restart it if the config has changed")
 end

@@ -41,7 +41,7 @@ end
 
 --- Returns what to do about an untrusted certificate, or nil if the trouble is another.
 function secure.remedy(trouble, tls)
-  if not trouble:find("certificate is refused", 1, true) then return nil end
+  if not trouble:find("certificate is rejected", 1, true) then return nil end
   if tls and tls.pinned then return "the server's certificate is not the one in the config" end
   return "name the CA that signed it with --cacert FILE"
 end

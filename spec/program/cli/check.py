@@ -140,7 +140,7 @@ def _(w):
     space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' after its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
     space("lease = 'autonomous'", "lease is autonomous, which needs history pacing: ids that follow the clock would use up its window in minutes")
     space("lease = 'local', ahead_ms_max = 360001", "ahead_ms_max 360001 is more than the 360000 ms that a local lease has room for: "
-          "if its store were lost, `vesta store advance` would not pass such ids; use at most that")
+          "if its store were lost, `vesta store advance` would not pass such ids. Use at most that")
     space("path = '/x/'", "path is '/x/', which must be the path of a file that begins with /")
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
     space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")

@@ -41,7 +41,7 @@ def _(w):
     waited = time.monotonic() - start
     same(during.code, 0)
     if waited > 2.2:  # Otherwise the machine is so busy that most of the 3 s passed before gen read the clock.
-        like(during.err, "vesta gen: waiting: the clock is 2... s behind the latest time seen; ids resume in 2... s (clock_back)\n"
+        like(during.err, "vesta gen: waiting: the clock is 2... s behind the latest time seen, and ids resume in 2... s (clock_back)\n"
              "vesta gen: resumed after ... s\n")
     after = snow(w)
     assert int(before) < int(during.out) < int(after), (before, during.out, after)
@@ -69,7 +69,7 @@ def _(w):
     before = snow(w)
     time.sleep(1.1)  # The jump check compares times only if the last id is more than a second old.
     fails(w.run("gen", "--wait-ms", "500", env=shifted("+600")), 1,
-          "waiting: the clock jumped forward against the machine's uptime; it is accepted after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
+          "waiting: the clock jumped forward against the machine's uptime. This is accepted after a minute, in", "(clock_ahead)", "gave up after waiting 0.5 s")
     after = w.run("gen", "-n", "100")
     same((after.code, after.err), (0, ""))
     unique(w, [before, *after.lines()])

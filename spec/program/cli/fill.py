@@ -509,8 +509,8 @@ def _(world):
         def fill(*flags, address="rediss://127.0.0.1:%d" % port):
             return world.run("fill", "--once", "--list", "ids", "--redis", address, *flags, timeout=20)
         shows = ["--cert", made + "server.pem", "--key", made + "server.key"]
-        fails(fill(*shows), 1, "certificate is refused", "--cacert")
-        fails(fill(*shows, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
+        fails(fill(*shows), 1, "certificate is rejected", "--cacert")
+        fails(fill(*shows, "--cacert", made + "other.pem"), 1, "certificate is rejected", "--cacert")
         fails(fill("--cacert", made + "none.pem"), 1, "none.pem", "No such file")
         fails(fill("--cacert", made + "ca.pem"), 1)
         same(redis("LLEN", "ids"), 0)

@@ -40,16 +40,16 @@ def _(world):
         for words in [address, "--cacert", made + "ca.pem"], [address[4:], "--tls", "--insecure"], ["-c", right], ["--ready", "-c", right]:
             done = health(*words)
             same((words, done.code, done.err), (words, 0, ""))
-        fails(health(address), 1, "certificate is refused", "--cacert")
-        fails(health(address, "--cacert", made + "other.pem"), 1, "certificate is refused", "--cacert")
-        fails(health("-c", other), 1, "certificate is refused")
+        fails(health(address), 1, "certificate is rejected", "--cacert")
+        fails(health(address, "--cacert", made + "other.pem"), 1, "certificate is rejected", "--cacert")
+        fails(health("-c", other), 1, "certificate is rejected")
         fails(health(address[4:]), 1, "requires TLS", "add --tls")
         same(world.run("top", "--once", "-c", right).code, 0)
-        fails(world.run("top", "--once", "-c", other), 1, "certificate is refused")
+        fails(world.run("top", "--once", "-c", other), 1, "certificate is rejected")
         env = {"VESTA_ADMIN_TOKEN": "sesame"}
         top = ["top", "--once", "--admin", "tls:127.0.0.1:%d" % admin]
         same(world.run(*top, "--cacert", made + "ca.pem", env=env).code, 0)
-        fails(world.run(*top, env=env), 1, "certificate is refused", "--cacert")
+        fails(world.run(*top, env=env), 1, "certificate is rejected", "--cacert")
     with Configured(world, strict, faces=False):
         shown = ["--cert", made + "server.pem", "--key", made + "server.key"]
         fails(health("-c", strict), 1)

@@ -31,7 +31,7 @@ def answer(w, body, *given, hook="on_clock_back"):
 def _(w):
     with open(w.path("compiled.lua"), "wb") as file:
         file.write(b"\x1bLuaS")
-    fails(w.run("policy", "check", "./compiled.lua"), 1, "vesta policy: ./compiled.lua: this is compiled Lua; give its source\n")
+    fails(w.run("policy", "check", "./compiled.lua"), 1, "vesta policy: ./compiled.lua: this is compiled Lua. Pass its source\n")
     options = "{ a = '" + "a" * 70000 + "' }"
     fails(w.run("policy", "check", "wait", "--options", options), 1, "vesta policy: options: more than 65536 bytes\n")
     with open(w.path("deep.lua"), "w") as file:

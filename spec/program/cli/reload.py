@@ -103,7 +103,7 @@ def _(w):
         write(w, "token", "sesame\n")
         os.chmod(w.path("token"), 0o600)
         same(w.run(*ask, "--cacert", made + "ca.pem", "--token-file", "token").code, 0)
-        fails(w.run(*ask, "--token-file", "token"), 1, "certificate is refused", "--cacert")
+        fails(w.run(*ask, "--token-file", "token"), 1, "certificate is rejected", "--cacert")
         for token, why in ("wrong", "this route requires the admin token"), (secret, "client 'shop' may not operate this server"):
             fails(w.run(*ask, "--cacert", made + "ca.pem", env={"VESTA_ADMIN_TOKEN": token}), 1, address + ": " + why)
         fails(w.run(*ask, "--insecure", "--cacert", "x", "--token-file", "token"), 2, "leave out one")

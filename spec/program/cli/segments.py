@@ -119,7 +119,7 @@ def _(world):
         same(ok(world, "take", "plain", "--store", uri), "7\n")
         same(ok(world, "take", "plain", "-n", "3", "--store", uri), "8\n9\n10\n")
         same(ok(world, "take", "plain", "--form", "R{number:5}", "--store", uri), "R00011\n")
-        fails(world.run("segments", "take", "plain", "--form", INVOICE, "--store", uri), 1, "has issued numbers in another form")
+        fails(world.run("segments", "take", "plain", "--form", INVOICE, "--store", uri), 1, "has issued numbers in a different form")
         # The failed call neither raised the counter nor lost a number.
         same(ok(world, "take", "plain", "--store", uri), "12\n")
         ok(world, "add", "digits", "--from", "11", "--store", uri)

@@ -190,7 +190,7 @@ def _(world):
 def _(world):
     for at, (body, result, part) in enumerate((
             ("error('I cannot')", "error", "I cannot"),
-            ("return 1024", "garbage", "choose_worker answered 1024, but worker ids are 0 to 1023"),
+            ("return 1024", "garbage", "choose_worker returned 1024, but worker ids are 0 to 1023"),
             ("return -1", "garbage", "choose_worker returned -1"),
             ("return 'seven'", "garbage", "choose_worker returned 'seven'"),
             ("while true do end", "instructions", "ended after 10000000 instructions"),

@@ -236,7 +236,7 @@ def _(world):
             server.process.send_signal(signal.SIGUSR2)
             assert re.fullmatch(r"\d+", server.get("/genid").body)
             if flags:
-                server.listen("the log file '/dev/full' takes no lines (No space left on device): ts=")
+                server.listen("the log file '/dev/full' accepts no lines (No space left on device): ts=")
 
 
 main()

@@ -465,7 +465,7 @@ if os.path.exists(DRIVE):
         hosts[0].stop()
         until(lambda: 1 in moves.bits()[0], "ids of the next layout")
         hosts[1].stop()
-        until(lambda: "an id can be of both" in strays.bits()[1], "it says why")
+        until(lambda: "an id can belong to both" in strays.bits()[1], "it says why")
         same(strays.bits()[0], set())
         hosts[2].stop()
         moves.close()
