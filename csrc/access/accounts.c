@@ -157,7 +157,7 @@ static int access_read_word(struct vs_slice word, struct vs_account *out, struct
                    VS_QUOTE(key.at, key.length));
 }
 
-/* Removes the next word, which ends at white space, from *line. Returns false if no word is left. */
+/* Removes the next word, which ends at white space, from *line.  Returns false if no word is left. */
 static bool access_next_word(struct vs_slice *line, struct vs_slice *word) {
     while (line->length > 0 && strchr(" \t\r", *line->at))
         line->at++, line->length--;
@@ -189,7 +189,7 @@ static int access_check_secrets(const struct vs_account *a, struct vesta_error *
     if (has_secret || a->by_certificate || is_default) return VESTA_OK;
     return vs_fail(err, VESTA_EOPTION,
                    "client '%s' has no secret: delete the line and create the client with `vesta client add %s`, or "
-				   "write secret=none if it has a client certificate",
+                   "write secret=none if it has a client certificate",
                    a->name, a->name);
 }
 
@@ -341,8 +341,8 @@ int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char 
     return rc;
 }
 
-/* Rejects secrets that a person chose. The message contains the command for the first such client, the names of further
- * clients as far as they fit, and the number of the rest. */
+/* Rejects secrets that a person chose.  The message contains the command for the first such client, the names of
+ * further clients as far as they fit, and the number of the rest. */
 static int access_reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
     const struct vs_account *first = NULL;
     char others[160] = "";

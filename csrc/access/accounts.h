@@ -2,8 +2,8 @@
  *
  *     orders names=orders*,invoices calls=give,block n=1000 rate=50000 secret=random:2026-11-23T15:30:00Z:9f86d0...
  *
- * A client without credentials is `default`. If the file has no line for `default`, such a client has all rights but
- * `operate` if it connects from this machine, and no rights otherwise. If the line of `default` has a secret, a client
+ * A client without credentials is `default`.  If the file has no line for `default`, such a client has all rights but
+ * `operate` if it connects from this machine, and no rights otherwise.  If the line of `default` has a secret, a client
  * without credentials has no rights. */
 #ifndef VS_ACCOUNTS_H
 #define VS_ACCOUNTS_H
@@ -49,25 +49,25 @@ struct vs_accounts {
 /* The account of clients on this machine without credentials, if the file has no line for `default`. */
 extern const struct vs_account vs_account_local;
 
-/* Parses the text of a file. Errors: VESTA_EOPTION, whose text begins with the line number ("3: ..."), and
+/* Parses the text of a file.  Errors: VESTA_EOPTION, whose text begins with the line number ("3: ..."), and
  * VESTA_ENOMEM. */
 int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err);
 
-/* Reads a file. Sets *others to the rights that other users of the machine have on the file: "read", "write", "read and
- * write" or NULL. A secret chosen by a person is an error, whose text contains the clients, their lines and the command
- * that replaces the secret. Errors: VESTA_EIO, VESTA_EOPTION, VESTA_ENOMEM, with the path. */
+/* Reads a file.  Sets *others to the rights that other users of the machine have on the file: "read", "write", "read
+ * and write" or NULL.  A secret chosen by a person is an error, whose text contains the clients, their lines and the
+ * command that replaces the secret.  Errors: VESTA_EIO, VESTA_EOPTION, VESTA_ENOMEM, with the path. */
 int vs_accounts_read(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err);
 /* As vs_accounts_read, but accepts clients with a secret chosen by a person (has_chosen), for the commands that list
  * and replace such secrets. */
 int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err);
-/* Add and remove a reference. The last vs_accounts_let frees the accounts. */
+/* Add and remove a reference.  The last vs_accounts_let frees the accounts. */
 struct vs_accounts *vs_accounts_hold(struct vs_accounts *accounts);
 void vs_accounts_let(struct vs_accounts *accounts); /* may be NULL */
 
 int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_error *err);
 /* Writes the account as a line of the file, without line end. */
 const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOUNT_LINE_MAX]);
-/* Writes " rate=N requests=N weight=N", but omits default values. Returns the length. */
+/* Writes " rate=N requests=N weight=N", but omits default values.  Returns the length. */
 int vs_account_write_share(const struct vs_account *account, char *buf, size_t size);
 const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]);
 
@@ -75,11 +75,11 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
 /* Return whether the account's patterns match a name, and whether one of them is "*". */
 bool vs_account_has(const struct vs_account *account, struct vs_slice name);
 bool vs_account_has_all(const struct vs_account *account);
-/* Returns whether two accounts have the same rights. NULL has no rights. */
+/* Returns whether two accounts have the same rights.  NULL has no rights. */
 bool vs_account_is_as(const struct vs_account *account, const struct vs_account *other);
-/* Sets *pattern to the i-th pattern. Returns false if there are fewer patterns. */
+/* Sets *pattern to the i-th pattern.  Returns false if there are fewer patterns. */
 bool vs_account_pattern(const struct vs_account *account, int i, struct vs_slice *pattern);
-/* Returns whether the name matches the pattern. `*` matches any number of characters. */
+/* Returns whether the name matches the pattern.  `*` matches any number of characters. */
 bool vs_pattern_has(struct vs_slice pattern, struct vs_slice name);
 
 #endif

@@ -4,7 +4,7 @@
 
 #define SECOND_NS 1000000000
 
-/* Returns the time that n tokens cost. A huge n is reduced, so that adding the cost to an instant cannot overflow. */
+/* Returns the time that n tokens cost.  A huge n is reduced, so that adding the cost to an instant cannot overflow. */
 static int64_t access_cost_ns(uint64_t n, uint64_t rate) {
     uint64_t most = INT64_MAX / 4 / SECOND_NS;
     return (int64_t)((n < most ? n : most) * SECOND_NS / rate);

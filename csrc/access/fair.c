@@ -36,7 +36,7 @@ static uint64_t access_least(uint64_t a, uint64_t b) {
 
 /* ------------------------------------------------------------------ levels */
 
-/* Returns the time since the last computation if the caller must compute the level now, else 0. Only one caller per
+/* Returns the time since the last computation if the caller must compute the level now, else 0.  Only one caller per
  * turn must. */
 static int64_t access_level_begin(struct access_level *level, int64_t now_us) {
     int64_t then = atomic_load_explicit(&level->computed_us, memory_order_relaxed);
@@ -73,8 +73,8 @@ static uint64_t access_level_waiting(const struct access_level *level, uint64_t 
     return weights;
 }
 
-/* Returns the next level. Claims that do not wait keep the rate that they take, and waiting claims divide the rest by
- * weight. If no claim waits but claims take more than the rate, the level falls until the largest claims wait. */
+/* Returns the next level.  Claims that do not wait keep the rate that they take, and waiting claims divide the rest by
+ * weight.  If no claim waits but claims take more than the rate, the level falls until the largest claims wait. */
 static uint64_t access_level_next(uint64_t was, uint64_t rate, uint64_t free, uint64_t weights) {
     uint64_t taken = free + free / 8;
     if (weights > 0) return access_most(rate > taken ? (rate - taken) / weights : rate / KEPT_PART / weights, was / 2);
@@ -116,9 +116,9 @@ void access_pool_share(struct access_pool *pool, const struct access_supply *sup
     atomic_store_explicit(&pool->is_shared, true, memory_order_relaxed);
 }
 
-/* Returns the ids a second that may be taken. For a pool that is refilled rarely, these are its ids divided by the time
- * until the next refill. For a pool that is refilled constantly, this is the refill rate minus a reserve for claims
- * that do not wait. */
+/* Returns the ids a second that may be taken.  For a pool that is refilled rarely, these are its ids divided by the
+ * time until the next refill.  For a pool that is refilled constantly, this is the refill rate minus a reserve for
+ * claims that do not wait. */
 static uint64_t access_pool_rate(const struct access_supply *s, uint64_t light) {
     if (s->filled_us < ACCESS_SHORT_US)
         return light ? access_most(s->rate / 2, s->rate - access_least(s->rate, s->rate / KEPT_PART + light / 8))
@@ -152,9 +152,9 @@ static uint32_t access_stake_weight(const struct access_stake *stake) {
     return atomic_load_explicit(&stake->weight, memory_order_relaxed);
 }
 
-/* Returns how many ids a claim may save up. If the pool is refilled constantly, this is the claim's share of one
- * refill, so that all claims together cannot take more than one refill at once. At least a few ids are allowed, because
- * computing the share for each id would cost too much. */
+/* Returns how many ids a claim may save up.  If the pool is refilled constantly, this is the claim's share of one
+ * refill, so that all claims together cannot take more than one refill at once.  At least a few ids are allowed,
+ * because computing the share for each id would cost too much. */
 static double access_claim_max(const struct access_pool *pool, double each) {
     double filled_s = (double)atomic_load_explicit(&pool->filled_us, memory_order_relaxed) / SECOND_US;
     if (filled_s * SECOND_US >= ACCESS_SHORT_US) return each * ACCESS_SAVED_US / SECOND_US + 1;

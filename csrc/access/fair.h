@@ -1,15 +1,15 @@
 /* fair.h -- fair shares of a namespace's ids while clients want more ids than are available: ids are divided by weight
- * among parties, and evenly among the connections of each party. Knows no clock, no request and no generator.
+ * among parties, and evenly among the connections of each party.  Knows no clock, no request and no generator.
  *
  *     pool    the ids of a namespace
  *     stake   the share of a party in a pool
  *     claim   the share of a connection in a stake, used by one thread
  *
- * A pool has a level: the ids a second that a weight of one may take. A stake has a level for its claims. A
- * connection that wants less than its level never waits. The other connections wait, and divide the rest (weighted
- * max-min). The first request of each turn of 10 ms computes the level from two sums: the ids that connections took
- * without waiting, and the weights of the connections that waited. So no thread reads another thread's state or walks a
- * list. */
+ * A pool has a level: the ids a second that a weight of one may take.  A stake has a level for its claims.  A
+ * connection that wants less than its level never waits.  The other connections wait, and divide the rest (weighted
+ * max-min).  The first request of each turn of 10 ms computes the level from two sums: the ids that connections took
+ * without waiting, and the weights of the connections that waited.  So no thread reads another thread's state or walks
+ * a list. */
 #ifndef ACCESS_FAIR_H
 #define ACCESS_FAIR_H
 
@@ -21,7 +21,7 @@
 #define ACCESS_TURNS 8              /* number of turns whose waiting weights are stored */
 #define ACCESS_WEIGHT_MAX 1000      /* maximum weight of a party (a connection has weight one) */
 #define ACCESS_SAVED_US 100000      /* a claim saves up at most its ids for this duration */
-/* a pool that is refilled at least this often counts as refilled constantly. It reserves nothing for new clients,
+/* a pool that is refilled at least this often counts as refilled constantly.  It reserves nothing for new clients,
  * because they can wait for the refill */
 #define ACCESS_SHORT_US 100000
 #define ACCESS_POOL_REST_US 1000000 /* a pool is no longer shared after this time without waiting requests */
@@ -33,7 +33,7 @@ struct access_level {
     _Atomic uint64_t each;                 /* ids a second for a weight of one */
     _Atomic uint64_t free;                 /* ids taken in this turn without waiting */
     _Atomic uint64_t free_rate;            /* `free` per second, smoothed */
-	_Atomic uint64_t waited[ACCESS_TURNS]; /* sum of the weights that waited, by turn */
+    _Atomic uint64_t waited[ACCESS_TURNS]; /* sum of the weights that waited, by turn */
 };
 
 /* The ids of a pool at one instant. */
@@ -49,7 +49,7 @@ struct access_pool {
     _Atomic int64_t wanted_us;   /* when a request last waited */
     _Atomic uint64_t light;      /* ids that claims took in this turn without waiting */
     _Atomic uint64_t light_rate; /* `light` per second, smoothed */
-	_Atomic int64_t filled_us;   /* filled_us of the supply when sharing began */
+    _Atomic int64_t filled_us;   /* filled_us of the supply when sharing began */
     struct access_level level;
 };
 
@@ -79,7 +79,7 @@ bool access_supply_is_low(const struct access_supply *supply, uint64_t n);
 int64_t access_pool_due(struct access_pool *pool, int64_t now_us);
 void access_pool_update(struct access_pool *pool, const struct access_supply *supply, int64_t took_us, int64_t now_us);
 
-/* Returns how many of `want` ids a claim may take now. If it returns 0, the share is still too small: try again after
+/* Returns how many of `want` ids a claim may take now.  If it returns 0, the share is still too small: try again after
  * claim->wait_us. */
 uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
                           uint64_t want, int64_t now_us);

@@ -18,7 +18,7 @@ struct access_file {
 struct access_place {
     int folder;
     char name[256], fresh[272]; /* names of the file and the new file in the folder */
-    struct stat st, was;        /* st: the folder. was: the file (st_nlink is 0 if it does not exist) */
+    struct stat st, was;        /* st: the folder.  was: the file (st_nlink is 0 if it does not exist) */
 };
 
 /* ------------------------------------------------------------------ text */
@@ -39,7 +39,7 @@ static int access_read_file(const struct access_place *place, struct access_file
     return vs_fail(err, VESTA_EOPTION, "it has more than %d bytes", VS_ACCOUNTS_BYTES_MAX);
 }
 
-/* Returns the line of a client, with its line end. If there is no such line, returns an empty slice at the end. */
+/* Returns the line of a client, with its line end.  If there is no such line, returns an empty slice at the end. */
 static struct vs_slice access_line_of(const struct access_file *text, const char *name) {
     const char *at = text->bytes, *end = at + text->length;
     size_t length = strlen(name);
@@ -85,7 +85,7 @@ static int access_open_place(const char *path, struct access_place *place, struc
     return VESTA_OK;
 }
 
-/* Sets the new file's owner and mode to those of the old file, but without rights for other users. If there is no old
+/* Sets the new file's owner and mode to those of the old file, but without rights for other users.  If there is no old
  * file, only the folder's owner has access. */
 static int access_own_file(const struct access_place *place, int fd) {
     if (!place->was.st_nlink) return vs_own_file(fd, &place->st, -1);

@@ -63,8 +63,8 @@ void access_grant_end(struct access_grant *g) {
     explicit_bzero(g, sizeof *g);
 }
 
-/* Caches the namespaces that the connection used last, so that patterns are not matched for each request. The cache has
- * a fixed size, whatever the number of namespaces. */
+/* Caches the namespaces that the connection used last, so that patterns are not matched for each request.  The cache
+ * has a fixed size, whatever the number of namespaces. */
 bool access_grant_has(struct access_grant *g, size_t index, struct vs_slice name) {
     uint16_t *known = &g->known[index % ACCESS_KNOWN];
     if (!g->account) return false;
@@ -84,7 +84,7 @@ bool access_grant_may(const struct access_grant *g, unsigned calls) {
 
 /* ------------------------------------------------------------------ credentials */
 
-/* Stores a token from a parameter after '=', because no accepted header begins with '='. Credentials that do not fit
+/* Stores a token from a parameter after '=', because no accepted header begins with '='.  Credentials that do not fit
  * are not stored, and are hashed for each request. */
 void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_token) {
     if (said.length + is_token > sizeof g->said) return;

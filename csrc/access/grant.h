@@ -30,12 +30,12 @@ struct access_origin {
     bool is_local;         /* the connection comes from this machine */
 };
 
-/* Assigns an account to the connection. NULL: no rights. */
+/* Assigns an account to the connection.  NULL: no rights. */
 void access_grant_set(struct access_grant *grant, struct vs_gate *gate, const struct vs_account *account,
                       const struct vs_secret *secret);
 /* Assigns the account of clients without a secret, or of the client certificate. */
 void access_grant_reset(struct access_grant *grant, struct vs_gate *gate, const struct access_origin *origin);
-/* Looks the account up in the current accounts. Returns false if the connection's rights changed. */
+/* Looks the account up in the current accounts.  Returns false if the connection's rights changed. */
 bool access_grant_renew(struct access_grant *grant, struct vs_gate *gate, const struct access_origin *origin);
 void access_grant_end(struct access_grant *grant);
 
@@ -49,13 +49,13 @@ bool access_grant_has_all(const struct access_grant *grant);
 /* Returns whether the client has all of these rights (enum vs_class). */
 bool access_grant_may(const struct access_grant *grant, unsigned calls);
 
-/* Stores accepted credentials, and returns whether these credentials are stored. `is_token`: they are a parameter, not
+/* Stores accepted credentials, and returns whether these credentials are stored.  `is_token`: they are a parameter, not
  * a header. */
 void access_grant_keep(struct access_grant *grant, struct vs_slice said, bool is_token);
 bool access_grant_is_kept(const struct access_grant *grant, struct vs_slice said, bool is_token);
 
-/* Reads a header of the form "Bearer TOKEN", or "Basic " and base64 of name:secret. The decoded text is written to
- * `buf`. name->at is NULL if there is no name. Returns false if the header has a different form. */
+/* Reads a header of the form "Bearer TOKEN", or "Basic " and base64 of name:secret.  The decoded text is written to
+ * `buf`.  name->at is NULL if there is no name.  Returns false if the header has a different form. */
 bool access_credential_read(struct vs_slice header, char buf[ACCESS_CREDENTIAL_MAX], struct vs_slice *name,
                             struct vs_slice *secret);
 

@@ -133,7 +133,7 @@ static int64_t ledger_matters_until_us(const struct ledger_party *p) {
 }
 
 /* Of the LOOKS parties that have rested longest, drops the party with the smallest debt and moves the others to the end
- * of the queue. So a flood of new addresses does not drop the parties with the largest debts. */
+ * of the queue.  So a flood of new addresses does not drop the parties with the largest debts. */
 static void ledger_make_room(struct ledger *l, int64_t now_us) {
     if (l->resting_count < RESTING_MAX) return;
     struct ledger_party *least = TAILQ_FIRST(&l->resting);
@@ -230,7 +230,7 @@ void ledger_set(struct ledger *l, const struct vs_accounts *accounts, int64_t no
 
 /* ------------------------------------------------------------------ connections */
 
-/* Counts a connection. Returns false if the address has too many. */
+/* Counts a connection.  Returns false if the address has too many. */
 static bool ledger_count(struct ledger *l, struct ledger_party *address, enum vs_protocol protocol) {
     if (address->peer.family != 0 && address->count[protocol] >= l->limits.of_address[protocol]) return false;
     address->count[protocol]++;
@@ -337,8 +337,8 @@ static int64_t ledger_memory_left(struct ledger *l) {
     return left > 0 ? left : 0;
 }
 
-/* Adds the bytes before it checks the limits, so that two threads cannot both take the last bytes. `is_own`: the memory
- * is within the connection's guaranteed share, so the holder's limit is not checked. */
+/* Adds the bytes before it checks the limits, so that two threads cannot both take the last bytes.  `is_own`: the
+ * memory is within the connection's guaranteed share, so the holder's limit is not checked. */
 static bool ledger_grab(struct ledger *l, struct ledger_memory *holder, size_t bytes, bool is_own) {
     int64_t all = atomic_fetch_add_explicit(&l->memory, (int64_t)bytes, memory_order_relaxed) + (int64_t)bytes;
     if (holder) atomic_fetch_add_explicit(&holder->bytes, (int64_t)bytes, memory_order_relaxed);
@@ -467,7 +467,7 @@ static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint3
     return seat;
 }
 
-/* Returns the entry's stake in a pool. The entry caches the seat, so the lock is only taken when the pool or party
+/* Returns the entry's stake in a pool.  The entry caches the seat, so the lock is only taken when the pool or party
  * changes. */
 static struct access_stake *ledger_stake(struct ledger *l, struct ledger_entry *e, uint32_t number, int64_t now_us) {
     const struct ledger_party *party = ledger_party_of(e);

@@ -1,8 +1,9 @@
 /* ledger.h -- how much of the server each client uses and may use: connections, memory, ids and requests a second, fair
  * shares, failed logins.
- *	 party   a client by its name, or the address of clients without a name.  An IPv6 address counts by its first 64
- *			 bits, and all unix sockets are one address
- *	 entry   a connection, and the parties that it counts against
+ *
+ *    party   a client by its name, or the address of clients without a name.  An IPv6 address counts by its first 64
+ *            bits, and all unix sockets are one address
+ *    entry   a connection, and the parties that it counts against
  *
  * One lock guards the table of parties.  A connection takes it when it begins, ends or changes its name.  A request
  * takes it only when the connection uses a different namespace than before.  Memory and rates are atomic words.  All
@@ -26,7 +27,7 @@ struct ledger *ledger_new(const struct vs_limits *limits);
 void ledger_free(struct ledger *ledger); /* may be NULL */
 const struct vs_limits *ledger_limits(const struct ledger *ledger);
 
-/* Applies the rates and weights of these accounts. The usage of each client name is preserved. Threads: any. */
+/* Applies the rates and weights of these accounts.  The usage of each client name is preserved.  Threads: any. */
 void ledger_set(struct ledger *ledger, const struct vs_accounts *accounts, int64_t now_us);
 
 /* A connection.  All zero: it has no party, and only its memory is limited. */
@@ -42,42 +43,42 @@ struct ledger_entry {
 
 /* ------------------------------------------------------------------ connections */
 
-/* Admits or rejects a connection. A balancer's connection counts against no address before ledger_name. If the result
- * is VS_LET_IN, call ledger_leave when the connection ends. Otherwise the entry is unchanged. Threads: any, as for all
- * functions below, but only one thread at a time may use an entry. */
+/* Admits or rejects a connection.  A balancer's connection counts against no address before ledger_name.  If the result
+ * is VS_LET_IN, call ledger_leave when the connection ends.  Otherwise the entry is unchanged.  Threads: any, as for
+ * all functions below, but only one thread at a time may use an entry. */
 enum vs_turned ledger_enter(struct ledger *ledger, struct ledger_entry *entry, enum vs_protocol protocol,
                             const struct vs_peer *peer, bool is_balancer);
-/* Sets the client's address after a balancer named it. Returns false if that address has too many connections. */
+/* Sets the client's address after a balancer named it.  Returns false if that address has too many connections. */
 bool ledger_name(struct ledger *ledger, struct ledger_entry *entry, const struct vs_peer *peer, int64_t now_us);
 /* Sets the client: an authenticated client, the default client (is_proven is false), or none (NULL). */
 void ledger_know(struct ledger *ledger, struct ledger_entry *entry, const char *client, bool is_proven, int64_t now_us);
 void ledger_leave(struct ledger *ledger, struct ledger_entry *entry, int64_t now_us);
 int ledger_open(struct ledger *ledger, enum vs_protocol protocol); /* of all, if VS_PROTOCOLS */
 
-/* Changes the number of unfinished TLS handshakes of the entry's address and protocol by `change` (1, -1 or 0).
- * Returns the new number, or 0 for unix sockets. */
+/* Changes the number of unfinished TLS handshakes of the entry's address and protocol by `change` (1, -1 or 0). Returns
+ * the new number, or 0 for unix sockets. */
 int ledger_shake(const struct ledger_entry *entry, int change);
 
 /* ------------------------------------------------------------------ memory */
 
-/* The memory of one holder. A holder's limit is the memory that is free, divided by `divisor`. So a single holder may
+/* The memory of one holder.  A holder's limit is the memory that is free, divided by `divisor`.  So a single holder may
  * use half of all memory, or a third if `divisor` is 2, and the same amount is always left for the next holder. */
 struct ledger_memory {
     _Atomic int64_t bytes;
     int divisor;
 };
 
-/* Adds or removes memory of an entry. Each connection has a guaranteed share: half of all memory, divided by the
- * maximum number of connections. Up to that share, the party's limit is not checked. Returns false if the party, or all
- * clients together, would exceed their limit. */
+/* Adds or removes memory of an entry.  Each connection has a guaranteed share: half of all memory, divided by the
+ * maximum number of connections.  Up to that share, the party's limit is not checked.  Returns false if the party, or
+ * all clients together, would exceed their limit. */
 bool ledger_hold(struct ledger *ledger, struct ledger_entry *entry, size_t bytes);
 void ledger_release(struct ledger *ledger, struct ledger_entry *entry, size_t bytes);
-/* As ledger_hold and ledger_release, for a holder that is not a party. If `holder` is NULL, only the limit of all
+/* As ledger_hold and ledger_release, for a holder that is not a party.  If `holder` is NULL, only the limit of all
  * clients applies. */
 bool ledger_hold_apart(struct ledger *ledger, struct ledger_memory *holder, size_t bytes);
 void ledger_release_apart(struct ledger *ledger, struct ledger_memory *holder, size_t bytes);
 int64_t ledger_bytes_held(struct ledger *ledger);
-/* Returns whether the entry's party holds more than three quarters of its limit. If so, connections of the party that
+/* Returns whether the entry's party holds more than three quarters of its limit.  If so, connections of the party that
  * make no progress must be closed. */
 bool ledger_is_short(struct ledger *ledger, const struct ledger_entry *entry);
 
@@ -94,16 +95,16 @@ struct ledger_rates {
 /* Returns whether the entry's address or client has a rate. */
 bool ledger_is_metered(const struct ledger *ledger, const struct ledger_entry *entry);
 #define LEDGER_PATIENCE_US_MAX (INT64_MAX / 4000) /* no limit of the wait */
-/* Charges n to each owner that has a rate: the entry's client and address, and the namespace. `entry` and
- * `of_namespace` may be NULL. Returns 0 if n may be used now. Returns > 0 if n is charged and may be used after that
- * many us. Returns < 0 if nothing is charged, because the wait would exceed patience_us. The value is then minus the
- * wait. Unless it returns 0, *who is the owner that caused the wait. */
+/* Charges n to each owner that has a rate: the entry's client and address, and the namespace.  `entry` and
+ * `of_namespace` may be NULL.  Returns 0 if n may be used now.  Returns > 0 if n is charged and may be used after that
+ * many us.  Returns < 0 if nothing is charged, because the wait would exceed patience_us.  The value is then minus the
+ * wait.  Unless it returns 0, *who is the owner that caused the wait. */
 int64_t ledger_charge(struct ledger_entry *entry, struct ledger_rates *of_namespace, enum ledger_kind kind, uint64_t n,
                       int64_t now_us, int64_t patience_us, enum ledger_owner *who);
 /* Returns a number that identifies the entry's client and is never reused, or 0 if there is no client. */
 uint64_t ledger_client_of(const struct ledger_entry *entry);
-/* Refunds an unused charge. `client` is ledger_client_of at the time of the charge. If the entry has a different client
- * now, no client gets a refund. */
+/* Refunds an unused charge.  `client` is ledger_client_of at the time of the charge.  If the entry has a different
+ * client now, no client gets a refund. */
 void ledger_return(struct ledger_entry *entry, uint64_t client, struct ledger_rates *of_namespace,
                    enum ledger_kind kind, uint64_t n);
 /* Returns how many of `want` can be charged now without debt, but at least 1. */
@@ -112,8 +113,8 @@ uint64_t ledger_room(const struct ledger_entry *entry, const struct ledger_rates
 
 /* ------------------------------------------------------------------ fair shares */
 
-/* Returns how many of `want` ids the entry may take from a shared pool. If it returns 0, try again after
- * entry->claim.wait_us. `number` identifies the pool. */
+/* Returns how many of `want` ids the entry may take from a shared pool.  If it returns 0, try again after
+ * entry->claim.wait_us.  `number` identifies the pool. */
 uint64_t ledger_part(struct ledger *ledger, struct ledger_entry *entry, struct access_pool *pool, uint32_t number,
                      uint64_t want, int64_t now_us);
 /* Record that the entry took n ids (ledger_took), or that it found the pool empty (ledger_empty). */
@@ -130,9 +131,9 @@ void ledger_empty(struct ledger *ledger, struct ledger_entry *entry, struct acce
 #define LEDGER_LOGIN_GROWS_EVERY 8        /* the delay doubles after this many wrong secrets */
 #define LEDGER_LOGIN_FORGETS_US 300000000 /* wrong secrets are forgotten this long after the last */
 
-/* Records that the entry's address sent a secret. Returns 0 if the result may be reported to the client; a wrong secret
- * was then counted. Otherwise the secret does not count, and the return value is the time until the address may try
- * again. Only for secrets that are short enough to be guessed. */
+/* Records that the entry's address sent a secret.  Returns 0 if the result may be reported to the client; a wrong
+ * secret was then counted.  Otherwise the secret does not count, and the return value is the time until the address may
+ * try again.  Only for secrets that are short enough to be guessed. */
 int64_t ledger_login(struct ledger *ledger, struct ledger_entry *entry, bool is_right, int64_t now_us);
 
 /* ------------------------------------------------------------------ reports */
@@ -148,11 +149,11 @@ uint32_t ledger_weight(const struct ledger_party *party);
 struct ledger_counts {
     uint64_t held, refused; /* requests that waited for a rate or share; rejected requests */
 };
-/* Counts a request that waited or was rejected. Returns true if the party was not logged in the last minute. The caller
- * must then log *counts. */
+/* Counts a request that waited or was rejected.  Returns true if the party was not logged in the last minute.  The
+ * caller must then log *counts. */
 bool ledger_note(struct ledger_party *party, bool is_refused, int64_t now_us, struct ledger_counts *counts);
 
-/* Reads a client's rates (0: none), weight and counts. Returns false if the client was never in the accounts. */
+/* Reads a client's rates (0: none), weight and counts.  Returns false if the client was never in the accounts. */
 struct ledger_client {
     uint64_t ids, requests;
     uint32_t weight;

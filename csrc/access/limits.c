@@ -76,7 +76,7 @@ int vs_limits_settle(struct vs_limits *l, int descriptors, int reserved, const b
         return vs_fail(
             err, VESTA_EIO,
             "%d file descriptors are too few: %d are reserved for stores, keepers and the log%s, and clients "
-			"need at least %d: " VS_RAISE_DESCRIPTORS,
+            "need at least %d: " VS_RAISE_DESCRIPTORS,
             descriptors, reserved, access_reserved_text(l, (char[FOR_NAMES_MAX]){0}), SERVE_MIN + ADMIN_MIN);
     if (l->connections_max + l->proto_max[VS_ADMIN] > room) access_cut_limits(l, room);
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {

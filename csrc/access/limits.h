@@ -53,13 +53,13 @@ struct vs_limits_plan {
 
 #define VS_RAISE_DESCRIPTORS "raise the limit (LimitNOFILE= of the unit, ulimit -n, --ulimit nofile= of a container)"
 
-/* Raises the process's limit of descriptors as far as needed and permitted, then computes the limits. Errors: as
+/* Raises the process's limit of descriptors as far as needed and permitted, then computes the limits.  Errors: as
  * vs_limits_settle. */
 int vs_limits_fit(struct vs_limits *limits, const struct vs_limits_plan *plan, struct vesta_error *err);
 
-/* Sets the limits that were not configured, and reduces all limits to fit `descriptors`. `listens`: whether each
- * protocol has a listener. `reserved`: descriptors for other purposes, without tags. Errors: VESTA_EIO if there are too
- * few descriptors to serve at all. */
+/* Sets the limits that were not configured, and reduces all limits to fit `descriptors`.  `listens`: whether each
+ * protocol has a listener.  `reserved`: descriptors for other purposes, without tags.  Errors: VESTA_EIO if there are
+ * too few descriptors to serve at all. */
 int vs_limits_settle(struct vs_limits *limits, int descriptors, int reserved, const bool listens[VS_PROTOCOLS],
                      struct vesta_error *err);
 

@@ -20,14 +20,14 @@ struct vs_secret {
     unsigned char digest[VS_SHA256_BYTES];
 };
 
-/* Reads the text form "random:2026-11-23T15:30:00Z:HEX". Errors: VESTA_EOPTION, whose text continues a sentence that
+/* Reads the text form "random:2026-11-23T15:30:00Z:HEX".  Errors: VESTA_EOPTION, whose text continues a sentence that
  * begins with "secret". */
 int vs_secret_read(struct vs_slice text, struct vs_secret *out, struct vesta_error *err);
 const char *vs_secret_write(const struct vs_secret *secret, char buf[VS_SECRET_TEXT_MAX]);
 /* Returns whether a text form contains the slow hash of a secret chosen by a person, which earlier versions wrote. */
 bool vs_secret_is_chosen(struct vs_slice text);
 
-/* Draws a token of 160 random bits, in letters and digits, and sets *out to its time and hash. Errors: VESTA_EIO. */
+/* Draws a token of 160 random bits, in letters and digits, and sets *out to its time and hash.  Errors: VESTA_EIO. */
 int vs_secret_draw(char text[VS_SECRET_NEW_MAX], int64_t now_ms, struct vs_secret *out, struct vesta_error *err);
 
 void vs_secret_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES]);

@@ -139,7 +139,7 @@ static ssize_t net_put(struct net_conn *c, const char *bytes, size_t length) {
     return syscall(SYS_sendto, c->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
 
-/* Reads once. After a short read of a plain socket, no more input is available. */
+/* Reads once.  After a short read of a plain socket, no more input is available. */
 static ssize_t net_get(struct net_conn *c, char *to, size_t room, bool *more) {
     if (c->is_secure) return net_secure_get(c, to, room, more);
     ssize_t got = syscall(SYS_recvfrom, c->fd, to, room, MSG_DONTWAIT, NULL, NULL);
@@ -198,9 +198,9 @@ static void net_write_on(struct net_conn *c) {
     net_resume(c);
 }
 
-/* Buffers the bytes that the socket did not accept. The connection is not read until they are written, so a client that
- * does not read its replies cannot cause further replies. EPOLLOUT is only watched now, because on a unix socket each
- * reply that the client reads would cause an event. */
+/* Buffers the bytes that the socket did not accept.  The connection is not read until they are written, so a client
+ * that does not read its replies cannot cause further replies.  EPOLLOUT is only watched now, because on a unix socket
+ * each reply that the client reads would cause an event. */
 static bool net_write_later(struct net_conn *c, const char *bytes, size_t length) {
     size_t size = sizeof *c->writing + length;
     if (!net_take(c, size)) return false;
@@ -216,7 +216,7 @@ static bool net_write_later(struct net_conn *c, const char *bytes, size_t length
     return true;
 }
 
-/* Sends replies: immediately if `now`, else after other connections were served. Returns whether all bytes were
+/* Sends replies: immediately if `now`, else after other connections were served.  Returns whether all bytes were
  * sent. */
 static bool net_reply(struct net_conn *c, const char *bytes, size_t length, bool now) {
     ssize_t sent = now ? net_put(c, bytes, length) : 0;
@@ -239,7 +239,7 @@ static bool net_flush(struct net_conn *c, bool now) {
     return length == 0 || net_reply(c, loop->out.at + loop->out.used, length, now);
 }
 
-/* Sends the replies that the round held back. They are sent after all reads of the round, because each write would
+/* Sends the replies that the round held back.  They are sent after all reads of the round, because each write would
  * evict the code that reads, parses and replies from the processor's caches. */
 static void net_send_round(struct net_loop *loop) {
     for (int i = 0; i < loop->round_length; i++) {
@@ -275,7 +275,7 @@ void net_look(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ reading */
 
-/* Stores the bytes that no step consumed. `data` points into the loop's buffer or the connection's buffer. */
+/* Stores the bytes that no step consumed.  `data` points into the loop's buffer or the connection's buffer. */
 static bool net_keep(struct net_conn *c, const char *data, size_t length) {
     if (length == 0) {
         if (c->buf) net_drop_buf(c);
@@ -307,8 +307,8 @@ static int net_step(struct net_conn *c, const char *data, size_t length, size_t 
     return used;
 }
 
-/* Polls the socket for a close by the client, because a waiting connection is not read. So no job is begun for a client
- * that is gone. */
+/* Polls the socket for a close by the client, because a waiting connection is not read.  So no job is begun for a
+ * client that is gone. */
 static void net_look_at_end(struct net_conn *c) {
     struct pollfd at = {.fd = c->fd, .events = POLLRDHUP};
     if (!(c->unsure || c->ended) || poll(&at, 1, 0) < 1) return;
@@ -318,7 +318,7 @@ static void net_look_at_end(struct net_conn *c) {
         c->loop->calls->half_closed(c->of);
 }
 
-/* Adds the cost of a step that read and wrote `bytes`. Returns whether the connection's slice is over. */
+/* Adds the cost of a step that read and wrote `bytes`.  Returns whether the connection's slice is over. */
 static bool net_is_time_up(struct net_conn *c, size_t bytes) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     quantum->cost += 1 + bytes / NET_QUANTUM_BYTES;
@@ -334,7 +334,7 @@ static void net_cut(struct net_conn *c, uint64_t came_ns) {
     if (!c->writing) net_line_up(c);
 }
 
-/* Processes the pending request and the requests in data, until the slice is over. `data` is all input of c. */
+/* Processes the pending request and the requests in data, until the slice is over.  `data` is all input of c. */
 static void net_work(struct net_conn *c, const char *data, size_t length) {
     struct net_loop *loop = c->loop;
     struct vs_out *out = &loop->out;
@@ -389,7 +389,7 @@ static bool net_make_room(struct net_conn *c) {
     return true;
 }
 
-/* Returns the buffer for the next read and sets *room to its size. Returns NULL if there is no memory. */
+/* Returns the buffer for the next read and sets *room to its size.  Returns NULL if there is no memory. */
 static char *net_room_for(struct net_conn *c, size_t *room) {
     if (c->have == 0 || c->lingering) {
         *room = c->loop->is_late ? NET_READ_LATE : sizeof c->loop->in;
@@ -419,7 +419,7 @@ static void net_take_in(struct net_conn *c, char *bytes, size_t length) {
     net_work(c, bytes, length);
 }
 
-/* Reads once. Other connections are served before this connection is read again. A short read has emptied the socket,
+/* Reads once.  Other connections are served before this connection is read again.  A short read has emptied the socket,
  * and later bytes cause a new edge, unless an end of file, an error or urgent data cut the read short (`unsure`). */
 static void net_read_on(struct net_conn *c) {
     size_t room;

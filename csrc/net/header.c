@@ -22,13 +22,13 @@ static const struct net_header_fault {
     [NET_PROXY_MISSING] =
         {"a connection from a listed balancer does not begin with a PROXY header",
          "set send-proxy-v2 in the balancer, or remove the address from proxies and let a balancer on this "
-		 "machine use a unix socket"},
+         "machine use a unix socket"},
     [NET_PROXY_V1] = {"a balancer sent a PROXY header of version 1", "use send-proxy-v2 instead of send-proxy"},
     [NET_PROXY_BROKEN] = {"a balancer sent a malformed PROXY header", NULL},
     [NET_PROXY_LATE] = {"a balancer's PROXY header was not complete in time", NULL},
     [NET_PROXY_UNLISTED] = {"a PROXY header came from an address that is not listed in proxies",
                             "if it is a balancer, list it in proxies, and otherwise find out which host sends "
-							"the header"}};
+                            "the header"}};
 
 static void net_refuse_header(struct net_conn *c, enum net_proxy_result what) {
     const struct net_header_fault *fault = &net_header_faults[what];
@@ -52,7 +52,7 @@ void net_header_look(struct net_conn *c, uint64_t now_ms) {
 
 /* ------------------------------------------------------------------ parsing */
 
-/* Sets the peer to the client that the header names. From then on, the connection counts against that client's
+/* Sets the peer to the client that the header names.  From then on, the connection counts against that client's
  * address. */
 static void net_settle_header(struct net_conn *c) {
     const struct net_calls *calls = c->loop->calls;
@@ -72,7 +72,7 @@ static void net_settle_header(struct net_conn *c) {
     calls->named(c->of);
 }
 
-/* Returns the buffer for the next part of the header and sets *room to its size. Bytes after the addresses are read
+/* Returns the buffer for the next part of the header and sets *room to its size.  Bytes after the addresses are read
  * into a scratch buffer and ignored. */
 static void *net_header_room(struct net_conn *c, size_t *room) {
     struct net_header *h = &c->header;

@@ -15,7 +15,7 @@
 #define NET_ROUND_MAX 256  /* maximum number of events, and of held-back replies, in a round */
 
 /* A round of the loop serves connections for at most NET_ROUND_US in total, and each connection for at most
- * NET_SLICE_US. The remaining connections wait in their lines for the next round, which begins with signals, timers,
+ * NET_SLICE_US.  The remaining connections wait in their lines for the next round, which begins with signals, timers,
  * new connections and the urgent kind. */
 #define NET_ROUND_US 1000
 #define NET_SLICE_US 200
@@ -55,8 +55,8 @@ struct net_conn {
     bool lingering;            /* the last reply was written, and the client's close is awaited */
     bool ended;                /* the client closed its sending side */
     bool gone;                 /* the socket is closed (the memory is freed at the end of the round) */
-    bool is_secure;			   /* uses TLS */
-	bool is_shaken;			   /* the TLS handshake is done */
+    bool is_secure; /* uses TLS */
+    bool is_shaken; /* the TLS handshake is done */
     bool is_reversed;          /* TLS must write before it can read on */
     bool keeps_record;         /* TLS buffers part of a record, and that memory is counted */
     bool is_shaking;           /* member of loop->shaking: its handshake memory is counted */
@@ -161,11 +161,11 @@ struct net_server {
 int net_poll_watch(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events);
 int net_poll_change(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events);
 void net_poll_forget(struct net_loop *loop, int fd);
-/* Calls `then` once, in_ms from now. Replaces an earlier setting of this timer. */
+/* Calls `then` once, in_ms from now.  Replaces an earlier setting of this timer. */
 void net_poll_timer(struct net_loop *loop, enum net_timer which, uint64_t in_ms, void (*then)(struct net_loop *loop));
-/* Wakes the loop to run on_call[what]. Threads: any. */
+/* Wakes the loop to run on_call[what].  Threads: any. */
 void net_poll_call(struct net_loop *loop, enum net_call what);
-/* Returns 0, or errno. Release the resources with net_poll_end. */
+/* Returns 0, or errno.  Release the resources with net_poll_end. */
 int net_poll_init(struct net_loop *loop);
 void net_poll_end(struct net_loop *loop);
 /* Runs until loop->closed. */
@@ -178,7 +178,7 @@ void net_signals_end(void);
 
 /* ---- loop.c: which connection is served next */
 
-/* net_line_up adds a connection to its line. It is served in this round if that line has not been served yet.
+/* net_line_up adds a connection to its line.  It is served in this round if that line has not been served yet.
  * net_leave_line removes the connection. */
 void net_line_up(struct net_conn *conn);
 void net_leave_line(struct net_conn *conn);
@@ -195,14 +195,14 @@ void net_settle(struct net_loop *loop);
 bool net_take(struct net_conn *conn, size_t bytes);
 void net_give(struct net_conn *conn, size_t bytes);
 void net_be_active(struct net_conn *conn);
-/* Sends the last reply, which the layer above writes. Sends nothing if the socket is full or a TLS handshake is not
+/* Sends the last reply, which the layer above writes.  Sends nothing if the socket is full or a TLS handshake is not
  * done. */
 void net_refuse(struct net_conn *conn, enum net_refusal why, int detail);
 /* As net_refuse, but sends plain bytes to a socket that has no connection or no TLS yet. */
 void net_refuse_plain(struct net_loop *loop, int fd, int kind, enum net_refusal why);
 /* Closes the sending side after the last reply, and waits briefly until the client has read that reply. */
 void net_finish(struct net_conn *conn);
-/* Ends a connection to free memory. Sends a last reply, if possible. */
+/* Ends a connection to free memory.  Sends a last reply, if possible. */
 void net_shed(struct net_conn *conn);
 /* Lets the layer above send an event or end the connection. */
 void net_look(struct net_conn *conn);
@@ -211,11 +211,11 @@ size_t net_unsent(const struct net_conn *conn);
 
 /* ---- header.c: the PROXY header of a listed balancer's connection */
 
-/* Reads once. Afterwards has_header is false, or the connection has ended, or more bytes are needed. */
+/* Reads once.  Afterwards has_header is false, or the connection has ended, or more bytes are needed. */
 void net_header_read(struct net_conn *conn);
 /* Ends the connection if its header is late. */
 void net_header_look(struct net_conn *conn, uint64_t now_ms);
-/* Returns whether the bytes begin a PROXY header, which an unlisted address must not send. If so, rejects the
+/* Returns whether the bytes begin a PROXY header, which an unlisted address must not send.  If so, rejects the
  * connection. */
 bool net_header_is_unlisted(struct net_conn *conn, const char *bytes, size_t length);
 
@@ -223,35 +223,35 @@ bool net_header_is_unlisted(struct net_conn *conn, const char *bytes, size_t len
 
 /* Continues the handshake.  Afterwards conn->is_shaken, or the connection ends. */
 void net_secure_shake(struct net_conn *conn);
-/* As recv and send. Sets *more if there may be more to read. */
+/* As recv and send.  Sets *more if there may be more to read. */
 ssize_t net_secure_get(struct net_conn *conn, char *to, size_t room, bool *more);
 ssize_t net_secure_put(struct net_conn *conn, const char *bytes, size_t length);
-/* Sends the TLS close alert. Write nothing after this. */
+/* Sends the TLS close alert.  Write nothing after this. */
 void net_secure_end(struct net_conn *conn);
-/* Counts the handshake as unfinished for the connection's address. Does nothing before a balancer has named the
+/* Counts the handshake as unfinished for the connection's address.  Does nothing before a balancer has named the
  * address. */
 void net_secure_enter(struct net_conn *conn);
-/* Stops counting the handshake. Call it when the handshake is done or the socket is closed. */
+/* Stops counting the handshake.  Call it when the handshake is done or the socket is closed. */
 void net_secure_leave(struct net_conn *conn);
 void net_secure_free(struct net_conn *conn);
 /* Returns whether the handshake takes too long, and counts that. */
 bool net_secure_is_late(struct net_conn *conn, uint64_t now_ms);
-/* Returns whether the bytes begin a TLS handshake on a listener without TLS. If so, rejects the connection. */
+/* Returns whether the bytes begin a TLS handshake on a listener without TLS.  If so, rejects the connection. */
 bool net_secure_is_misled(struct net_conn *conn, const char *bytes, size_t length);
 /* Logs failed handshakes from time to time.  Called on the first loop, twice a second. */
 void net_secure_tell(struct net_server *server, uint64_t now_ms);
 
 /* ---- listener.c: accepts clients, and hands each to the least loaded loop */
 
-/* Opens a listener in this loop. Returns 0, or errno. */
+/* Opens a listener in this loop.  Returns 0, or errno. */
 int net_door_open(struct net_loop *loop, struct net_door *door, const struct net_listener *from);
 /* Accepts clients for which epoll woke another loop that is held up. */
 void net_door_look(struct net_door *door);
-/* Closes a listener, if it is open. The socket is shared with other loops and possibly other processes, so it is also
- * shut down. Otherwise the kernel would still accept clients that no process serves. Not shut down if a service manager
- * passed the socket. */
+/* Closes a listener, if it is open.  The socket is shared with other loops and possibly other processes, so it is also
+ * shut down.  Otherwise the kernel would still accept clients that no process serves.  Not shut down if a service
+ * manager passed the socket. */
 void net_door_close(struct net_door *door);
-/* Between these calls, other loops may hand connections to this loop. net_handover_end does nothing and returns false
+/* Between these calls, other loops may hand connections to this loop.  net_handover_end does nothing and returns false
  * if a connection has just been handed over. */
 void net_handover_init(struct net_loop *loop);
 bool net_handover_end(struct net_loop *loop);

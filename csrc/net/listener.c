@@ -1,5 +1,5 @@
-/* listener.c -- accepts clients, rejects them if there are too many, and hands them to the least loaded loop. Pauses if
- * no descriptor is left.
+/* listener.c -- accepts clients, rejects them if there are too many, and hands them to the least loaded loop.  Pauses
+ * if no descriptor is left.
  *
  * The first loop to wake accepts a whole burst of clients, and without the handover it would also serve all of them.
  * Every loop accepts, so no loop waits for another to accept. */
@@ -22,7 +22,7 @@
 
 /* ------------------------------------------------------------------ which loop serves a client */
 
-/* Guards the choice of a loop, and `arrived` and `takes` of each loop. It is never held during a blocking call. */
+/* Guards the choice of a loop, and `arrived` and `takes` of each loop.  It is never held during a blocking call. */
 static pthread_mutex_t net_handing = PTHREAD_MUTEX_INITIALIZER;
 
 static int net_load_of(const struct net_loop *loop) {
@@ -89,8 +89,8 @@ bool net_handover_end(struct net_loop *loop) {
 
 /* ------------------------------------------------------------------ rejecting and pausing */
 
-/* Reads the client's bytes before closing, because unread bytes cause a reset, which discards the reply. Does not wait
- * for bytes. Sends no reply on a TLS listener, because a TLS client could not read it. */
+/* Reads the client's bytes before closing, because unread bytes cause a reset, which discards the reply.  Does not wait
+ * for bytes.  Sends no reply on a TLS listener, because a TLS client could not read it. */
 static void net_turn_away(struct net_door *door, int fd) {
     struct net_loop *loop = door->loop;
     if (!door->is_secure) net_refuse_plain(loop, fd, door->kind, NET_FULL);
@@ -131,7 +131,7 @@ static bool net_is_balancer(const struct net_opts *opts, const struct vs_peer *p
     return false;
 }
 
-/* Handles a failed accept. Returns whether another accept should follow immediately. */
+/* Handles a failed accept.  Returns whether another accept should follow immediately. */
 static bool net_none_came(struct net_door *door) {
     switch (errno) {
     case EAGAIN: return false;

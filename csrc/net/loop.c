@@ -6,7 +6,7 @@
  *
  * A round of the loop ends after NET_ROUND_US, so that signals, timers and new connections never wait long.  It serves
  * the urgent kind of connection first, then prompt connections, then urgent TLS handshakes, then busy connections, each
- * for NET_SLICE_US.  A busy connection waits for other busy connections, but prompt connections do not. Each round
+ * for NET_SLICE_US.  A busy connection waits for other busy connections, but prompt connections do not.  Each round
  * serves at least one connection of each line. */
 #include "net/inside.h"
 #include "os/thread.h"
@@ -44,8 +44,8 @@ void net_poll_timer(struct net_loop *loop, enum net_timer which, uint64_t in_ms,
     loop->timer[which] = (struct net_due){loop->now_ms + in_ms, then};
 }
 
-/* Only the first call since the loop's last check writes to the eventfd. That write cannot fail, because the counter is
- * reset before it overflows. */
+/* Only the first call since the loop's last check writes to the eventfd.  That write cannot fail, because the counter
+ * is reset before it overflows. */
 void net_poll_call(struct net_loop *loop, enum net_call what) {
     if (atomic_fetch_or(&loop->called, 1u << what) != 0) return;
     ssize_t written = write(loop->wakes, &(uint64_t){1}, sizeof(uint64_t));
@@ -105,15 +105,15 @@ void net_quantum_look(struct net_quantum *quantum) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* Returns whether the next step is a TLS handshake, which costs more than many requests. Reading a PROXY header is
+/* Returns whether the next step is a TLS handshake, which costs more than many requests.  Reading a PROXY header is
  * cheap, so a connection that still expects a header does not count. */
 static bool net_is_to_shake(const struct net_conn *c) {
     return c->is_secure && !c->is_shaken && !c->has_header;
 }
 
-/* A handshake is urgent if it has begun, because it holds memory until it ends and its last step is cheap. Otherwise it
- * is urgent if its address has few unfinished handshakes. Open connections do not count, so a client with a large pool
- * can still add a connection while another address floods. */
+/* A handshake is urgent if it has begun, because it holds memory until it ends and its last step is cheap.  Otherwise
+ * it is urgent if its address has few unfinished handshakes.  Open connections do not count, so a client with a large
+ * pool can still add a connection while another address floods. */
 static bool net_is_urgent_shake(const struct net_conn *c) {
     return c->tls || (c->is_unfinished && c->loop->calls->unfinished((void *)c->of, 0) <= CROWD);
 }
@@ -159,7 +159,7 @@ static void net_serve_slice(struct net_conn *c) {
     net_change_line(c);
 }
 
-/* The slice may end early because NET_WAITERS_US is over. That does not make the connection busy. */
+/* The slice may end early because NET_WAITERS_US is over.  That does not make the connection busy. */
 void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     int64_t all_until_us = (int64_t)(c->loop->now_ns / 1000) + NET_WAITERS_US,
@@ -172,8 +172,8 @@ void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     net_change_line(c);
 }
 
-/* Serves each connection of a line once, until until_us, but at least the first. Connections that line up meanwhile are
- * served in the next round. Returns whether all were served. */
+/* Serves each connection of a line once, until until_us, but at least the first.  Connections that line up meanwhile
+ * are served in the next round.  Returns whether all were served. */
 static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t until_us) {
     struct net_conn *c;
     for (int left = loop->line_length[which]; left > 0 && (c = TAILQ_FIRST(&loop->line[which])); left--) {
@@ -184,8 +184,8 @@ static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t u
     return true;
 }
 
-/* Serves each connection of the lines once, until the round's time is over. The remaining connections stay in their
- * lines. Replies to prompt clients are sent before busy clients are served. */
+/* Serves each connection of the lines once, until the round's time is over.  The remaining connections stay in their
+ * lines.  Replies to prompt clients are sent before busy clients are served. */
 static void net_serve_lines(struct net_loop *loop) {
     int64_t began_us = (int64_t)(loop->now_ns / 1000);
     loop->serving = true;
@@ -240,7 +240,7 @@ static int net_wait_ms(const struct net_loop *loop) {
     return due_ms - loop->now_ms < INT_MAX ? (int)(due_ms - loop->now_ms) : -1;
 }
 
-/* Reads the clock twice per round: after the wait for events, and after all requests were processed. The duration of
+/* Reads the clock twice per round: after the wait for events, and after all requests were processed.  The duration of
  * the round counts as the duration of each of its requests, because each request waits for the previous ones, and
  * replies are sent at the end. */
 void net_poll_run(struct net_loop *loop) {

@@ -21,9 +21,9 @@ struct net_conn;
 
 /* ------------------------------------------------------------------ time */
 
-/* The time slice of one connection. When it is over, the connection's other requests wait until other connections were
- * served, so no connection can block its loop. The clock is read after work that costs NET_QUANTUM_LOOK, not after each
- * request. */
+/* The time slice of one connection.  When it is over, the connection's other requests wait until other connections were
+ * served, so no connection can block its loop.  The clock is read after work that costs NET_QUANTUM_LOOK, not after
+ * each request. */
 #define NET_QUANTUM_LOOK 64
 #define NET_QUANTUM_BYTES 256 /* bytes of requests and replies that cost as much as one short request */
 struct net_quantum {
@@ -39,7 +39,7 @@ static inline bool net_quantum_is_over(struct net_quantum *quantum) {
 
 /* ------------------------------------------------------------------ counts */
 
-/* The result of a TLS handshake. PLAIN: the client sent other bytes to a TLS listener. MISLED: the client sent a
+/* The result of a TLS handshake.  PLAIN: the client sent other bytes to a TLS listener.  MISLED: the client sent a
  * handshake to a listener without TLS. */
 enum net_shake { NET_SHAKE_OK, NET_SHAKE_FAILED, NET_SHAKE_LATE, NET_SHAKE_PLAIN, NET_SHAKE_MISLED, NET_SHAKES };
 
@@ -80,7 +80,7 @@ struct net_input {
     bool streams; /* from now on, ignore input and let `look` send events */
 };
 
-/* Variables of a loop that belong to the layer above. This layer sets all but `loop`. */
+/* Variables of a loop that belong to the layer above.  This layer sets all but `loop`. */
 struct net_upper {
     void *loop;                  /* passed to the callbacks of the loop */
     struct net_quantum *quantum; /* of the connection being served */
@@ -96,7 +96,7 @@ struct net_arrival {
     const struct vs_peer *peer; /* valid as long as the connection (its value changes before `named` is called) */
 };
 
-/* Callbacks of the layer above. `loop` is net_upper.loop. `of` is the connection's memory for the layer above,
+/* Callbacks of the layer above.  `loop` is net_upper.loop.  `of` is the connection's memory for the layer above,
  * initially zero. */
 struct net_calls {
     /* ---- a loop */
@@ -107,7 +107,7 @@ struct net_calls {
     void (*sweep)(void *loop, uint64_t now_ms); /* twice a second */
     void (*drain)(void *loop);                  /* the server stops, and each connection ends after its last reply */
 
-    /* ---- admission of a connection. is_proxied: a balancer will name the peer (`rename`). Return false to reject */
+    /* ---- admission of a connection.  is_proxied: a balancer will name the peer (`rename`).  Return false to reject */
     bool (*admit)(void *of, void *loop, int kind, const struct vs_peer *peer, bool is_proxied);
     bool (*rename)(void *of, const struct vs_peer *peer);
     void (*leave)(void *of); /* the connection no longer counts */
@@ -115,28 +115,28 @@ struct net_calls {
     /* ---- a connection */
     void (*begin)(void *of, void *loop, const struct net_arrival *arrival);
     void (*named)(void *of);                    /* a balancer named its peer */
-    /* the TLS handshake is done. `name` is the name in the client certificate, or NULL. Returns false if out of
+    /* the TLS handshake is done.  `name` is the name in the client certificate, or NULL.  Returns false if out of
      * memory */
     bool (*shaken)(void *of, const char *name);
     int (*step)(void *of, struct net_input *in, struct vs_out *out);
     void (*wait)(void *of);        /* the request begins to wait */
     void (*unwait)(void *of);      /* the connection of a waiting request ends */
     void (*half_closed)(void *of); /* the client of a waiting request closed its sending side */
-    /* called twice a second. May write an event, unless `out` is NULL. Returns false to end the connection */
+    /* called twice a second.  May write an event, unless `out` is NULL.  Returns false to end the connection */
     bool (*look)(void *of, uint64_t now_ms, struct vs_out *out);
     void (*end)(void *of);
-    /* writes the last reply. `of` is NULL if the connection has not begun. `detail` is only set for NET_HEADER */
+    /* writes the last reply.  `of` is NULL if the connection has not begun.  `detail` is only set for NET_HEADER */
     void (*refuse)(void *of, int kind, enum net_refusal why, int detail, struct vs_out *out);
 
     /* ---- memory of connections */
     bool (*take)(void *of, size_t bytes);
     void (*give)(void *of, size_t bytes);
     bool (*is_short)(void *of); /* the connection should free memory */
-    /* a connection was closed to free memory. `peer` may be NULL */
+    /* a connection was closed to free memory.  `peer` may be NULL */
     void (*shed)(void *loop, int kind, const struct vs_peer *peer);
 
-    /* ---- TLS. `unfinished` adds `change` to the number of unfinished handshakes of an address and returns it. The
-     * other two count the memory of handshakes. Each loop has a separate share, and its first handshake is always
+    /* ---- TLS.  `unfinished` adds `change` to the number of unfinished handshakes of an address and returns it.  The
+     * other two count the memory of handshakes.  Each loop has a separate share, and its first handshake is always
      * granted */
     int (*unfinished)(void *of, int change);
     bool (*take_shake)(void *loop, bool is_first, size_t bytes);
@@ -145,16 +145,16 @@ struct net_calls {
 
 /* ------------------------------------------------------------------ connections, for the layer above */
 
-/* Returns the monotonic time of the connection's last progress. Threads: any, while the connection exists. */
+/* Returns the monotonic time of the connection's last progress.  Threads: any, while the connection exists. */
 uint64_t net_active_ms(const struct net_conn *conn);
-/* Continues a waiting request by calling `step`. Calls `wait` if the request must wait again. */
+/* Continues a waiting request by calling `step`.  Calls `wait` if the request must wait again. */
 void net_serve_waiter(struct net_conn *conn);
 /* Closes a connection at once.  Its memory is freed at the end of the round. */
 void net_end(struct net_conn *conn);
 
 /* ------------------------------------------------------------------ loops, for the layer above (only on its thread) */
 
-/* Schedules `retry` for at_ms. If an earlier time is already scheduled, this call has no effect, and `retry` must call
+/* Schedules `retry` for at_ms.  If an earlier time is already scheduled, this call has no effect, and `retry` must call
  * it again. */
 void net_retry_at(struct net_loop *loop, uint64_t at_ms);
 /* Calls `retry` in the next round, which begins at once. */
@@ -201,11 +201,11 @@ struct net_opts {
  * starts others. */
 void net_hold_signals(void);
 
-/* Serves until TERM or INT, then stops accepting, finishes requests in flight and returns. A second TERM or INT ends
- * the process at once. *server is set while the server runs. Errors: VESTA_EIO, VESTA_ENOMEM. */
+/* Serves until TERM or INT, then stops accepting, finishes requests in flight and returns.  A second TERM or INT ends
+ * the process at once.  *server is set while the server runs.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int net_serve(const struct net_opts *opts, struct net_server **server, struct vesta_error *err);
 
-/* Threads: any, for the following functions. Without a running server, net_wake and net_stop have no effect, and the
+/* Threads: any, for the following functions.  Without a running server, net_wake and net_stop have no effect, and the
  * other two return true. */
 void net_wake(struct net_server **server); /* calls `woken` in each loop */
 void net_stop(struct net_server **server); /* as TERM does */
@@ -214,8 +214,8 @@ bool net_passed(struct net_server **server, int64_t since_us);
 /* Returns whether each loop has swept within the last within_ms. */
 bool net_alive(struct net_server **server, int64_t within_ms);
 
-/* Limits a log line to one in ten seconds. Returns the number of events since the last line, or 0 if that line is less
- * than ten seconds old. `count` is the total number of events. */
+/* Limits a log line to one in ten seconds.  Returns the number of events since the last line, or 0 if that line is less
+ * than ten seconds old.  `count` is the total number of events. */
 struct net_told {
     uint64_t at_ms, count;
 };

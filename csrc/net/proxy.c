@@ -28,7 +28,7 @@ static bool net_proxy_is_known(const unsigned char *at) {
     return at[12] >> 4 == 2 && (at[12] & 15) <= 1 && at[13] >> 4 <= 3 && (at[13] & 15) <= 2;
 }
 
-/* Returns the family of the client's address, 4 or 6. Returns 0 if the header contains no such address, and the
+/* Returns the family of the client's address, 4 or 6.  Returns 0 if the header contains no such address, and the
  * balancer's address is used. */
 static uint8_t net_proxy_family_of(const unsigned char *at) {
     bool is_passed_on = at[12] & 1;

@@ -24,10 +24,10 @@ enum net_proxy_result {
 };
 extern const char *const net_proxy_result_name[NET_PROXY_RESULTS];
 
-/* Returns the size of the header that begins with these bytes. Returns 0 if more bytes are needed (NET_PROXY_FIXED in
+/* Returns the size of the header that begins with these bytes.  Returns 0 if more bytes are needed (NET_PROXY_FIXED in
  * total), or < 0 if the bytes are not a valid header, with the reason in *what. */
 int net_proxy_size(const unsigned char *at, size_t length, enum net_proxy_result *what);
-/* Reads the client's address from the first NET_PROXY_READ bytes of a header. Returns TAKEN and sets *peer, or returns
+/* Reads the client's address from the first NET_PROXY_READ bytes of a header.  Returns TAKEN and sets *peer, or returns
  * OWN if the header names no client. */
 enum net_proxy_result net_proxy_peer(const unsigned char *at, struct vs_peer *peer);
 /* Returns whether the first bytes of a connection begin a PROXY header of either version. */

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #define SHAKE_MS 5000 /* time limit for a handshake */
-/* Maximum memory of a handshake: 44 KiB, a message of 128 KiB and a record of 16 KiB. After the handshake, TLS uses 15
+/* Maximum memory of a handshake: 44 KiB, a message of 128 KiB and a record of 16 KiB.  After the handshake, TLS uses 15
  * KiB. */
 #define SHAKE_BYTES 196608
 #define HANDSHAKE 0x16 /* first byte of a TLS handshake (the second byte is 3) */
@@ -94,8 +94,8 @@ bool net_secure_is_late(struct net_conn *c, uint64_t now_ms) {
     return true;
 }
 
-/* Returns the oldest handshake of the address with the most unfinished handshakes, or NULL. So a flooding address loses
- * its own handshakes, and slow clients of other addresses keep theirs. */
+/* Returns the oldest handshake of the address with the most unfinished handshakes, or NULL.  So a flooding address
+ * loses its own handshakes, and slow clients of other addresses keep theirs. */
 static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     struct net_conn *found = NULL, *at;
     int most = -1;
@@ -113,8 +113,8 @@ static bool net_take_shake(struct net_conn *c) {
     return c->loop->calls->take_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* Charges the maximum memory of a handshake, from its first complete message to its end. If the share is used up, older
- * handshakes are ended to make room, because a real client finishes within a few round trips. */
+/* Charges the maximum memory of a handshake, from its first complete message to its end.  If the share is used up,
+ * older handshakes are ended to make room, because a real client finishes within a few round trips. */
 static bool net_hold_shake(struct net_conn *c) {
     struct net_loop *loop = c->loop;
     while (!net_take_shake(c)) {
@@ -138,7 +138,7 @@ void net_secure_leave(struct net_conn *c) {
     c->loop->calls->give_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* Returns whether a complete hello has arrived. Nothing is allocated before that. Ends the connection if it is closed
+/* Returns whether a complete hello has arrived.  Nothing is allocated before that.  Ends the connection if it is closed
  * or the bytes are not TLS. */
 static bool net_has_hello(struct net_conn *c) {
     const unsigned char *at = (const unsigned char *)c->loop->in;
@@ -151,7 +151,7 @@ static bool net_has_hello(struct net_conn *c) {
     return false;
 }
 
-/* Begins the handshake. Ends the connection and returns false if there is no memory. */
+/* Begins the handshake.  Ends the connection and returns false if there is no memory. */
 static bool net_begin_shake(struct net_conn *c) {
     const struct net_opts *opts = c->loop->opts;
     if (net_hold_shake(c)) c->tls = opts->tls->accept(opts->tls_server, c->fd, opts->alpn[c->kind]);
@@ -176,7 +176,7 @@ static void net_end_shake(struct net_conn *c) {
     net_line_up(c);
 }
 
-/* Begins or stops waiting until TLS can write. If epoll_ctl fails for lack of memory, the connection is closed as idle
+/* Begins or stops waiting until TLS can write.  If epoll_ctl fails for lack of memory, the connection is closed as idle
  * later. */
 static void net_reverse(struct net_conn *c, bool is_reversed) {
     if (c->is_reversed == is_reversed) return;
@@ -203,7 +203,7 @@ void net_secure_shake(struct net_conn *c) {
 
 /* ------------------------------------------------------------------ bytes */
 
-/* Counts the memory of a partial record, which TLS buffers until the rest arrives. Returns false if no memory is
+/* Counts the memory of a partial record, which TLS buffers until the rest arrives.  Returns false if no memory is
  * left. */
 static bool net_hold_record(struct net_conn *c) {
     bool keeps = net_tls(c)->keeps_bytes(c->tls);

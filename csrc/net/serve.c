@@ -22,7 +22,7 @@
 #define FORCED_MS 500      /* time limit for writing the log after a second signal */
 #define DRAIN_QUIET_MS 50  /* a connection silent for this long has nothing in flight */
 #define DRAIN_BUSY_MS 2000 /* after this time, clients that never pause are disconnected between two requests */
-/* after this time, all connections are ended. The server has 5 s in total, and must still release worker ids */
+/* after this time, all connections are ended.  The server has 5 s in total, and must still release worker ids */
 #define DRAIN_MS 3000
 
 _Static_assert(DRAIN_QUIET_MS < DRAIN_BUSY_MS && DRAIN_BUSY_MS < DRAIN_MS, "the steps of a drain are in order");
@@ -41,7 +41,7 @@ static void net_too_slow(struct net_conn *c) {
     net_finish(c);
 }
 
-/* Returns whether a waiting connection is broken. Such a connection is not read, so its end is only noticed here. An
+/* Returns whether a waiting connection is broken.  Such a connection is not read, so its end is only noticed here.  An
  * orderly close does not count. */
 static bool net_is_torn(const struct net_conn *c) {
     struct pollfd at = {.fd = c->fd};
@@ -49,7 +49,7 @@ static bool net_is_torn(const struct net_conn *c) {
 }
 
 /* Returns whether a connection must be closed because memory is short, its client or address holds a large part, and
- * the connection makes no progress. A request that arrives byte by byte makes no progress until it is complete. */
+ * the connection makes no progress.  A request that arrives byte by byte makes no progress until it is complete. */
 static bool net_sits_on_memory(struct net_conn *c, uint64_t now) {
     size_t unsent = net_unsent(c);
     if (unsent < c->unsent) vs_set(&c->active_ms, now); /* the client reads, though slowly */
@@ -205,7 +205,7 @@ static void net_free_loop(struct net_loop *loop) {
     free(loop);
 }
 
-/* Adds a loop to the server. Returns 0, or errno. After a failure, net_on_stop closes the listeners. */
+/* Adds a loop to the server.  Returns 0, or errno.  After a failure, net_on_stop closes the listeners. */
 static int net_make_loop(struct net_server *server) {
     const struct net_opts *opts = server->opts;
     struct net_loop *loop = calloc(1, sizeof *loop + opts->out_max);

@@ -18,7 +18,7 @@ struct vs_accept {
     } type[VS_TYPES];
 };
 
-/* Adds the value of an Accept header. Call it once per header. Ranges that cannot be parsed are ignored. */
+/* Adds the value of an Accept header.  Call it once per header.  Ranges that cannot be parsed are ignored. */
 void vs_accept_read(struct vs_accept *accept, struct vs_slice value);
 
 /* Returns the client's preference for a type, in thousandths (0: not acceptable). */

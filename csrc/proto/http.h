@@ -40,12 +40,13 @@ struct vs_http {
     const char *broken; /* if the parser returned < 0: text of the error */
 };
 
-/* Parses one HTTP/1.x request with its body. Returns the number of bytes used, or 0 if more bytes are needed. Returns <
- * 0 if the request is malformed, with the error in out->status and out->broken. The slices of *out point into buf. */
+/* Parses one HTTP/1.x request with its body.  Returns the number of bytes used, or 0 if more bytes are needed.  Returns
+ * < 0 if the request is malformed, with the error in out->status and out->broken.  The slices of *out point into
+ * buf. */
 int vs_http_parse(const char *buf, size_t len, struct vs_http *out);
 
-/* A cache of the last parsed head of each client of a loop. Heads longer than `bytes`, and heads with a body, are not
- * cached. All zero: empty. */
+/* A cache of the last parsed head of each client of a loop.  Heads longer than `bytes`, and heads with a body, are not
+ * cached.  All zero: empty. */
 #define VS_HEADS 64
 struct vs_heads {
     struct vs_head {
@@ -55,8 +56,8 @@ struct vs_heads {
     } at[VS_HEADS];
 };
 
-/* As vs_http_parse, but does not parse again if the client's last head had the same bytes. `client` is any number that
- * identifies the client. The slices of *out point into buf, or into `heads` until the next call. */
+/* As vs_http_parse, but does not parse again if the client's last head had the same bytes.  `client` is any number that
+ * identifies the client.  The slices of *out point into buf, or into `heads` until the next call. */
 int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out);
 
 /* Returns whether the bytes begin with the HTTP/2 preface. */
@@ -65,16 +66,16 @@ static inline bool vs_http2_begins(const char *buf, size_t len) {
     const size_t size = sizeof VS_HTTP2_PREFACE - 1;
     return len > 2 && *buf == 'P' && memcmp(buf, VS_HTTP2_PREFACE, len < size ? len : size) == 0;
 }
-/* Writes HTTP/2 frames that tell the client to use HTTP/1.1. Returns false if more bytes are needed first. */
+/* Writes HTTP/2 frames that tell the client to use HTTP/1.1.  Returns false if more bytes are needed first. */
 bool vs_http2_refuse(size_t len, struct vs_out *out);
 
 /* ------------------------------------------------------------------ parameters */
 
-/* Percent-decodes `raw` into *room and advances *room. Text without escapes is not copied. Each '+' is replaced by
- * `space`. Returns false if a % is not followed by two hex digits. */
+/* Percent-decodes `raw` into *room and advances *room.  Text without escapes is not copied.  Each '+' is replaced by
+ * `space`.  Returns false if a % is not followed by two hex digits. */
 bool vs_http_decode(struct vs_slice raw, char space, char **room, struct vs_slice *out);
 
-/* Removes the next "name=value" from *rest and decodes it. Returns 1, or 0 if *rest is empty, or -1 if a % is not
+/* Removes the next "name=value" from *rest and decodes it.  Returns 1, or 0 if *rest is empty, or -1 if a % is not
  * followed by two hex digits. */
 int vs_http_next_pair(struct vs_slice *rest, char **room, struct vs_slice *name, struct vs_slice *value);
 
@@ -85,7 +86,7 @@ bool vs_http_is_form(struct vs_slice type);
 
 enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
-/* Prepared heads of plain 200 replies. vs_http_tick renews them once a second. All zero: not prepared yet. */
+/* Prepared heads of plain 200 replies.  vs_http_tick renews them once a second.  All zero: not prepared yet. */
 struct vs_http_plain {
     int64_t unix_s;            /* second for which they were prepared */
     char date[48];             /* the Date header with its line end ("" if the time is unknown) */
@@ -122,7 +123,7 @@ static inline size_t vs_http_begin(struct vs_out *out) {
 /* Writes the head before the body.  `start` is the value of vs_http_begin. */
 void vs_http_end(struct vs_out *out, size_t start, const struct vs_http_plain *plain, const struct vs_http *asked,
                  const struct vs_http_reply *reply);
-/* Writes the last reply of a connection for which no request was parsed. `text` may be NULL. `again` adds
+/* Writes the last reply of a connection for which no request was parsed.  `text` may be NULL.  `again` adds
  * Retry-After. */
 void vs_http_goodbye(struct vs_out *out, const char *status, const char *text, bool again);
 

@@ -38,7 +38,7 @@ static int http_bad_line(struct vs_http *out, const char *line, size_t length, i
     return http_broken(out, 505, "this server speaks HTTP/1.1 and HTTP/1.0");
 }
 
-/* Returns the length of the head, or 0 if it is not complete. Rejects bare line feeds and folded headers, which llhttp
+/* Returns the length of the head, or 0 if it is not complete.  Rejects bare line feeds and folded headers, which llhttp
  * accepts but a proxy in front may parse as a different request. */
 static int http_head_length(const char *buf, size_t len, struct vs_http *out) {
     size_t at = 0;
@@ -87,7 +87,7 @@ static int http_on_header_field(llhttp_t *parser, const char *at, size_t length)
     return 0;
 }
 
-/* Returns whether all characters can occur in a name, an address or a port. A proxy may interpret other characters
+/* Returns whether all characters can occur in a name, an address or a port.  A proxy may interpret other characters
  * differently. */
 static bool http_is_host(const char *at, size_t length) {
 #define ROW(from, to) [from... to] = true
@@ -113,16 +113,16 @@ static bool http_is_bracketed(struct vs_slice host) {
            http_has_only(host.at + 1, host.length - 2, IPV6_LETTERS);
 }
 
-/* Matches ::1, which some health checkers send without brackets. Other hosts contain at most one colon, before the
+/* Matches ::1, which some health checkers send without brackets.  Other hosts contain at most one colon, before the
  * port. */
 static bool http_is_bare_ipv6(struct vs_slice host) {
     const char *first = memchr(host.at, ':', host.length);
     return first && memrchr(host.at, ':', host.length) != first && http_has_only(host.at, host.length, IPV6_LETTERS);
 }
 
-/* Returns whether public DNS could contain this name. The last label of an IPv4 address has only digits, and no public
- * name ends in such a label. Names without a dot only exist in the local network. Browsers resolve `localhost` and its
- * subdomains to this machine. */
+/* Returns whether public DNS could contain this name.  The last label of an IPv4 address has only digits, and no public
+ * name ends in such a label.  Names without a dot only exist in the local network.  Browsers resolve `localhost` and
+ * its subdomains to this machine. */
 static bool http_is_public_name(struct vs_slice host) {
     if (http_is_bare_ipv6(host)) return false;
     const char *bracket = memrchr(host.at, ']', host.length), *from = bracket ? bracket : host.at;
@@ -205,8 +205,8 @@ static const llhttp_settings_t settings = {.on_url = http_on_url,
                                            .on_header_value = http_on_header_value,
                                            .on_headers_complete = http_on_headers_complete};
 
-/* Removes "http://host" from an absolute target. That host replaces the Host header (RFC 9112, section 3.2.2). Returns
- * 1, or 0 if the target is not absolute, or -1 if its host is invalid. */
+/* Removes "http://host" from an absolute target.  That host replaces the Host header (RFC 9112, section 3.2.2).
+ * Returns 1, or 0 if the target is not absolute, or -1 if its host is invalid. */
 static int http_cut_authority(struct http_reading *reading) {
     static const char *const schemes[] = {"http://", "https://"};
     struct vs_slice url = reading->url;

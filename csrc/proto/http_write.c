@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Caches must not store replies. Browsers must not guess a different content type, because an error text may quote the
+/* Caches must not store replies.  Browsers must not guess a different content type, because an error text may quote the
  * request. */
 #define FOR_BROWSERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
@@ -154,7 +154,7 @@ void vs_http_goodbye(struct vs_out *out, const char *status, const char *text, b
     vs_put_text(out, text), vs_put_text(out, *text ? "\n" : "");
 }
 
-/* A client that begins with HTTP/2 cannot read a reply in HTTP/1.1. Two frames tell the client to retry with HTTP/1.1:
+/* A client that begins with HTTP/2 cannot read a reply in HTTP/1.1.  Two frames tell the client to retry with HTTP/1.1:
  * SETTINGS, and GOAWAY with HTTP_1_1_REQUIRED (RFC 9113, section 7). */
 #define WHY "this server speaks HTTP/1.1 and HTTP/1.0"
 

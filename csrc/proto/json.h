@@ -4,7 +4,7 @@
 
 #include "base/out.h"
 
-/* Writes a JSON string. Control characters are replaced by blanks. */
+/* Writes a JSON string.  Control characters are replaced by blanks. */
 void vs_put_json(struct vs_out *out, const char *text);
 /* Writes a member's name and colon, after a comma unless the member is the first. */
 void vs_json_key(struct vs_out *out, const char *name);
@@ -12,8 +12,8 @@ void vs_json_uint(struct vs_out *out, const char *name, uint64_t value);
 void vs_json_int(struct vs_out *out, const char *name, int64_t value);
 void vs_json_bool(struct vs_out *out, const char *name, bool value);
 void vs_json_text(struct vs_out *out, const char *name, const char *value);
-/* Writes the opening bracket of an object or array, which is a member, or an element if name is NULL. The caller writes
- * the closing bracket with vs_put. */
+/* Writes the opening bracket of an object or array, which is a member, or an element if name is NULL.  The caller
+ * writes the closing bracket with vs_put. */
 void vs_json_open(struct vs_out *out, const char *name, char bracket);
 
 #endif

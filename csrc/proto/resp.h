@@ -13,7 +13,7 @@
 
 /* ------------------------------------------------------------------ parsing */
 
-/* The arguments of a request. If `at` of an argument is NULL, the argument is missing. */
+/* The arguments of a request.  If `at` of an argument is NULL, the argument is missing. */
 struct vs_args {
     int count;
     const char *broken; /* the error, set by a parser that returns < 0 */
@@ -28,9 +28,9 @@ struct vs_resp_limits {
 };
 extern const struct vs_resp_limits vs_resp_limits, vs_resp_stranger_limits;
 
-/* Parses one request, multibulk or inline. Returns the number of bytes used, or 0 if more bytes are needed, or < 0 if
- * the request is malformed, with the error in out->broken. The arguments point into buf or out->typed. An empty line or
- * array has no arguments. */
+/* Parses one request, multibulk or inline.  Returns the number of bytes used, or 0 if more bytes are needed, or < 0 if
+ * the request is malformed, with the error in out->broken.  The arguments point into buf or out->typed.  An empty line
+ * or array has no arguments. */
 int vs_resp_parse(const char *buf, size_t len, const struct vs_resp_limits *limits, struct vs_args *out);
 
 /* ------------------------------------------------------------------ writing */

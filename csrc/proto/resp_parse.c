@@ -9,7 +9,7 @@
 #define LENGTH_DIGITS_MAX 10 /* longer numbers exceed all limits */
 
 const struct vs_resp_limits vs_resp_limits = {VS_RESP_ARGS_MAX, VS_RESP_BULK_MAX, VS_RESP_INLINE_MAX};
-/* Limits before authentication. The first two are those of Redis. An inline request then only needs room for AUTH or
+/* Limits before authentication.  The first two are those of Redis.  An inline request then only needs room for AUTH or
  * HELLO. */
 const struct vs_resp_limits vs_resp_stranger_limits = {10, 16384, 4096};
 
@@ -84,7 +84,7 @@ static bool resp_is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Returns whether a character ends an unquoted word. As in Redis, these are fewer than the blanks between words. */
+/* Returns whether a character ends an unquoted word.  As in Redis, these are fewer than the blanks between words. */
 static bool resp_ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -95,7 +95,7 @@ static int resp_hex_value(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads an escape sequence between double quotes. *at points after the backslash and is advanced. */
+/* Reads an escape sequence between double quotes.  *at points after the backslash and is advanced. */
 static char resp_unescape(const char **at, const char *end) {
     static const char named[] = "n\nr\rt\tb\ba\a";
     const char *p = *at;
@@ -109,7 +109,7 @@ static char resp_unescape(const char **at, const char *end) {
     return *p;
 }
 
-/* Reads a quoted string and writes its characters to *to. Returns the position after the closing quote, or NULL if the
+/* Reads a quoted string and writes its characters to *to.  Returns the position after the closing quote, or NULL if the
  * quote is not closed. */
 static const char *resp_read_quoted(const char *at, const char *end, char **to) {
     char quote = *at++;
@@ -126,7 +126,7 @@ static const char *resp_read_quoted(const char *at, const char *end, char **to) 
     return at < end ? at + 1 : NULL;
 }
 
-/* Reads a word by Redis' rules and returns the position after it. Writes quoted words to *typed. Returns NULL if a
+/* Reads a word by Redis' rules and returns the position after it.  Writes quoted words to *typed.  Returns NULL if a
  * quote is not closed, or if text follows the closing quote. */
 static const char *resp_read_word(const char *from, const char *end, char **typed, struct vs_slice *word) {
     const char *at = from;

@@ -58,7 +58,7 @@ void vs_resp_map(struct vs_out *out, size_t count) {
     resp_put_header(out, out->resp3 ? '%' : '*', out->resp3 ? count : 2 * count);
 }
 
-/* Writes one id of a sequence. `digits` remembers the previous id, because converting the next id is then faster. */
+/* Writes one id of a sequence.  `digits` remembers the previous id, because converting the next id is then faster. */
 static void resp_put_id(struct vs_out *out, struct vs_digits *digits, uint64_t id) {
     assert(out->size - out->used >= 5 + VESTA_FORMAT_MAX);
     char *p = out->at + out->used;

@@ -42,7 +42,7 @@ struct vs_call {
     const char *route;      /* HTTP (NULL: none).  A route that ends in '/' passes the rest of the path as args[0] */
     unsigned methods;       /* enum vs_method */
     const char *params;     /* HTTP: names of parameters in the order of the arguments, such as "ns,n".  "*" accepts any
-						 * parameters, passed as name, value, ... */
+                         * parameters, passed as name, value, ... */
     bool json;              /* HTTP: the reply is JSON by default, not plain text */
     const char *help;       /* RESP: "GET name -- the next id" */
     const char *route_help; /* HTTP: "/genid?ns=NAME -- the next id" */
@@ -80,7 +80,7 @@ static inline void vs_resp_bind(struct vs_request *r, const struct vs_args *args
 }
 
 /* Checks Host, Origin and Sec-Fetch-Site, because a web page may have sent the request without the user's knowledge.
- * Sets r->origin. If the request is rejected, returns false, and the reply is an error. */
+ * Sets r->origin.  If the request is rejected, returns false, and the reply is an error. */
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http);
 
 /* Writes an error in the form that tinyid's clients expect. */

@@ -21,7 +21,7 @@ struct vs_counts *vs_counts_new(int namespaces) {
     return counts ? memset(counts, 0, size) : NULL;
 }
 
-/* Returns the value of a loop's counter. `of` is the address of that counter in the first loop's counts. */
+/* Returns the value of a loop's counter.  `of` is the address of that counter in the first loop's counts. */
 static uint64_t value(const struct vs_monitor *monitor, int loop, const vs_count *of) {
     size_t at = (size_t)((const char *)of - (const char *)monitor->counts[0]);
     return atomic_load_explicit((const vs_count *)((const char *)monitor->counts[loop] + at), memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* counts.h -- the counters of a loop, for /metrics and INFO.  Knows no metric's name.
  *
  * Only the loop itself writes its counters, so counting needs no locked instruction, and no other core writes to the
- * cache lines. Readers add up the counters of all loops. */
+ * cache lines.  Readers add up the counters of all loops. */
 #ifndef VS_COUNTS_H
 #define VS_COUNTS_H
 
@@ -15,7 +15,7 @@
 
 #define VS_SHARE_KINDS 8    /* enum vs_share_kind */
 
-/* Counters of a client. REFUSED_... count rejected requests by cause. */
+/* Counters of a client.  REFUSED_... count rejected requests by cause. */
 enum vs_client_count {
     VS_CLIENT_ANSWERED,
     VS_CLIENT_IDS,
@@ -49,7 +49,7 @@ struct vs_counts {
     } ns[];
 };
 
-/* Allocates zeroed counters in separate cache lines. The caller frees them. Returns NULL if there is no memory. */
+/* Allocates zeroed counters in separate cache lines.  The caller frees them.  Returns NULL if there is no memory. */
 struct vs_counts *vs_counts_new(int namespaces);
 size_t vs_counts_size(int namespaces);
 

@@ -16,14 +16,14 @@ struct vs_tag_set;
 enum vs_desk_ask { VS_DESK_NUMBERS, VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
 enum vs_desk_answer {
     VS_DESK_DONE,
-    /* not done, and a retry is useless: the number's row forbids it. `text` is the reason, as for the next three */
+    /* not done, and a retry is useless: the number's row forbids it.  `text` is the reason, as for the next three */
     VS_DESK_SETTLED,
     VS_DESK_BACK,    /* not done: the database was restored to an older state, and an operator must act */
     VS_DESK_DOWN,    /* not done: the database is unreachable or cannot do it now */
     VS_DESK_UNKNOWN  /* it may have been done */
 };
 
-/* A job. Both the request and the desk hold a reference, and the last holder frees the job, so neither waits for the
+/* A job.  Both the request and the desk hold a reference, and the last holder frees the job, so neither waits for the
  * other. */
 struct vs_desk_job {
     STAILQ_ENTRY(vs_desk_job) queued;
@@ -52,7 +52,7 @@ void vs_desk_job_let(struct vs_desk_job *job); /* removes a reference; may be NU
 /* Returns whether only the desk still holds the job, because the request has ended. */
 bool vs_desk_job_is_left(struct vs_desk_job *job);
 
-/* Runs jobs. `take` queues a job, or returns false if too many jobs wait. The desk wakes the loops when a job is done
+/* Runs jobs.  `take` queues a job, or returns false if too many jobs wait.  The desk wakes the loops when a job is done
  * (vs_serve_wake). */
 struct vs_desk {
     bool (*take)(struct vs_desk *desk, struct vs_desk_job *job);

@@ -1,5 +1,5 @@
-/* enter.c -- finds what the name in a request means, a namespace or a tag, checks that the request suits it, and
- * charges it.  Knows no protocol. */
+/* enter.c -- finds the namespace or tag that a request names, checks that the command can be used with it, and charges
+ * the request to it.  Knows no protocol. */
 #include "base/error.h"
 #include "server/request.h"
 #include "server/resp/multi.h"
@@ -31,7 +31,7 @@ static struct vs_slice enter_name_of(const struct vs_request *r) {
     return vs_arg(r, r->name == VS_NO_NAME ? VS_NO_NAME : r->name + r->entered);
 }
 
-/* Returns whether some table has not been read yet, and may turn out to contain an unknown name. */
+/* Returns whether a table of tags has not been read yet, so that an unknown name may be in that table. */
 static bool is_unread(struct vs_server *server, struct vs_tags_status *status) {
     status->unread = 0, status->is_reading = false;
     if (server->tags.status) server->tags.status(server->tags.self, status);
@@ -45,7 +45,7 @@ static enum vs_reply_state refuse_unread(struct vs_request *r, const struct vs_t
     return vs_refuse_why(r, "not_ready", what, status->unread_why);
 }
 
-/* Whether the request only makes sense for a tag. */
+/* Returns whether the request needs a tag. */
 static bool enter_counts(const struct vs_request *r) {
     return r->kind == VS_KIND_TAG || r->kind == VS_KIND_COUNTER || r->kind == VS_KIND_DENSE;
 }
@@ -64,7 +64,7 @@ static enum vs_reply_state refuse_unknown(struct vs_request *r, struct vs_slice 
     bool counts = enter_counts(r) || r->kind == VS_KIND_ANY_TAG;
     if (counts && !(tags && tags->count > 0))
         return vs_refuse(r, "unknown_name",
-                         "unknown name '%s': this server has no tags: name a table in segments of its "
+                         "unknown name '%s': this server has no tags. To serve tags, add a table to segments in its "
                          "config",
                          VS_QUOTE(name.at, name.length));
     if (count == 1)
@@ -90,8 +90,8 @@ enum vs_reply_state vs_request_not_entered(struct vs_request *r) {
     return is_unread(r->session->server, &status) ? refuse_unread(r, &status) : refuse_unknown(r, enter_name_of(r));
 }
 
-/* Whether the request waits for a job that reserves a number or ends a reservation.  The job may have been done, so its
- * answer must reach the client. */
+/* Returns whether the request waits for a job that reserves a number or ends a reservation.  Such a job may already be
+ * applied, so its result must reach the client. */
 static bool must_hear_desk(const struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     return job && job->ask != VS_DESK_NUMBERS;
@@ -116,7 +116,8 @@ bool vs_request_is_lost(struct vs_request *r) {
 
 static enum vs_reply_state enter_names(struct vs_request *r);
 
-/* A transaction does not wait for tables, because it uses the set of tags that it began with. */
+/* Lets the request wait if a table is being read.  A transaction does not wait, because it uses the set of tags with
+ * which it began. */
 static enum vs_reply_state not_found(struct vs_request *r) {
     struct vs_tags_status status;
     if (!enter_name_of(r).at || !is_unread(r->session->server, &status)) return refuse_unknown(r, enter_name_of(r));
@@ -124,14 +125,14 @@ static enum vs_reply_state not_found(struct vs_request *r) {
     return refuse_unread(r, &status);
 }
 
-/* Whether a table that has not been read yet may have a tag of the namespace's name, and the request prefers the
+/* Returns whether an unread table may contain a tag with the namespace's name, and the request would prefer that
  * tag. */
 static bool may_become_tag(const struct vs_request *r) {
     struct vs_tags_status status;
     return prefers_tag(r) && !r->tag && is_unread(r->session->server, &status);
 }
 
-/* A command of a transaction does not wait for a namespace. */
+/* Lets the request wait for the namespace, except in a transaction. */
 static enum vs_reply_state not_open(struct vs_request *r) {
     if (vs_namespace_state_of(r->ns) != VS_NAMESPACE_OPENING) return refuse_closed(r);
     (void)vs_wait_for(r, VS_FOR_OPENING, enter_names);
@@ -145,12 +146,12 @@ static bool enter_is_used_up(struct vs_request *r) {
     return true;
 }
 
-/* Whether the request suits the tag.  false: the reply suggests another command. */
+/* Returns whether the command can be used with the tag.  If not, the reply suggests a different command. */
 static bool is_tag_of_use(struct vs_request *r) {
     const char *name = r->tag->name;
     bool is_dense = !r->tag->seg;
     if (is_dense && r->kind != VS_KIND_DENSE)
-        vs_refuse(r, "bad_command", "the numbers of '%s' have no gap: reserve one with VESTA.RESERVE %s", name, name);
+        vs_refuse(r, "bad_command", "the numbers of '%s' are gapless: reserve one with VESTA.RESERVE %s", name, name);
     else if (!is_dense && r->kind == VS_KIND_DENSE)
         vs_refuse(r, "bad_command",
                   "the numbers of '%s' may have gaps and cannot be reserved: take the next one with INCR %s", name,
@@ -158,7 +159,7 @@ static bool is_tag_of_use(struct vs_request *r) {
     else if (enter_is_used_up(r))
         return false;
     else if (r->kind == VS_KIND_NAMESPACE || r->kind == VS_KIND_LAYOUT)
-        vs_refuse(r, "bad_command", "'%s' is a tag: its numbers count up and have no parts", name);
+        vs_refuse(r, "bad_command", "'%s' is a tag, and its numbers have no parts", name);
     else if (r->kind == VS_KIND_COUNTER && r->tag->form)
         vs_refuse(
             r, "bad_command",
@@ -176,8 +177,8 @@ static bool is_namespace_of_use(struct vs_request *r) {
     return false;
 }
 
-/* Charges the request to each of its namespaces, once.  The new `run` makes a second name of the same namespace
- * free. */
+/* Charges the request once to each of its namespaces.  `run` changes first, so that a namespace which is named twice is
+ * charged only once. */
 static bool charge(struct vs_request *r) {
     r->session->scratch->run++;
     for (r->entered = 0; r->entered < r->names; r->entered++) {

@@ -1,5 +1,5 @@
-/* namespace.c -- the state of a namespace: whether it is open, or why not, and whether it is ready.  A server listens
- * before its namespaces are open, so an unreachable store does not affect the others.  Knows no request and opens
+/* namespace.c -- the state of a namespace: whether it is open and ready, or why not.  A server listens before its
+ * namespaces are open, so an unreachable store does not affect the other namespaces.  Knows no request and opens
  * nothing. */
 #include "generator/generator.h"
 #include "server/server.h"
@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* guards the `why` of all namespaces (rarely used) */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER; /* guards `why` of all namespaces */
 
 void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, const char *why) {
     pthread_mutex_lock(&telling);
     if (why) snprintf(ns->why, sizeof ns->why, "%s", why);
     pthread_mutex_unlock(&telling);
-    /* release: pairs with vs_namespace_is_open; gen and layout were set before */
+    /* release: pairs with vs_namespace_state_of, so that readers see gen and layout, which were set before */
     atomic_store_explicit(&ns->state, state, memory_order_release);
 }
 
@@ -40,10 +40,10 @@ static bool is_lent(const struct vs_server *server, const struct vs_namespace *n
 }
 
 bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause) {
-    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* if it opens now, the caller may still read *pause */
+    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* callers may read it if the namespace is not open */
     if (!vs_namespace_is_open(ns)) return false;
     if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(server, ns, pause)) return true;
-    /* It is unknown when the keeper gets a lease.  A namespace at rest already has one, and enough ids. */
+    /* If the keeper must act, the time until there is a lease is unknown, so the namespace is not ready. */
     return !vs_pause_wakes_keeper(pause->why) && vs_pause_step_us(pause, ns->wait_us_max) >= 0;
 }
 

@@ -1,4 +1,4 @@
-/* problem.c -- the table of errors, and their form in either protocol.  Knows no handler. */
+/* problem.c -- the table of error codes, and error replies in both protocols.  Knows no handler. */
 #include "base/array.h"
 #include "server/commands.h"
 #include "server/problem.h"
@@ -11,7 +11,7 @@
 static const struct fault {
     const char *code;
     int status;         /* HTTP */
-    const char *prefix; /* of the Redis protocol's error */
+    const char *prefix; /* prefix of the error in the Redis protocol */
 } faults[] = {
 #define FAULT(code, status, prefix, meaning) {#code, status, prefix},
 #include "server/faults.h"
@@ -48,15 +48,15 @@ const char *vs_code_of_status(int status) {
     return faults[0].code;
 }
 
-/* Control characters would end a line of RESP or break a JSON string. */
+/* Replaces control characters, because they would end a RESP line or break a JSON string. */
 static void calm(char *text) {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f) *text = ' ';
 }
 
-/* The body of RFC 9457. */
+/* Writes the body as in RFC 9457. */
 static void put_problem(struct vs_request *r, const char *code, const char *text) {
-    vs_put(r->out, "{", 1); /* first member: no comma before it */
+    vs_put(r->out, "{", 1);
     vs_json_text(r->out, "type", "about:blank");
     vs_json_text(r->out, "title", vs_http_reason(r->status));
     vs_json_uint(r->out, "status", (uint64_t)r->status);
@@ -74,7 +74,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     calm(text);
-    r->out->used = r->start; /* drops the reply that the handler had begun */
+    r->out->used = r->start; /* discards the reply that the handler had begun */
     r->code = number;
     if (r->protocol == VS_RESP) {
         vs_resp_error(r->out, fault->prefix, text);
@@ -82,7 +82,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     }
     r->status = fault->status;
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
-    r->json = r->call ? r->call->json : r->json; /* a route's own type, whatever Accept prefers */
+    r->json = r->call ? r->call->json : r->json; /* the route's default type, whatever Accept prefers */
     if (r->fail) {
         r->fail(r, text);
     } else if (r->json) {

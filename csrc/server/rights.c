@@ -16,7 +16,7 @@ static struct access_origin rights_origin(const struct vs_session *s) {
     return (struct access_origin){s->certified, rights_is_local(s)};
 }
 
-/* Updates the ledger and the roster after a change of client. */
+/* Updates the ledger and the roster after the connection's client changed. */
 static void rights_changed(struct vs_session *s) {
     vs_shares_look(s);
     vs_roster_know(s, access_grant_name(&s->grant), s->grant.count);
@@ -38,7 +38,7 @@ void vs_rights_renew(struct vs_session *s) {
     struct access_origin origin = rights_origin(s);
     bool is_as_before = access_grant_renew(&s->grant, s->server->gate, &origin);
     rights_changed(s);
-    if (!is_as_before) vs_multi_fail(s); /* the commands were queued with other rights */
+    if (!is_as_before) vs_multi_fail(s); /* the queued commands were checked with the old rights */
 }
 
 void vs_rights_begin(struct vs_session *s) {
@@ -53,7 +53,7 @@ const char *vs_rights_whose(const struct vs_session *s) {
 
 /* ------------------------------------------------------------------ proving */
 
-/* Compares all client names, so that the time does not reveal whether one exists. */
+/* Compares the name with all client names, so that the duration does not reveal whether it exists. */
 static const char *rights_name_in_log(const struct vs_session *s, struct vs_slice name) {
     /* an unknown name is not logged, because it may be a secret in the wrong field */
     const char *known = "(none of that name)";
@@ -104,7 +104,7 @@ enum vs_proof vs_rights_prove_plain(struct vs_request *r, struct vs_slice secret
     return proof == VS_PROOF_RIGHT ? proof : rights_fail(r, proof, wait_us, (struct vs_slice){NULL, 0});
 }
 
-/* The session holds these accounts while they are compared. */
+/* The session holds a reference to the accounts during the check. */
 static enum vs_proof rights_prove_token(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     struct vs_session *s = r->session;
     const struct vs_account *account;
@@ -117,11 +117,11 @@ static enum vs_proof rights_prove_token(struct vs_request *r, struct vs_slice na
 
 enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct vs_slice secret) {
     bool is_default = !name.at || vs_slice_is(name, VS_ACCOUNT_DEFAULT);
-    if (is_default) name.at = NULL; /* RESP3 clients send the name "default" if only a secret is configured */
+    if (is_default) name.at = NULL; /* RESP3 clients with only a secret send the name "default" */
     if (r->session->grant.accounts) return rights_prove_token(r, name, secret);
     const char *password = r->session->server->rules.resp_password;
     if (!password && is_default) return VS_PROOF_RIGHT;        /* no secret is required */
-    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* no secret is configured, so nothing can be guessed */
+    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* nothing to guess, so no delay */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
 
@@ -137,9 +137,9 @@ static bool rights_enter_by(struct vs_request *r, struct vs_slice said, bool is_
     enum vs_proof proof = vs_rights_prove(r, name, secret);
     explicit_bzero(buf, sizeof buf);
     if (proof == VS_PROOF_RIGHT) return access_grant_keep(&s->grant, said, is_token), true;
-    rights_set(s, NULL, NULL); /* it is not the client of the previous request either */
+    rights_set(s, NULL, NULL); /* the client of the previous request must not be used either */
     if (!(r->call->flags & VS_CALL_OPEN)) return false;
-    vs_unrefuse(r); /* a probe with an outdated token is answered as one without a token */
+    vs_unrefuse(r); /* a probe with an invalid token is treated as a probe without a token */
     return true;
 }
 
@@ -159,12 +159,13 @@ bool vs_rights_enter_known(struct vs_request *r, struct vs_slice token) {
 
 static bool rights_may_operate(struct vs_request *r) {
     if (access_grant_may(&r->session->grant, VS_OPERATE)) return true;
-    vs_refuse(r, "not_allowed", "client '%s' may not operate this server: give it calls=operate",
+    vs_refuse(r, "not_allowed", "client '%s' may not operate this server: add operate to its calls",
               access_grant_name(&r->session->grant));
     return false;
 }
 
-/* A request without credentials is the client of the connection's certificate, not the client of an earlier request. */
+/* Uses the client of the connection's certificate for a request without credentials, not the client of an earlier
+ * request. */
 static bool rights_operates_by_certificate(struct vs_request *r) {
     struct vs_session *s = r->session;
     if (!s->certified) return false;
@@ -194,7 +195,7 @@ bool vs_rights_operate(struct vs_request *r) {
     return rights_may_operate(r);
 }
 
-/* A viewer with the config's token, or over a unix socket, keeps its right. */
+/* Viewers that use the config's token or a unix socket may always continue. */
 bool vs_rights_watches(struct vs_session *s) {
     vs_rights_look(s);
     bool is_as_client = s->grant.is_lost || s->grant.secret || (s->certified && !s->by_config_token);
@@ -210,7 +211,7 @@ static void rights_refuse_stranger(struct vs_request *r) {
         vs_refuse(r, "no_password", "this server requires credentials: send the header Authorization: Bearer TOKEN");
 }
 
-/* Redis' message, where it has one. */
+/* Over RESP, sends the message of Redis. */
 static void rights_refuse_call(struct vs_request *r) {
     char calls[VS_ACCOUNT_NAME_MAX], name[VS_CALL_NAME_MAX];
     const struct vs_account *a = r->session->grant.account;
@@ -242,7 +243,7 @@ bool vs_rights_may_block(struct vs_request *r) {
 
 static bool rights_refuse_name(struct vs_request *r, struct vs_slice name) {
     const struct vs_account *a = r->session->grant.account;
-    /* without this the command would be queued */
+    /* otherwise the command would be queued */
     if (vs_multi_is_counting(r->session)) r->session->multi->cannot = true;
     if (!a)
         rights_refuse_stranger(r);
@@ -254,7 +255,7 @@ static bool rights_refuse_name(struct vs_request *r, struct vs_slice name) {
     return false;
 }
 
-/* The names of a transaction are checked when its commands are queued. */
+/* The names in a transaction are checked when its commands are queued, not when EXEC runs them. */
 bool vs_rights_may_name_known(struct vs_request *r, struct vs_slice name) {
     struct vs_session *s = r->session;
     struct access_grant *g = &s->grant;

@@ -1,5 +1,5 @@
-/* serve.c -- the callbacks of the network layer (struct net_calls), the limits of clients, and the log of rejected
- * connections. */
+/* serve.c -- implements the callbacks of the network layer (struct net_calls), sets limits of clients, and logs
+ * rejected connections. */
 #include "base/error.h"
 #include "log/log.h"
 #include "os/process.h"
@@ -21,12 +21,12 @@
 _Static_assert(NET_KINDS == VS_PROTOCOLS && NET_LISTENERS_MAX == VS_LISTENERS_MAX && NET_THREADS_MAX == VS_THREADS_MAX,
                "net.h and server.h agree");
 
-/* One run of vs_serve. */
+/* The state of one call of vs_serve. */
 struct served {
     const struct vs_serve_opts *opts;
     struct vs_scratch *scratch[VS_THREADS_MAX];
-    struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* as counted in the last log line */
-    uint64_t told_address[VS_PROTOCOLS]; /* the same, only those rejected by the limit per address */
+    struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* state of the log limits */
+    uint64_t told_address[VS_PROTOCOLS]; /* rejections by the limit per address, at the last log line */
 };
 
 static struct vs_server *server_of(const struct vs_scratch *scratch) {
@@ -73,7 +73,7 @@ static void session_begin(void *of, void *loop, const struct net_arrival *arriva
     s->draining = scratch->draining;
     s->stranger_ms = (uint64_t)scratch->now_us / 1000;
     s->id =
-        /* relaxed: an id, orders nothing */
+        /* relaxed: only a serial number */
         atomic_fetch_add_explicit(&server->monitor.clients, 1, memory_order_relaxed) + 1;
     vs_rights_begin(s);
     vs_roster_enter(s, arrival->fd);
@@ -84,14 +84,15 @@ static void session_named(void *of) {
     vs_roster_move(of);
 }
 
-/* Without memory for the name the handshake fails, so that this client is not treated as one without a certificate. */
+/* If there is no memory for the name, the handshake fails, because the client must not be treated as a client without a
+ * certificate. */
 static bool session_shaken(void *of, const char *name) {
     struct vs_session *s = of;
     char address[VS_PEER_TEXT_MAX];
     s->stranger_ms = (uint64_t)s->scratch->now_us / 1000;
     if (!name) return true;
     if (!(s->certified = strdup(name))) return false;
-    vs_rights_forget(s); /* back to the client that the certificate names */
+    vs_rights_forget(s); /* sets the client that the certificate names */
     if (s->grant.accounts && !s->grant.account)
         vs_log(VS_LOG_WARN,
                "a client's certificate names no account: the client needs a secret.  Add an account of that name, or "
@@ -107,8 +108,8 @@ static const struct session_protocol {
                                      [VS_HTTP] = {vs_http_step, vs_http_again},
                                      [VS_ADMIN] = {vs_http_step, vs_http_again}};
 
-/* Counts the requests of a step.  Their duration is counted at the end of the round, except if they waited for an id:
- * those came with an earlier round. */
+/* Counts the requests of a step.  Their duration is counted at the end of the round.  Requests that waited arrived in
+ * an earlier round, so their duration is counted here. */
 static void session_count(struct vs_session *s, uint64_t came_ns) {
     struct vs_scratch *scratch = s->scratch;
     if (came_ns == 0)
@@ -142,7 +143,7 @@ static void session_half_closed(void *of) {
     if (s->waiting.job) atomic_store(&s->waiting.job->is_half_closed, true);
 }
 
-/* A client that has not authenticated is closed after auth_ms, which is shorter than the time a client may be idle. */
+/* Returns whether the connection must be closed because its client has not authenticated within auth_ms. */
 static bool has_said_no_password(struct vs_session *s, uint64_t now_ms) {
     bool stranger = vs_session_is_stranger(s);
     if (!stranger || s->stranger_ms == 0) s->stranger_ms = stranger ? now_ms : 0;
@@ -218,11 +219,11 @@ static void session_give_shake(void *loop, bool is_first, size_t bytes) {
 
 /* ------------------------------------------------------------------ the last reply */
 
-/* The last reply to a connection that the network layer closes.  `resp`: an error without line end; NULL: no reply.
- * `text`: the body for HTTP, or NULL. */
+/* The last reply to a connection that the network layer closes.  `resp` is a RESP error without line end, or NULL if
+ * there is no reply.  `text` is the HTTP body, or NULL. */
 static const struct refusal {
     const char *resp, *status, *text;
-    const char *code; /* the code that the request is counted with */
+    const char *code; /* error code under which the request is counted */
     bool again;       /* the reply has Retry-After */
 } refusals[] = {
     [NET_FULL] = {.resp = "ERR max number of clients reached", .status = "503 Service Unavailable", .again = true},
@@ -260,7 +261,7 @@ static uint64_t serve_turned(const struct vs_server *server, enum vs_protocol pr
     return vs_total(&server->monitor, &server->monitor.counts[0]->turned[protocol][why]);
 }
 
-/* Returns the address of the last such client, or NULL. */
+/* Returns the address of the last client for an event VS_LAST_..., or NULL. */
 static const char *last_address(struct served *served, int what, char buf[VS_PEER_TEXT_MAX]) {
     struct vs_peer peer = {.family = 0};
     return vs_roster_last(served->opts->server, what, &peer) ? vs_peer_host(&peer, buf) : NULL;
@@ -302,19 +303,20 @@ static void tell_full(struct served *served, uint64_t now_ms) {
         tell_turned(served, (enum vs_protocol)protocol, now_ms);
     uint64_t shed = net_untold(&served->told_shed, total_shed(server), now_ms);
     if (shed)
-        vs_log(VS_LOG_WARN, "connections were closed: clients held too much memory", "closed", VS_DIGITS((int64_t)shed),
+        vs_log(VS_LOG_WARN, "connections were closed, because clients held too much memory", "closed",
+               VS_DIGITS((int64_t)shed),
                "memory_mib", VS_DIGITS(ledger_limits(server->ledger)->memory_max >> 20), "last_address",
                last_address(served, VS_LAST_SHED, last), NULL);
     uint64_t rests =
         net_untold(&served->told_rests, vs_total(&server->monitor, &server->monitor.counts[0]->net.rests), now_ms);
     if (rests)
-        vs_log(VS_LOG_WARN, "new connections had to wait: the process or the machine has no free file descriptors",
+        vs_log(VS_LOG_WARN, "new connections had to wait, because the process or machine has no free file descriptors",
                "rests", VS_DIGITS((int64_t)rests), NULL);
 }
 
 /* ------------------------------------------------------------------ loops */
 
-/* Updates the Date header twice a second, so that requests need not read the clock. */
+/* Updates the Date header.  It is called twice a second, so that requests need not read the clock. */
 static void tell_time(struct vs_scratch *scratch) {
     const struct vesta_clock *clock = server_of(scratch)->clock;
     vs_http_tick(&scratch->http, clock->unix_us(clock->self) / 1000000);
@@ -331,7 +333,7 @@ static bool served_loop(void *self, int index, struct net_loop *loop, struct net
     scratch->opts = served->opts;
     scratch->net = loop;
     scratch->loop = index;
-    scratch->shaking.divisor = served->opts->threads; /* an equal part for each loop */
+    scratch->shaking.divisor = served->opts->threads; /* an equal share for each loop */
     tell_time(scratch);
     server->monitor.counts[index] = scratch->counts;
     server->monitor.loop_count = index + 1;
@@ -436,7 +438,7 @@ static bool is_unix(int fd) {
     return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.ss_family == AF_UNIX;
 }
 
-/* Fits the configured limits to the process, and makes the ledger. */
+/* Fits the configured limits to the process and creates the ledger. */
 static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};

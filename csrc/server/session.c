@@ -1,4 +1,5 @@
-/* session.c -- memory and ids that a connection holds, and the queues of a loop.  Knows no socket and no protocol. */
+/* session.c -- the memory and ids of a connection, and the working memory of a loop.  Knows no socket and no
+ * protocol. */
 #include "server/session.h"
 
 #include <stdlib.h>

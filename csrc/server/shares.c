@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define UNIT_MIN 64 /* time units with fewer ids are not divided: first come, first served */
-#define LOOKS 64    /* how often per time unit the room left is checked if ids are taken one by one */
+#define UNIT_MIN 64 /* time units with fewer ids are not divided fairly, but first come, first served */
+#define LOOKS 64    /* checks of the remaining ids per time unit, if ids are taken one by one */
 #define KEPT_PART 8
 
 const char *const vs_share_name[VS_SHARES] = {[VS_SHARE_NONE] = "none",
@@ -36,7 +36,7 @@ static struct ledger_rates *share_namespace(const struct vs_request *r) {
     return r->tag ? NULL : &r->ns->rates;
 }
 
-/* How long the request may still wait. */
+/* Returns how long the request may still wait. */
 static int64_t share_patience_us(const struct vs_request *r) {
     const struct vs_waiting *waiting = &r->session->waiting;
     const struct vesta_clock *clock = r->session->server->clock;
@@ -50,8 +50,8 @@ static bool share_hold(struct vs_request *r, int kind, int64_t wait_us) {
     return false;
 }
 
-/* Charges n to the entry (unless NULL) and to the namespace.  false: the turn would come too late, and nothing is
- * charged. */
+/* Charges n to the entry and the namespace, either of which may be NULL.  If the request would have to wait too long,
+ * charges nothing and returns false. */
 static bool share_charge(struct vs_request *r, struct ledger_entry *entry, struct ledger_rates *of_namespace,
                          enum ledger_kind kind, uint64_t n) {
     struct vs_charged *charged = &r->session->waiting.charged;
@@ -73,7 +73,7 @@ bool vs_shares_is_early(struct vs_request *r) {
     return false;
 }
 
-/* Charges all requests of a transaction to their namespaces, before it is answered. */
+/* Charges all requests of a transaction to their namespaces. */
 static bool share_charge_transaction(struct vs_request *r) {
     struct vs_asked_of of;
     for (size_t i = 0; vs_multi_asks(r->session, i, &of); i++) {
@@ -137,9 +137,9 @@ static uint32_t share_number(const struct vs_request *r) {
     return (uint32_t)(r->ns - r->session->server->names.at);
 }
 
-/* Computes the ids that the namespace can issue.  If ids may be ahead of the clock or are borrowed, a fixed part of
- * them is reserved for new clients.  Otherwise a part of the time unit is, which shrinks as the unit passes.  A single
- * client reaches neither limit. */
+/* Computes how many ids the namespace can issue, and how many are reserved for new clients.  If ids may be taken ahead
+ * of the clock, a fixed fraction of them is reserved.  Otherwise a fraction of the time unit is reserved, which shrinks
+ * as the unit passes.  A single client does not notice either reserve.  Returns false if the ids are not divided. */
 static bool share_supply(struct vs_request *r, struct access_supply *out) {
     struct vs_room room;
     if (!r->gen || !vs_gen_room(r->gen, &room) || room.unit < UNIT_MIN) return false;
@@ -228,7 +228,7 @@ void vs_shares_note(struct vs_request *r, bool is_refused) {
            "held", VS_DIGITS((int64_t)counts.held), "refused", VS_DIGITS((int64_t)counts.refused), NULL);
 }
 
-/* Describes the exhausted share and its size. */
+/* Writes a sentence about the exhausted share. */
 static void share_describe(struct vs_request *r, char *text, size_t size) {
     char buf[LEDGER_TEXT_MAX];
     const struct ledger_entry *e = &r->session->entry;

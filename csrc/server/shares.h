@@ -1,14 +1,13 @@
-/* shares.h -- the charge of a request, and how many ids it may take now: rates of clients, addresses and namespaces,
- * and fair shares while clients want more ids than there are.  The ledger counts, and shares.c applies the counts to a
- * request.
+/* shares.h -- charges requests to the rates of clients, addresses and namespaces, and divides ids fairly while clients
+ * want more ids than are available.  The ledger stores the usage.
  *
- * If no rate is configured and there are enough ids for all, a request only reads two flags. */
+ * If no rate is configured and there are enough ids for all clients, a request only reads two flags. */
 #ifndef VS_SERVER_SHARES_H
 #define VS_SERVER_SHARES_H
 
 #include "server/request.h"
 
-/* The exhausted share.  vs_share_name returns the names. */
+/* The kind of an exhausted share.  vs_share_name contains the names. */
 enum vs_share_kind {
     VS_SHARE_NONE,
     VS_SHARE_UNIT, /* the fair share of a namespace's ids */
@@ -25,25 +24,25 @@ _Static_assert((int)VS_SHARES - (int)VS_SHARE_CLIENT_IDS == (int)LEDGER_OWNERS *
                "in the ledger's order");
 extern const char *const vs_share_name[VS_SHARES];
 
-#define VS_SHARES_FROM 64 /* a request for at least so many ids is checked for whether it leaves enough for others */
+#define VS_SHARES_FROM 64 /* minimum ids of a request for which the ids left for others are always checked */
 
-/* Updates the session after its client or the client's name changed. */
+/* Updates the session after its client changed. */
 void vs_shares_look(struct vs_session *session);
 
-/* A request is charged once.  If its turn comes later, it then only waits for it.  The functions that return false
- * mean: the request waits for as long as r->pause allows, and is rejected if that is too long.  r->held is the
- * share. */
+/* A request is charged once.  If a rate delays it, it then only waits.  If one of the following functions returns
+ * false, the request must wait for r->pause.wait_us, or is rejected if it may not wait that long.  r->held is the
+ * exhausted share. */
 
-/* Charges the request to its client and its address.  EXEC is charged for all queued requests, also to their
+/* Charges the request to its client and address.  EXEC is charged for all queued requests, and also to their
  * namespaces. */
 bool vs_shares_admit(struct vs_request *request);
-/* Charges the request to its namespace, once for each name it has.  The turn may come later.  EXEC charges the commands
- * of a transaction.  false: also if there is no memory, and the reply is then an error. */
+/* Charges the request to its namespace.  Does not wait: see vs_shares_is_early.  In a transaction, only records the
+ * charge for EXEC.  If there is no memory for that, returns false, and the reply is an error. */
 bool vs_shares_enter(struct vs_request *request);
-/* Returns whether the turn of a charged request comes later. */
+/* Returns whether a charged request must still wait.  If so, sets r->pause and r->held. */
 bool vs_shares_is_early(struct vs_request *request);
-/* Sets *may to how many of `want` ids the request may take now.  With `exact` the request will need all of them in the
- * end; otherwise it accepts fewer. */
+/* Sets *may to how many of `want` ids the request may take now.  `exact`: the request needs all of them eventually.
+ * Otherwise it accepts fewer. */
 bool vs_shares_ask(struct vs_request *request, uint64_t want, bool exact, uint64_t *may);
 /* Records that the request took n ids. */
 void vs_shares_took(struct vs_request *request, uint64_t n);
@@ -51,12 +50,12 @@ void vs_shares_took(struct vs_request *request, uint64_t n);
 void vs_shares_full(struct vs_request *request);
 /* Charges n more requests that were answered together with this one. */
 void vs_shares_also(struct vs_request *request, uint64_t n);
-/* Returns the unused part of a charge. */
+/* Refunds the unused part of a charge. */
 void vs_shares_settle(struct vs_session *session);
 
-/* Rejects a request that would have to wait longer than it may.  Always VS_ANSWERED. */
+/* Rejects a request that would have to wait longer than it may.  Always returns VS_ANSWERED. */
 enum vs_reply_state vs_shares_refuse(struct vs_request *request);
-/* Counts a request that waits or is rejected, and logs it from time to time. */
+/* Counts a request that waits or is rejected, and logs at most one line a minute per party. */
 void vs_shares_note(struct vs_request *request, bool is_refused);
 
 #endif

@@ -1,4 +1,4 @@
-/* tags.c -- sets of tags: found by a hash of the name, listed by name, replaced as a whole.  Knows no request and no
+/* tags.c -- sets of tags, with lookup by a hash of the name and listing in order of the names.  Knows no request and no
  * database. */
 #include "server/tags.h"
 
@@ -79,10 +79,10 @@ size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t lengt
     return low;
 }
 
-/* ------------------------------------------------------------------ the set that is served */
+/* ------------------------------------------------------------------ the served set */
 
 struct vs_tag_set *vs_tags_now(struct vs_tags *tags) {
-    /* acquire: pairs with vs_tags_replace, so the set and its tags are complete */
+    /* acquire: pairs with vs_tags_replace, so that the set and its tags are completely written */
     return atomic_load_explicit(&tags->set, memory_order_acquire);
 }
 
@@ -92,12 +92,12 @@ struct vs_tag_set *vs_tags_replace(struct vs_tags *tags, struct vs_tag_set *set)
 }
 
 void vs_tags_hold(struct vs_tag_set *set) {
-    /* relaxed: the remover waits until this loop has passed (vs_serve_passed), which orders the two */
+    /* relaxed: before a set is freed, vs_serve_passed must return true, which orders this before vs_tags_are_held */
     if (set) atomic_fetch_add_explicit(&set->holders, 1, memory_order_relaxed);
 }
 
 void vs_tags_let(struct vs_tag_set *set) {
-    /* release: pairs with vs_tags_are_held, after all uses of the set */
+    /* release: pairs with vs_tags_are_held, so that all uses of the set precede its freeing */
     if (set) atomic_fetch_sub_explicit(&set->holders, 1, memory_order_release);
 }
 
@@ -119,8 +119,8 @@ struct vs_tag_total vs_tag_total(const struct vs_monitor *monitor, const struct 
 
 /* ------------------------------------------------------------------ business numbers */
 
-/* After a number did not fit the form, no number is taken for this long.  So a tag without numbers costs its database
- * one transaction in that time, and issues its first number of a new day at most that late. */
+/* After a number did not fit the form, no number is taken for this time.  So an exhausted tag costs its database at
+ * most one transaction in this time, and the first number of a new day is delayed by at most this time. */
 #define USED_UP_US 1000000
 
 int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,

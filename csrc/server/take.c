@@ -1,5 +1,5 @@
-/* take.c -- takes ids for a request from its generator or its tag's segment, unless other requests wait there.  Knows
- * no socket and no protocol.  Never waits. */
+/* take.c -- takes ids for a request from its generator or its tag's segment, unless other requests already wait for
+ * them.  Knows no socket and no protocol.  Never blocks. */
 #include "server/take.h"
 #include "server/resp/multi.h"
 #include "server/shares.h"
@@ -8,19 +8,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keeps ids until the request goes on.  Without memory they are lost: they are never issued, and never repeated. */
+/* Stores ids until the request resumes.  If there is no memory, the ids are lost and never issued. */
 static void take_keep(struct vs_session *s, const uint64_t *ids, size_t count, size_t n) {
     if (count == 0 || !vs_session_keep(s, n)) return;
     if (ids != s->waiting.ids) memcpy(s->waiting.ids, ids, count * sizeof *ids);
     s->waiting.ids_count = count;
 }
 
-/* A new request queues, so that it does not overtake waiting ones again and again.  A request that waits in that queue
- * is only run when it is its turn. */
+/* Returns whether the request must wait behind requests that already wait.  A request that already waits in that queue
+ * only runs when it is its turn. */
 static bool must_queue(struct vs_request *r) {
     struct vs_session *s = r->session;
     int at = vs_request_queue(r);
-    if (r->tag && r->tag->desk) return false; /* requests of one moment share a database transaction */
+    if (r->tag && r->tag->desk) return false; /* the desk serves simultaneous requests in one database transaction */
     bool was_there = s->waiting.deadline_us != 0 && s->waiting.queue == at;
     if (s->scratch->queue[at].waiting == 0 || was_there) return false;
     r->pause = s->scratch->queue[at].pause;
@@ -34,7 +34,8 @@ enum vs_reply_state vs_take_wait(struct vs_request *r, vs_handler *stage) {
 
 /* ------------------------------------------------------------------ from the tag's desk */
 
-/* Queues a job at the tag's desk as session->waiting.job.  false: too many jobs wait there, or there is no memory. */
+/* Queues a job at the tag's desk and sets session->waiting.job.  Returns false if too many jobs wait, or if there is no
+ * memory. */
 static bool ask_desk(struct vs_request *r, const struct vs_desk_job *what) {
     const struct vesta_clock *clock = r->session->server->clock;
     struct vs_desk_job *job = vs_desk_job_new(what);
@@ -56,11 +57,11 @@ static bool ask_desk(struct vs_request *r, const struct vs_desk_job *what) {
     return false;
 }
 
-/* Takes n numbers in strict order from the desk.  Queues a job for them at the first call. */
+/* Takes n numbers in strict order from the desk.  The first call queues a job for them. */
 static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_numbers *numbers) {
     struct vs_waiting *waiting = &r->session->waiting;
     r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
-    if (!waiting->job) { /* if the desk rejects it, the request waits and asks again */
+    if (!waiting->job) { /* if the desk rejects the job, the request waits and tries again */
         (void)ask_desk(r, &(struct vs_desk_job){.ask = VS_DESK_NUMBERS, .count = n});
         return VESTA_EPAUSE;
     }
@@ -71,7 +72,7 @@ static int numbers_of_desk(struct vs_request *r, uint64_t n, struct vesta_number
         *numbers = job->numbers;
     else
         r->pause = job->pause;
-    if (numbers->count > n) numbers->count = n; /* a reload reduced the client's rate: the other numbers stay unused */
+    if (numbers->count > n) numbers->count = n; /* a reload reduced the client's rate, so some numbers stay unused */
     waiting->job = NULL;
     vs_desk_job_let(job);
     return rc;
@@ -94,7 +95,7 @@ static int next_numbers(struct vs_request *r, uint64_t n, struct vesta_numbers *
     return r->tag->desk ? numbers_of_desk(r, n, numbers) : vesta_segment_next_n(r->tag->seg, n, numbers, &r->pause);
 }
 
-/* One id, or up to n ids, from a namespace or a tag. */
+/* next_id takes one id from a namespace or a tag.  next_ids takes up to n ids. */
 static int next_id(struct vs_request *r, uint64_t *id) {
     struct vesta_numbers numbers;
     if (!r->tag) return vesta_next(r->gen, id, &r->pause);
@@ -115,8 +116,8 @@ static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) 
     return VESTA_OK;
 }
 
-/* Sets *may to how many ids the request may take now, by its rates and its fair share.  If no rate applies and there
- * are enough ids for all, that is `want`, and nothing else is read. */
+/* Sets *may to how many ids the request may take now by its rates and fair share.  Returns false if it must wait.  If
+ * no rate applies and there are enough ids for all clients, only reads two flags. */
 static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
     bool is_shared = !r->tag && (want >= VS_SHARES_FROM || access_pool_is_shared(&r->ns->pool));
     *may = want;
@@ -140,7 +141,7 @@ enum vs_reply_state vs_take_id(struct vs_request *r, vs_handler *done) {
     return r->session->multi ? vs_take_ids(r, 1, done) : take_begin(r, 1, done, stage_one);
 }
 
-/* A request that waits answers only itself (n = 1), not the identical ones after it. */
+/* If the request must wait, it no longer answers the identical requests after it (n = 1). */
 static enum vs_reply_state stage_some(struct vs_request *r) {
     size_t got;
     uint64_t may, n = r->n;
@@ -155,7 +156,8 @@ enum vs_reply_state vs_take_some(struct vs_request *r, size_t n, vs_handler *don
     return take_begin(r, n, done, stage_some);
 }
 
-/* Makes the i-th name (found before) the request's.  Returns how many names from there on are the same. */
+/* Sets the request's namespace or tag to the i-th name, which was found before.  Returns how many names, from the i-th
+ * on, are equal. */
 static size_t turn_to_run(struct vs_request *r, size_t i, size_t n) {
     size_t run = 1;
     const struct vs_slice *name = &r->arg[i];
@@ -182,7 +184,7 @@ bool vs_take_up_to(struct vs_request *r, uint64_t *ids, size_t *have, size_t n) 
 static enum vs_reply_state stage_ids(struct vs_request *r) {
     struct vs_session *s = r->session;
     size_t have = s->waiting.ids_count, n = r->n;
-    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* ids of a request that waited are in waiting.ids */
+    uint64_t *ids = have > 0 ? s->waiting.ids : r->ids; /* a request that waited stores its ids in waiting.ids */
     if (!vs_take_up_to(r, ids, &have, n)) {
         take_keep(s, ids, have, n);
         return vs_take_wait(r, stage_ids);
@@ -191,8 +193,8 @@ static enum vs_reply_state stage_ids(struct vs_request *r) {
     return r->then(r);
 }
 
-/* A command of a transaction.  While it is queued, it only declares how many ids it wants.  When it runs, EXEC has
- * already taken them. */
+/* Takes ids for a command of a transaction.  While the command is being queued, only declares its ids.  When it runs,
+ * EXEC has already taken them. */
 static enum vs_reply_state take_of_transaction(struct vs_request *r, uint64_t run) {
     size_t n = run > 1 ? 1 : r->n;
     if (!vs_multi_is_counting(r->session)) {
@@ -236,8 +238,8 @@ enum vs_reply_state vs_take_turn(struct vs_request *r, uint64_t n, vs_handler *d
 
 /* ------------------------------------------------------------------ numbers in a row */
 
-/* Returns the size of a range of the tag: the current range or the next, whose step is the smallest of its databases'
- * steps. */
+/* Returns how many numbers a range of the tag has: the current range, or the next range, for which the smallest step of
+ * the tag's databases is assumed. */
 static uint64_t range_count(const struct vesta_segment_info *info) {
     uint64_t step = UINT64_MAX;
     for (int i = 0; i < info->stores; i++)
@@ -246,7 +248,8 @@ static uint64_t range_count(const struct vesta_segment_info *info) {
     return info->count > step ? info->count : step;
 }
 
-/* Drops the rest of a range that is too short.  vs_take_check_run has found that the next range is long enough. */
+/* Discards the remainder of a range that is too short.  vs_take_check_run has ensured that the next range is long
+ * enough. */
 bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
     struct vesta_numbers numbers = {.count = 0};
     uint64_t may;
@@ -255,7 +258,7 @@ bool vs_take_run_now(struct vs_request *r, uint64_t n, uint64_t *last) {
         if (next_numbers(r, n, &numbers) != VESTA_OK) return false;
         vs_count_ids(r, numbers.count);
         r->pause = (struct vesta_pause){.why = VESTA_RANGE, .wait_us = 0};
-        /* the first range has just come: vs_take_check_run rejects the request */
+        /* the tag's first range has just arrived, and vs_take_check_run will reject the request */
         if (n > 1 && numbers.stride > 1) return false;
     } while (numbers.count < n);
     *last = numbers.first + (n - 1);
@@ -269,8 +272,8 @@ bool vs_take_check_run(struct vs_request *r, uint64_t n) {
     if (info.stride > 1) {
         vs_refuse(
             r, "bad_count",
-            "the numbers of '%s' are %llu apart, because several databases issue them, so %llu of them are never in a "
-            "row: take one with INCR %s, or several with VESTA.NEXT %s %llu",
+            "the numbers of '%s' are %llu apart, because several databases issue them, so %llu of them are never "
+            "consecutive: take one with INCR %s, or several with VESTA.NEXT %s %llu",
             r->tag->name, (unsigned long long)info.stride, (unsigned long long)n, r->tag->name, r->tag->name,
             (unsigned long long)n);
         return false;
@@ -282,7 +285,7 @@ bool vs_take_check_run(struct vs_request *r, uint64_t n) {
     return false;
 }
 
-/* Checks the run again, because the tag may have had no range when the request came. */
+/* Checks the run at each try, because the tag may have had no range at the first try. */
 static enum vs_reply_state stage_run(struct vs_request *r) {
     if (!vs_take_check_run(r, r->n)) return VS_ANSWERED;
     return vs_take_run_now(r, r->n, r->ids) ? r->then(r) : vs_take_wait(r, stage_run);

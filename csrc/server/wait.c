@@ -1,9 +1,9 @@
-/* wait.c -- the stages of a request: it is admitted, enters a namespace or a tag, takes ids, is answered.  Between
- * these stages it may wait.  Knows no socket, no protocol and no Lua.
+/* wait.c -- runs the stages of a request and decides whether it waits between them.  A request is admitted, enters a
+ * namespace or a tag, takes ids and is answered.  Knows no socket, no protocol and no Lua.
  *
- * A stage that cannot go on returns VS_WAITS.  Only request_settle decides then, by the cause, how long the request may
- * wait or how it is answered.  A waiting request is copied to session->waiting, and waiters.c resumes it, the first of
- * each queue first. */
+ * A stage that cannot continue returns VS_WAITS.  request_settle alone then decides, by the cause, how long the request
+ * may wait, or with which error it is rejected.  A waiting request is copied to session->waiting, and waiters.c resumes
+ * it in the order of its queue. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -16,16 +16,16 @@
 
 #define RANGE_STEP_US 100000
 #define OPENING_STEP_US 5000
-#define READING_US_MAX 1000000  /* longer than reading the tables of tags takes */
-#define JUDGE_US_MAX 300000     /* a policy's verdict that comes later has no effect on this request */
-#define JUDGE_STEP_US 20000     /* the verdict wakes the request, but the wake-up may come too early */
-#define BY_POLICY_STEP_US 50000 /* the clock may be corrected earlier than expected */
+#define READING_US_MAX 1000000  /* time limit for reading the tables of tags */
+#define JUDGE_US_MAX 300000     /* time limit for a policy's verdict */
+#define JUDGE_STEP_US 20000     /* interval of tries during that time, in case a wake-up came too early */
+#define BY_POLICY_STEP_US 50000 /* interval of tries, because the clock may be corrected earlier than expected */
 
 /* ------------------------------------------------------------------ waiting */
 
-/* Returns how long to wait before the next try, if the request may wait left_us in all (-1: it must not wait).  A tag's
- * segment wakes its requests when it has numbers (vs_serve_wake).  They also try earlier, in case that wake-up was
- * missed. */
+/* Returns how long to wait before the next try, if the request may wait left_us in total.  Returns -1 if it must not
+ * wait.  A tag's segment wakes its requests when it has numbers (vs_serve_wake), but they also try at intervals, in
+ * case the wake-up was missed. */
 static int64_t request_step_us(const struct vs_request *r, int64_t left_us) {
     if (r->tag && (r->pause.why != VESTA_RANGE || left_us <= 0)) return -1;
     if (r->tag) return left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US;
@@ -49,7 +49,7 @@ static enum vs_reply_state queue_up(struct vs_request *r, int64_t wait_us) {
 
 static void request_begin_waiting(struct vs_request *r, int64_t now_us) {
     struct vs_waiting *waiting = &r->session->waiting;
-    /* the earlier deadline was for a table or an opening, not for a number */
+    /* an earlier deadline applied to reading a table, not to ids */
     bool was_unknown = waiting->queue < VS_QUEUE_OF_SHARES;
     if (waiting->deadline_us == 0 || was_unknown)
         waiting->deadline_us = now_us + (r->tag ? r->tag->wait_us_max : r->ns->wait_us_max);
@@ -64,7 +64,7 @@ static bool may_wait(struct vs_request *r, int64_t now_us) {
     return true;
 }
 
-/* A waiting request with copies of its arguments, whose texts follow each other after `arg`. */
+/* A waiting request with copies of its arguments.  The bytes of the arguments follow `arg`. */
 struct whole {
     struct vs_request request; /* first, because struct vs_waiting points to it */
     struct vs_http http;
@@ -88,7 +88,7 @@ static size_t whole_size(const struct vs_request *r) {
     return size;
 }
 
-/* A transaction holds its own set of tags. */
+/* A transaction already holds a reference to its set of tags. */
 static void hold_tags(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
     if (waiting->tags || r->waits_for == VS_FOR_TABLES || r->session->multi) return;
@@ -96,7 +96,8 @@ static void hold_tags(struct vs_request *r) {
     vs_tags_hold(waiting->tags);
 }
 
-/* Copies the request, because the input buffer will contain other requests when it goes on.  false: no memory. */
+/* Copies the request, because by the time it resumes the input buffer will contain other requests.  Returns false if
+ * there is no memory. */
 static bool keep_whole(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
     hold_tags(r);
@@ -121,8 +122,8 @@ static bool keep_whole(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ verdicts of a policy */
 
-/* Limits how many requests wait by policy.  Otherwise a clock that goes back would fill the server with waiting
- * requests. */
+/* Counts a request that waits because of a policy.  Returns false if there are too many, because otherwise a clock that
+ * goes back would fill the server with waiting requests. */
 static bool request_take_place(struct vs_session *s) {
     if (!s->waiting.by_policy &&
         atomic_fetch_add_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
@@ -133,7 +134,8 @@ static bool request_take_place(struct vs_session *s) {
     return s->waiting.by_policy;
 }
 
-/* Queues a request past its deadline for another try.  No request waits if the server is stopping. */
+/* Queues a request that is past its deadline for another try, until until_us.  Returns false if it must not wait, for
+ * example because the server is stopping. */
 static bool may_wait_on(struct vs_request *r, int64_t now_us, int64_t until_us, int64_t step_us_max) {
     int64_t wait_us = request_step_us(r, INT64_MAX);
     if (wait_us < 0 || now_us >= until_us || r->session->draining || !request_take_place(r->session)) return false;
@@ -148,13 +150,13 @@ static bool may_wait_for_verdict(struct vs_request *r, int64_t now_us) {
     return may_wait_on(r, now_us, s->waiting.judged_until_us, JUDGE_STEP_US);
 }
 
-/* The policy chose another worker id.  Requests that waited for its verdict now wait for the new lease. */
+/* If the policy chose a different worker id, requests that waited for its verdict now wait for the new lease. */
 static bool may_wait_for_lease(struct vs_request *r, int64_t now_us) {
     bool needs_lease = r->pause.why == VESTA_LEASE || r->pause.why == VESTA_CHOOSE;
     return needs_lease && r->session->waiting.judged_until_us != 0 && may_wait_for_verdict(r, now_us);
 }
 
-/* A policy may answer "wait" again and again.  Only the limit of its first answer holds. */
+/* A policy may return "wait" repeatedly, but only the time limit of its first verdict applies. */
 static bool may_wait_by_verdict(struct vs_request *r, int64_t now_us, int64_t until_us) {
     struct vs_session *s = r->session;
     int64_t until_us_max = now_us + r->ns->policy_wait_us_max;
@@ -171,7 +173,8 @@ static enum vs_next_step request_judge(struct vs_request *r, int64_t *until_us) 
 
 /* ------------------------------------------------------------------ the stages of a request */
 
-/* A policy's reason may contain file and host names, so only clients that may see reasons receive it. */
+/* Rejects a request for lack of an id.  A policy's reason may contain file and host names, so only clients that may see
+ * reasons receive it. */
 static enum vs_reply_state request_give_up(struct vs_request *r) {
     char text[VS_PAUSE_TEXT_MAX];
     const char *code = vesta_why_name(r->pause.why);
@@ -192,19 +195,20 @@ static enum vs_reply_state request_give_up(struct vs_request *r) {
 static enum vs_reply_state give_up_tag(struct vs_request *r) {
     char text[256];
     if (r->tag->seg && !vs_rights_sees_reasons(r->session))
-        snprintf(text, sizeof text, "there is no range of '%s' now: the server's log has the reason", r->tag->name);
+        snprintf(text, sizeof text, "there is no range of '%s' now. The server's log has the reason", r->tag->name);
     else if (r->tag->seg)
         vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);
     else
         snprintf(text, sizeof text,
-                 "the database of '%s' did not reply in time: the change may have been applied, send the request again",
+                 "the database of '%s' did not reply in time, so the change may have been applied: send the request "
+                 "again",
                  r->tag->name);
     atomic_fetch_add_explicit(&r->tag->refused, 1, memory_order_relaxed); /* relaxed: a count, orders nothing */
     if (r->pause.wait_us >= 0) r->retry_after_s = (int)((r->pause.wait_us + 999999) / 1000000);
     return vs_refuse(r, vesta_why_name(r->pause.why), "%s", text);
 }
 
-/* Policies are not asked here, because there may be enough ids for other clients. */
+/* Does not consult policies, because there are still ids for other clients. */
 static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     request_begin_waiting(r, now_us);
     if (r->pause.wait_us > r->session->waiting.deadline_us - now_us) return vs_shares_refuse(r);
@@ -212,8 +216,8 @@ static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     return queue_up(r, r->pause.wait_us);
 }
 
-/* A server listens before its namespaces are open and its tables are read, so requests for them wait a moment, as for a
- * lease. */
+/* Lets a request wait for its namespace to open or for tables to be read, because a server listens before that is
+ * done. */
 static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
     if (s->waiting.deadline_us == 0)
@@ -235,7 +239,7 @@ static void count_pause(struct vs_request *r) {
         vs_add(&r->session->scratch->counts->ns[r->ns - r->session->server->names.at].pauses[r->pause.why], 1);
 }
 
-/* The policy has ended the pause.  Tries the request once more. */
+/* Tries the request once more, after a policy ended the pause. */
 static enum vs_reply_state request_try_again(struct vs_request *r, int64_t now_us) {
     enum vs_reply_state state = r->stage(r);
     if (state != VS_WAITS || (r->waits_for != VS_FOR_SHARE && may_wait(r, now_us))) return state;
@@ -264,7 +268,7 @@ static enum vs_reply_state settle_pause(struct vs_request *r, int64_t now_us) {
     return request_give_up(r);
 }
 
-/* Decides whether a request that cannot go on waits or is rejected. */
+/* Decides whether a request that cannot continue waits or is rejected. */
 static enum vs_reply_state request_settle(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
@@ -322,7 +326,7 @@ void vs_request_end(struct vs_request *r) {
     vs_add(&of_client[r->code ? vs_code_reason(r->code) : VS_CLIENT_ANSWERED], 1 + r->also);
     vs_add(&scratch->counts->requests[s->protocol][r->code], 1 + r->also);
     vs_add(r->code ? &s->member.refused : &s->member.requests, 1 + r->also);
-    /* relaxed: only shown to others, orders nothing */
+    /* relaxed: only shown in lists */
     atomic_store_explicit(&s->member.call, r->call, memory_order_relaxed);
     scratch->answered += 1 + r->also;
     if (waiting->deadline_us != 0 || waiting->request || waiting->ids || waiting->job || waiting->charged.ids != 0)

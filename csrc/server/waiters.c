@@ -1,8 +1,8 @@
-/* waiters.c -- queues of waiting connections: one per namespace and tag, first come, first served.  Knows no
- * protocol. */
+/* waiters.c -- queues of waiting connections.  Each namespace and tag has a queue, which is served first come, first
+ * served.  Knows no protocol. */
 #include "server/session.h"
 
-#define SHARE_LOOK_US 10 /* checking a waiting share takes a hundredth of this */
+#define SHARE_LOOK_US 10 /* per waiting connection: checking takes at most a hundredth of this */
 
 void vs_waiters_leave(struct vs_session *s) {
     struct vs_waitlist *queue = &s->scratch->queue[s->waiting.queue];
@@ -41,7 +41,7 @@ void vs_waiters_enter(struct vs_session *s) {
 }
 
 /* Returns whether the time for the queues is over.  The rest of this queue is then resumed in a later round, after the
- * other queues.  At least one connection is resumed in each round. */
+ * other queues.  Each round resumes at least one connection. */
 static bool queue_is_put_off(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     if (!scratch->has_resumed || !net_quantum_is_over(&scratch->quantum)) return false;
     if (queue->retry_at_ms != 0) TAILQ_REMOVE(&scratch->waited_for, queue, waited);
@@ -57,8 +57,8 @@ static void queue_resume(struct vs_session *s) {
     net_serve_waiter(s->conn);
 }
 
-/* Resumes connections other than `first`, which must wait on.  They may have waited long enough, or the answer that
- * they wait for may have come: a policy's verdict, or the database's reply to their own job. */
+/* Resumes connections behind `first` that need not wait for ids: their time is over, or a policy's verdict or the
+ * result of their job may have arrived.  `first` itself must wait again. */
 static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *first) {
     const struct vesta_clock *clock = first->server->clock;
     int64_t now_us = clock->boot_us(clock->self);
@@ -69,9 +69,9 @@ static void queue_serve_due(struct vs_waitlist *queue, const struct vs_session *
     }
 }
 
-/* First come, first served, until one connection must wait on.  The others are then not tried: they wait for the same
- * ids.  A connection that received nothing keeps its place.  A connection that received part of its batch lets the
- * others go first, so that a large batch does not take all ids for as long as it may wait. */
+/* Serves a queue in order until a connection must wait again.  The connections behind it are then not tried, because
+ * they wait for the same ids.  A connection that received no id stays at the head.  A connection that received part of
+ * its batch moves to the tail, so that a large batch does not take all ids while it waits. */
 static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     struct vs_session *s;
     while ((s = TAILQ_FIRST(&queue->waiters)) && !queue_is_put_off(scratch, queue)) {
@@ -79,7 +79,7 @@ static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         size_t kept = s->waiting.ids_count;
         queue_resume(s);
         if (!s->waits || s->waiting.deadline_us != deadline_us || &scratch->queue[s->waiting.queue] != queue)
-            continue; /* it was answered or waits for another namespace, and its next request is at the tail */
+            continue; /* it was answered or waits in a different queue, and a next request waits at the tail */
         if (s->waiting.ids_count == kept) {
             TAILQ_REMOVE(&queue->waiters, s, queued);
             TAILQ_INSERT_HEAD(&queue->waiters, s, queued);
@@ -89,7 +89,8 @@ static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     }
 }
 
-/* Tries every connection once, because each may wait for another table.  Those that must wait on rejoin at the tail. */
+/* Tries every connection once, because each may wait for a different table.  Connections that must wait again move to
+ * the tail. */
 static void queue_serve_many(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     struct vs_session *s;
     for (int left = queue->waiting; left > 0 && (s = TAILQ_FIRST(&queue->waiters)); left--) {
@@ -98,7 +99,8 @@ static void queue_serve_many(struct vs_scratch *scratch, struct vs_waitlist *que
     }
 }
 
-/* Each connection waits for its own share, until its own time.  If very many wait, they are checked less often. */
+/* Tries each connection at its own time, because each waits for a different share.  If very many wait, they are checked
+ * less often. */
 static void queue_serve_shares(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     int left = queue->waiting;
     int64_t first_us = INT64_MAX, rest_us = scratch->now_us + left * SHARE_LOOK_US;
@@ -117,7 +119,7 @@ static void queue_serve_shares(struct vs_scratch *scratch, struct vs_waitlist *q
 }
 
 static void queue_retry(struct vs_scratch *scratch, struct vs_waitlist *queue) {
-    queue->retry_at_ms = 0; /* queue_note adds it again if a connection must wait on */
+    queue->retry_at_ms = 0; /* queue_note adds the queue again if a connection must wait */
     if (queue - scratch->queue == VS_QUEUE_OF_SHARES)
         queue_serve_shares(scratch, queue);
     else if (queue - scratch->queue < VS_QUEUE_OF_IDS)
@@ -126,7 +128,7 @@ static void queue_retry(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         queue_serve(scratch, queue);
 }
 
-/* The round had no time for the queues in `rest`.  Those of them that are due come first in the next round. */
+/* Puts the queues for which the round had no time first in the next round. */
 static void queues_put_first(struct vs_scratch *scratch, struct vs_waitlists *rest, uint64_t due_ms) {
     struct vs_waitlist *queue;
     uint64_t now_ms = queue_now_ms(scratch);

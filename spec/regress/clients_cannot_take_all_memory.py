@@ -56,7 +56,7 @@ def _(world):
             assert time.monotonic() < deadline, held(server)
         assert most_kb - before < 24 * 1024 * SLOW, "%d KiB more" % (most_kb - before)
         assert kernel < MIB // 4, kernel
-        assert "memory_mib=8" in server.heard("connections were closed: clients held too much memory")
+        assert "memory_mib=8" in server.heard("connections were closed, because clients held too much memory")
         for sock in socks:
             sock.close()
         while held(server) > 0:

@@ -56,8 +56,8 @@ static enum vs_reply_state on_id(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* Writes the last command of a connection. Only for the requesting connection, the subcommand is known and appended, as
- * in "client|list". */
+/* Writes the last command of a connection.  Only for the requesting connection, the subcommand is known and appended,
+ * as in "client|list". */
 static void client_put_command(const struct vs_request *r, const struct roster_seen *seen, char text[LINE_MAX]) {
     char name[VS_CALL_NAME_MAX] = "NULL", sub[VS_CALL_NAME_MAX] = "";
     bool asks = seen->id == r->session->id;
@@ -108,7 +108,7 @@ static struct vs_wanted visible(const struct vs_session *s, struct vs_wanted wan
     return wanted;
 }
 
-/* Creates the list. Returns false if there is no memory. The reply is then an error. */
+/* Creates the list.  Returns false if there is no memory.  The reply is then an error. */
 static bool make_list(struct vs_request *r, const struct vs_wanted *wanted) {
     struct vs_session *s = r->session;
     size_t count, length = 0;
@@ -163,8 +163,8 @@ static enum vs_reply_state syntax_error(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "syntax error");
 }
 
-/* Reads a client type of Redis. Only `normal` matches connections, because there are no replicas and no subscribers. If
- * the type is unknown, returns false, and the reply is an error. */
+/* Reads a client type of Redis.  Only `normal` matches connections, because there are no replicas and no subscribers.
+ * If the type is unknown, returns false, and the reply is an error. */
 static bool read_type(struct vs_request *r, struct vs_slice type, bool *is_any) {
     static const char *const others[] = {"replica", "slave", "master", "pubsub"};
     *is_any = vs_slice_is_case(type, "normal");
@@ -218,7 +218,7 @@ static bool is_user(const struct vs_session *s, struct vs_slice name) {
     return vs_slice_is(name, VS_ACCOUNT_DEFAULT) || (accounts && vs_account_named(accounts, name));
 }
 
-/* Reads one option and its value. If it returns false, the reply is an error. */
+/* Reads one option and its value.  If it returns false, the reply is an error. */
 static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_slice value, struct victims *v) {
     bool is_any = true;
     if (vs_slice_is_case(word, "ID")) {
@@ -255,7 +255,7 @@ static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     return is_meant;
 }
 
-/* Ends the matching connections. Sets *me if the requesting connection is among them. If the client lacks the right,
+/* Ends the matching connections.  Sets *me if the requesting connection is among them.  If the client lacks the right,
  * returns false, and the reply is an error. */
 static bool client_end(struct vs_request *r, struct vs_wanted wanted, bool *me, size_t *count) {
     struct vs_session *s = r->session;
@@ -314,7 +314,7 @@ static enum vs_reply_state on_tracking(struct vs_request *r) {
     return vs_refuse(
         r, "bad_command",
         "CLIENT TRACKING is rejected, because a cache in the client would return the same id again. Turn "
-		"client-side caching off.");
+        "client-side caching off.");
 }
 
 static enum vs_reply_state on_reply(struct vs_request *r) {

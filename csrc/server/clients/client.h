@@ -4,7 +4,7 @@
 
 #include "server/request.h"
 
-/* Names a connection, as CLIENT SETNAME does. If the name is invalid, returns false, and the reply is an error. */
+/* Names a connection, as CLIENT SETNAME does.  If the name is invalid, returns false, and the reply is an error. */
 bool vs_client_name(struct vs_request *request, struct vs_slice name);
 
 /* Discards a partly written list. */

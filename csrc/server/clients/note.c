@@ -31,7 +31,7 @@ static const char *method_of(const struct vs_request *r) {
     }
 }
 
-/* Logs no query, because it may contain a secret. The path of a known route contains none. */
+/* Logs no query, because it may contain a secret.  The path of a known route contains none. */
 static void put_target(struct vs_line *line, const struct vs_request *r) {
     char buf[TARGET_BYTES], path[2 * TARGET_BYTES];
     struct vs_slice first = vs_arg(r, 0);

@@ -128,7 +128,7 @@ bool vs_roster_is_to_end(struct vs_roster *roster, int loop) {
 
 /* ------------------------------------------------------------------ filters */
 
-/* Returns the server's address of a connection. The socket is open as long as the connection is a member. */
+/* Returns the server's address of a connection.  The socket is open as long as the connection is a member. */
 static struct vs_peer own_address(const struct vs_member *m) {
     struct sockaddr_storage address = {.ss_family = AF_UNIX};
     socklen_t length = sizeof address;

@@ -15,7 +15,7 @@
 struct vs_call;
 struct vs_session;
 
-/* A connection in the roster. It is part of the session. All zero: not in the roster, as in a test without loops. */
+/* A connection in the roster.  It is part of the session.  All zero: not in the roster, as in a test without loops. */
 struct vs_member {
     TAILQ_ENTRY(vs_member) all;
     const struct vs_session *session;
@@ -47,7 +47,7 @@ struct roster_seen {
     char name[VS_CLIENT_NAME_MAX], client[VS_ACCOUNT_NAME_MAX];
 };
 
-/* A filter of connections. A connection must match all members that are set. All zero matches every connection. */
+/* A filter of connections.  A connection must match all members that are set.  All zero matches every connection. */
 struct vs_wanted {
     const struct vs_session *me; /* only this connection, which is found without a search (NULL: any) */
     const uint64_t *ids; /* one of id_count ids (NULL: any) */
@@ -62,7 +62,7 @@ struct vs_roster;
 struct vs_roster *vs_roster_new(int loops); /* NULL: no memory */
 void vs_roster_free(struct vs_roster *roster);
 
-/* Add and remove a connection. Call vs_roster_leave before the socket is closed. Threads: the connection's loop, also
+/* Add and remove a connection.  Call vs_roster_leave before the socket is closed.  Threads: the connection's loop, also
  * for the next four functions. */
 void vs_roster_enter(struct vs_session *session, int fd);
 void vs_roster_leave(struct vs_session *session);
@@ -74,14 +74,14 @@ void vs_roster_move(struct vs_session *session);
 /* Returns whether vs_roster_end has marked connections of a loop, and resets that flag. */
 bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
-/* Returns copies of the matching connections in order of their ids, at most `max` (0: all). The caller frees the array.
- * Returns NULL if there is no memory. Threads: any. */
+/* Returns copies of the matching connections in order of their ids, at most `max` (0: all).  The caller frees the
+ * array. Returns NULL if there is no memory.  Threads: any. */
 struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
-/* Marks the matching connections, so that their loops end them, and returns their number. Threads: any. */
+/* Marks the matching connections, so that their loops end them, and returns their number.  Threads: any. */
 size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);
 
 /* Returns when a client with that index of counters last connected, or when an event VS_LAST_... last happened, and
- * sets *peer to the address. Returns 0 if never. */
+ * sets *peer to the address.  Returns 0 if never. */
 int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer);
 enum { VS_LAST_TURNED = VS_COUNTED_MAX, VS_LAST_SHED = VS_LAST_TURNED + VS_PROTOCOLS, VS_LASTS };
 void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer);

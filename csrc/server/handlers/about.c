@@ -1,5 +1,4 @@
-/* about.c -- handlers of commands with which Redis clients inspect the server: its commands, namespaces and layouts.
- * Issues no id. */
+/* about.c -- handlers of commands that describe the server: its commands, namespaces and layouts.  Issues no id. */
 #include "base/array.h"
 #include "base/error.h"
 #include "server/commands.h"
@@ -15,7 +14,7 @@ static void put_lower(struct vs_out *out, const char *name) {
     vs_resp_bulk(out, lower, vs_call_lower(name, lower));
 }
 
-/* Clients derive from `write` that a command is not sent to a replica and not repeated. */
+/* Commands that issue ids have the flag `write`, so that clients neither send them to a replica nor repeat them. */
 static void put_flags(struct vs_out *out, unsigned flags) {
     static const struct {
         unsigned bit;
@@ -30,7 +29,7 @@ static void put_flags(struct vs_out *out, unsigned flags) {
         if (flags & texts[i].bit) vs_resp_simple(out, texts[i].text);
 }
 
-/* Writes the ten elements of COMMAND INFO.  The last four are empty, because vesta has nothing for them. */
+/* Writes the ten elements of COMMAND INFO.  The last four have no meaning in vesta and are empty. */
 static void about_put_command(struct vs_out *out, const struct vs_call *call) {
     bool has_key = call->flags & (VS_CALL_KEY | VS_CALL_KEYS);
     vs_resp_array(out, 10);
@@ -45,15 +44,15 @@ static void about_put_command(struct vs_out *out, const struct vs_call *call) {
 }
 
 static void put_docs(struct vs_out *out, const struct vs_call *call) {
-    const char *mark = strstr(call->help, " -- "); /* follows the arguments */
+    const char *mark = strstr(call->help, " -- "); /* separates the arguments from the description */
     put_lower(out, call->name);
     vs_resp_map(out, 2);
     vs_resp_word(out, "summary"), vs_resp_word(out, mark ? mark + strlen(" -- ") : call->help);
     vs_resp_word(out, "group"), vs_resp_word(out, "generic");
 }
 
-/* Steps through the names in the request, or through the whole table if there are none.  *call is NULL for an unknown
- * name. */
+/* Iterates over the commands that the request names, or over all commands if it names none.  Sets *call to NULL for an
+ * unknown name. */
 static bool next_command(const struct vs_request *r, int *i, const struct vs_call **call) {
     if (r->arg_count > 1) {
         if (++*i >= r->arg_count) return false;

@@ -1,8 +1,8 @@
-/* admin.c -- the admin's routes: the state of the server, and a few actions.  Knows no socket and no policy.
+/* admin.c -- the admin routes: the state of the server, and a few actions.  Knows no socket and no policy.
  *
- * Reload and drain send the process HUP and TERM, so they cannot differ from these signals.  A client may act if it
- * uses a unix socket or sends the token.  Over TCP a token is always required, because any web page in a browser on
- * this machine can post to a port. */
+ * Reload and drain send HUP and TERM to the process, so they cannot differ from these signals.  A client may use these
+ * routes if it connects to a unix socket or sends the token.  Over TCP a token is always required, because any web page
+ * in a browser on this machine can send a POST to a port. */
 #include "base/error.h"
 #include "log/log.h"
 #include "server/commands.h"
@@ -24,14 +24,14 @@ static const char *door(const struct vs_request *r) {
     return r->session->local ? "a unix socket" : "TCP";
 }
 
-/* Whether the client may use the admin's routes.  false: the reply is an error. */
+/* Returns whether the client may use the admin routes.  If not, the reply is an error. */
 static bool may(struct vs_request *r) {
     const struct vs_session *s = r->session;
     const char *token = s->server->rules.admin_token;
     if (!token && s->local) return true;
     if (!token && !s->grant.accounts)
         return vs_refuse(r, "no_token",
-                         "over TCP these routes require a token, but this server has none: set admin.token or "
+                         "over TCP the admin routes require a token, but this server has none: set admin.token or "
                          "VESTA_ADMIN_TOKEN, or listen on unix:PATH"),
                false;
     if (vs_rights_operate(r)) return true;
@@ -63,7 +63,7 @@ enum vs_reply_state vs_on_admin_reload(struct vs_request *r) {
     return admin_done(r, "reloading");
 }
 
-/* The flag prevents a second TERM, which would end the process at once. */
+/* drain_asked prevents a second TERM, which would end the process at once. */
 enum vs_reply_state vs_on_admin_drain(struct vs_request *r) {
     if (!may(r)) return VS_ANSWERED;
     if (!r->session->draining && !atomic_exchange(&r->session->server->drain_asked, true)) {
@@ -89,7 +89,8 @@ enum vs_reply_state vs_on_admin_log(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ state */
 
-/* Reads which namespace the request names; -1: none.  false: the name is unknown, and the reply is an error. */
+/* Sets *ns to the index of the namespace that the request names, or to -1 if it names none.  If the name is unknown,
+ * returns false, and the reply is an error. */
 static bool read_namespace(struct vs_request *r, int *ns) {
     struct vs_server *server = r->session->server;
     struct vs_slice name = vs_arg(r, 0);
@@ -140,12 +141,11 @@ enum vs_reply_state vs_on_admin_workers(struct vs_request *r) {
 
 #define CONNECTIONS_SHOWN 100
 
-/* The filter that both routes share. */
 static struct vs_wanted wanted_by(const struct vs_request *r) {
     return (struct vs_wanted){.client = vs_arg(r, 0), .host = vs_arg(r, 1)};
 }
 
-/* Reads an optional number.  false: it is not from 1 to max, and the reply is an error. */
+/* Reads an optional number from 1 to max.  If it is invalid, returns false, and the reply is an error. */
 static bool admin_read_number(struct vs_request *r, const char *name, int at, uint64_t max, uint64_t *n) {
     struct vs_slice text = vs_arg(r, at);
     if (!text.at) return true;
@@ -163,7 +163,7 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     if (!admin_read_number(r, "after", 2, INT64_MAX, &wanted.after)) return VS_ANSWERED;
     if (!admin_read_number(r, "n", 3, VS_CONNECTIONS_SHOWN_MAX, &n)) return VS_ANSWERED;
     if (by.at && !vs_slice_is(by, "id") && !vs_slice_is(by, "ids"))
-        return vs_refuse(r, "bad_field", "by is '%s'; it is id or ids", VS_QUOTE(by.at, by.length));
+        return vs_refuse(r, "bad_field", "by is '%s', but must be id or ids", VS_QUOTE(by.at, by.length));
     vs_put(r->out, "{", 1);
     vs_put_clients(r->out, r->session->server);
     if (!vs_put_connections(r->out, r->session->server, &wanted, n, by.at && vs_slice_is(by, "ids")))
@@ -172,7 +172,7 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* The requesting connection is spared, so that it receives its answer. */
+/* Does not end the requesting connection, so that it receives the reply. */
 enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_wanted wanted = wanted_by(r);
@@ -182,7 +182,7 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     if (vs_arg(r, 2).at) wanted.ids = &id, wanted.id_count = 1;
     if (!wanted.ids && !wanted.client.at && !wanted.host.at)
         return vs_refuse(r, "bad_field",
-                         "name the connections by client, address or id.  To end all of them, drain the server");
+                         "select the connections by client, address or id.  To end all connections, drain the server");
     wanted.but = s->id;
     size_t ended = vs_roster_end(s->server, &wanted);
     vs_log(VS_LOG_INFO, "admin: connections ended", "ended", VS_DIGITS((int64_t)ended), "over", door(r), VS_WHO(s),
@@ -195,7 +195,7 @@ enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ events */
 
-/* The first event is the first part of the reply.  The loops send the others. */
+/* Writes the first events as the beginning of the reply.  The loop sends further events later. */
 enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
     struct vs_session *session = r->session;
     struct vs_slice all = vs_arg(r, 0);
@@ -206,7 +206,7 @@ enum vs_reply_state vs_on_admin_events(struct vs_request *r) {
     if (r->http->method == VS_HEAD || session->draining) return VS_ANSWERED;
     session->viewer = vs_feed_enter(session->server->monitor.feed, all.at != NULL);
     if (!session->viewer)
-        return vs_refuse(r, "overloaded", "%d viewers are connected already, which is the limit: close one",
+        return vs_refuse(r, "overloaded", "%d viewers are connected, which is the maximum: close one",
                          VS_VIEWERS_MAX);
     vs_feed_put(session->server->monitor.feed, session->server, session->viewer, r->out);
     return VS_ANSWERED;

@@ -1,14 +1,14 @@
-/* blocks.c -- blocks: all that a client needs to make ids by itself, without knowing layouts (see docs/blocks.md).
- * Knows no socket.  Never waits. */
+/* blocks.c -- issues blocks: numbers from which a client computes ids itself, without knowing layouts (see
+ * docs/blocks.md).  Knows no socket.  Never blocks. */
 #include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
 #include "server/rights.h"
 #include "server/take.h"
 
-#define BLOCK_MAX 100000 /* ids of one block: a larger one would take whole seconds of ids from all other clients */
+#define BLOCK_MAX 100000 /* ids of one block (a larger block would leave other clients without ids for seconds) */
 
-/* Writes a block of ticks: id = base | time << time_shift | the sequence in its one or two parts. */
+/* Writes a block of ticks.  An id is base | time << time_shift | the sequence, which has one or two parts. */
 static enum vs_reply_state put_ticks(struct vs_request *r) {
     const struct vesta_layout *layout = r->ns->layout;
     const struct vesta_block *block = &r->got.block;
@@ -31,7 +31,7 @@ static enum vs_reply_state put_ticks(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Writes a block of numbers: the i-th is first + i * stride. */
+/* Writes a block of numbers.  The i-th number is first + i * stride. */
 static enum vs_reply_state blocks_put_numbers(struct vs_request *r) {
     const struct vesta_numbers *numbers = &r->got.numbers;
     vs_named_open(r, 5);
@@ -47,7 +47,7 @@ static enum vs_reply_state blocks_put_numbers(struct vs_request *r) {
 static enum vs_reply_state blocks_take_numbers(struct vs_request *r, uint64_t n) {
     if (r->tag->form)
         return vs_refuse(r, "bad_command",
-                         "the numbers of '%s' are text, so there are no blocks of them: take n with VESTA.NEXT %s n",
+                         "the numbers of '%s' are text, which blocks cannot contain: take n with VESTA.NEXT %s n",
                          r->tag->name, r->tag->name);
     if (r->tag->desk)
         return vs_refuse(r, "bad_command",

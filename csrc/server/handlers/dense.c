@@ -1,4 +1,4 @@
-/* dense.c -- numbers without a gap: reserved, then committed or cancelled.  Knows no socket.  Never waits. */
+/* dense.c -- gapless numbers, which are reserved and then committed or cancelled.  Knows no socket.  Never blocks. */
 #include "base/error.h"
 #include "os/random.h"
 #include "server/commands.h"
@@ -64,7 +64,7 @@ static enum vs_reply_state tell_failure(struct vs_request *r, const struct vs_de
     }
 }
 
-/* Returns the job if it was done (NULL: it failed, and the reply is an error). */
+/* Returns the job if it succeeded.  Otherwise returns NULL, and the reply is an error. */
 static const struct vs_desk_job *dense_done(struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     if (job->answer == VS_DESK_DONE) return job;
@@ -98,7 +98,7 @@ static enum vs_reply_state dense_reserve(struct vs_request *r) {
     return vs_take_job(r, &what, put_reservation);
 }
 
-/* A reservation counts as one id in the client's rates. */
+/* A reservation is charged as one id to the client's rates. */
 static enum vs_reply_state dense_take_turn(struct vs_request *r) {
     int64_t hold_ms;
     return read_hold(r, vs_arg(r, 1), &hold_ms) ? vs_take_turn(r, 1, dense_reserve) : VS_ANSWERED;

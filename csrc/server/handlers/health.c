@@ -1,4 +1,4 @@
-/* health.c -- liveness, readiness, versions and the list of routes.  Knows no socket.  Takes no id. */
+/* health.c -- handlers for liveness, readiness, versions and the list of routes.  Knows no socket.  Issues no id. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -15,26 +15,26 @@ enum vs_reply_state vs_on_healthz(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ ready */
 
-/* The first few of some tags, and the number of all. */
+/* The number of tags in some state, and the first of these tags. */
 struct few {
     int count;
     const struct vs_served_tag *at[TAGS_TOLD];
 };
 
-/* The reasons why a balancer should send requests elsewhere. */
+/* The reasons why a load balancer should not send requests to this server. */
 struct health_seen {
     bool draining, stuck;
-    int unready; /* namespaces */
-    int told;    /* ... of which so many are listed in `at`: */
+    int unready; /* number of unready namespaces */
+    int told;    /* number of elements of `at` */
     struct {
         const struct vs_namespace *ns;
         struct vesta_pause pause;
     } at[VS_NAMESPACES_TOLD];
-    int served; /* namespaces among the first (vs_told) that have not ended */
+    int served; /* number of the first namespaces (vs_told) whose layout has not ended */
     struct vs_tags_status tags;
-    struct few dry;    /* tags that were asked and have no numbers */
-    struct few faulty; /* tags that lack numbers on every server, because their rows are wrong */
-    bool is_unusable;  /* no tag has a usable row */
+    struct few dry;    /* requested tags that have no numbers */
+    struct few faulty; /* tags that have no numbers on any server, because of their rows */
+    bool is_unusable;  /* no tag has a valid row */
 };
 
 static void health_add(struct few *few, const struct vs_served_tag *tag) {
@@ -44,13 +44,13 @@ static void health_add(struct few *few, const struct vs_served_tag *tag) {
 
 static void health_look_at_tag(const struct vs_server *server, const struct vs_served_tag *tag, struct health_seen *seen) {
     struct vesta_segment_info info;
-    int troubled = 0, faults = 0; /* databases */
+    int troubled = 0, faults = 0; /* counts of databases */
     if (tag->memory) {
         vesta_segment_get_info(tag->memory, &info);
         if (info.database[0].is_stopped) health_add(&seen->faulty, tag);
         return;
     }
-    /* no request has needed a range yet, so none was fetched */
+    /* no request has needed numbers yet, so no range was fetched */
     if (vs_tag_total(&server->monitor, tag).pauses == 0) return;
     vesta_segment_get_info(tag->seg, &info);
     if (info.left > 0 || info.next_left > 0) return;
@@ -61,7 +61,7 @@ static void health_look_at_tag(const struct vs_server *server, const struct vs_s
     if (troubled > 0) health_add(faults == info.stores ? &seen->faulty : &seen->dry, tag);
 }
 
-/* A bad row of a table does not make the server unready for the other tags, unless there are no others. */
+/* A wrong row of a table does not make the server unready, unless all tags are affected. */
 static void look_at_tags(const struct vs_server *server, const struct vs_tag_set *set, struct health_seen *seen) {
     if (server->tags.status) server->tags.status(server->tags.self, &seen->tags);
     seen->is_unusable = set && seen->tags.unusable > 0 && seen->tags.unusable >= set->count;
@@ -79,8 +79,8 @@ static bool add_unready(const struct vs_server *server, struct health_seen *seen
     return true;
 }
 
-/* Checks the first namespaces now.  For the others only the number of unready ones is known, as of a moment ago; the
- * first of those are then checked. */
+/* Checks each of the first namespaces.  Of the other namespaces, only checks the first that were unready when they were
+ * last checked, and takes the number of the rest from that check. */
 static void health_look_at_namespaces(const struct vs_server *server, bool has_tags, struct health_seen *seen) {
     int others = vs_others_unready(&server->names), left = others;
     char why[VS_NAMESPACE_WHY_MAX];
@@ -89,14 +89,14 @@ static void health_look_at_namespaces(const struct vs_server *server, bool has_t
         seen->served++;
         add_unready(server, seen, &server->names.at[i]);
     }
-    /* A server that can only decode ids is not ready for requests of others. */
+    /* A server that can only decode ids is not ready. */
     bool only_reads = seen->served == 0 && others == 0 && !has_tags;
     for (int i = 0; only_reads && i < vs_told(&server->names); i++)
         add_unready(server, seen, &server->names.at[i]);
     seen->unready = seen->told + others;
     for (int i = VS_NAMESPACES_TOLD; left > 0 && i < server->names.count && seen->told < VS_NAMESPACES_TOLD; i++) {
         if (atomic_load(&server->names.at[i].was_ready)) continue;
-        seen->unready -= !add_unready(server, seen, &server->names.at[i]); /* it has become ready */
+        seen->unready -= !add_unready(server, seen, &server->names.at[i]); /* it is ready now */
         left--;
     }
 }
@@ -184,9 +184,9 @@ static void put_warnings(const struct vs_request *r, const struct health_seen *s
     vs_put_text(r->out, "]}\n");
 }
 
-#define READY_US 10000 /* clients without rights may send requests as often as they like */
+#define READY_US 10000 /* cache time of results, because clients without rights may send any number of requests */
 
-/* Any client may see the status.  Names, databases and paths are hidden from clients without the right to them. */
+/* Any client may see whether the server is ready.  The reasons contain names, databases and paths, and are hidden. */
 static enum vs_reply_state answer_stranger(struct vs_request *r) {
     struct vs_scratch *scratch = r->session->scratch;
     struct health_seen seen;
@@ -211,7 +211,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
         return VS_ANSWERED;
     }
     vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");
-    r->out->used -= strlen("}\n"); /* reopens the object to add a member to the problem */
+    r->out->used -= strlen("}\n"); /* removes the end of the object, to add a member */
     put_reasons(r->out, r->session->server, &seen);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;

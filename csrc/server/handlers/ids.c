@@ -1,4 +1,4 @@
-/* ids.c -- handlers that issue, decode and make ids.  Knows no socket.  Never waits. */
+/* ids.c -- handlers that issue, decode and make ids.  Knows no socket.  Never blocks. */
 #include "base/error.h"
 #include "id/id.h"
 #include "server/commands.h"
@@ -13,13 +13,14 @@
 
 /* ------------------------------------------------------------------ issuing */
 
-/* Fewer texts than decimal ids fit a reply: a text is longer, and in JSON each character may need two. */
+/* Maximum numbers in text form per request.  They are longer than decimal ids, and in JSON each character may need an
+ * escape. */
 #define TEXTS_MAX 2000
 _Static_assert(TEXTS_MAX *(2 * VS_FORM_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of texts fits a reply");
 _Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "the texts of an MGET fit a reply");
 
-/* Writes a tag's number as text.  Shape: buf of VS_FORM_TEXT_MAX.  false: it does not fit, and the reply is an
- * error. */
+/* Writes a tag's number in text form to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does not fit the form,
+ * returns false, and the reply is an error. */
 static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
     struct vesta_error err;
     if (vs_tag_write(r->tag, id, r->session->server->clock, buf, &err) == VESTA_OK) return true;
@@ -38,17 +39,17 @@ bool vs_put_id(struct vs_request *r, uint64_t id) {
     return true;
 }
 
-/* Returns how many ids a request may ask for. */
+/* Returns the maximum number of ids per request. */
 static uint64_t count_max(const struct vs_request *r) {
     if (!r->tag || !r->tag->form) return VESTA_BATCH_MAX;
     uint64_t most = vs_form_count_max(r->tag->form);
     return most < TEXTS_MAX ? most : TEXTS_MAX;
 }
 
-#define ALIKE_MAX 255 /* one batch with the first request, because comparing more costs more than it saves */
+#define ALIKE_MAX 255 /* maximum further identical requests in a batch (comparing more would save nothing) */
 _Static_assert(ALIKE_MAX < VESTA_BATCH_MAX, "identical requests are one batch");
 
-/* Returns how many requests with the same bytes follow this one in the input. */
+/* Returns how many requests with the same bytes directly follow this request in the input. */
 static size_t count_alike(const struct vs_request *r) {
     const char *first = r->bytes.at;
     size_t length = r->bytes.length, n = 0;
@@ -63,7 +64,7 @@ enum vs_reply_state vs_put_one(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Answers identical requests together, as many as there are ids at once.  The others run by themselves. */
+/* Answers as many identical requests together as ids were available.  The other requests run separately. */
 static enum vs_reply_state put_alike(struct vs_request *r) {
     vs_resp_ids(r->out, r->ids, r->n);
     r->also = r->n - 1;
@@ -79,7 +80,7 @@ enum vs_reply_state vs_on_next(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_ANY, ids_take_next);
 }
 
-/* Writes each id in the form of its own name. */
+/* Writes each id in the form of its tag. */
 static enum vs_reply_state put_many(struct vs_request *r) {
     vs_resp_array(r->out, r->n);
     if (!r->has_form) {
@@ -136,7 +137,7 @@ static enum vs_reply_state ids_take_run(struct vs_request *r) {
     return vs_read_n(r, vs_arg(r, 1), VESTA_NUMBERS_MAX, &n) ? vs_take_run(r, n, put_last) : VS_ANSWERED;
 }
 
-/* INCR and INCRBY work for tags only, because ids of a namespace cannot be added up. */
+/* INCR and INCRBY only work for tags, because ids of a namespace are not consecutive. */
 enum vs_reply_state vs_on_count(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_COUNTER, ids_take_run);
 }
@@ -150,8 +151,8 @@ enum vs_reply_state vs_on_count_down(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_COUNTER, refuse_count_down);
 }
 
-/* Writes numbers as texts, which may need escapes in JSON.  Stops with an error reply if the form has no room for
- * one. */
+/* Writes numbers in text form, escaped for JSON if needed.  If a number does not fit the form, the reply is an
+ * error. */
 static void put_texts(struct vs_request *r, size_t n) {
     char text[VS_FORM_TEXT_MAX];
     for (size_t i = 0; i < n && write_text(r, r->ids[i], text); i++) {
@@ -229,7 +230,7 @@ bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *
     return true;
 }
 
-/* VESTA.EXPLAIN has an optional name before the id. */
+/* Returns whether VESTA.EXPLAIN has the optional name before the id. */
 static bool is_named_first(const struct vs_request *r) {
     return r->protocol == VS_RESP && r->arg_count == 2;
 }
@@ -259,7 +260,7 @@ enum vs_reply_state vs_on_explain(struct vs_request *r) {
     return vs_request_enter(r, name, VS_KIND_LAYOUT, ids_explain);
 }
 
-/* Returns the name that Vesta (Java) has for a field. */
+/* Returns the name of a field in Vesta (Java). */
 static const char *vesta_name(const char *name) {
     return strcmp(name, "method") == 0 ? "genMethod" : name;
 }
@@ -289,8 +290,8 @@ enum vs_reply_state vs_on_expid(struct vs_request *r) {
     return vs_request_enter(r, 1, VS_KIND_LAYOUT, expid);
 }
 
-/* Writes a date as Java's Date does.  If a zone has no letters, the C library writes "-03", but Java reads and writes
- * "GMT-03:00". */
+/* Writes a date as Java's Date does.  For a time zone without a name, the C library writes "-03", but Java reads and
+ * writes "GMT-03:00". */
 static size_t write_date(const struct tm *tm, char *buf, size_t size) {
     char zone[16] = "", offset[8] = "";
     strftime(zone, sizeof zone, "%Z", tm);
@@ -327,7 +328,7 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
 /* ------------------------------------------------------------------ making */
 
 struct ids_making {
-    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* room for two defaults */
+    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* plus the two defaults */
     char name[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
     size_t count;
     bool has_time, has_seq, has_worker, has_method;
@@ -350,9 +351,9 @@ static bool read_field(struct vs_request *r, struct ids_making *m, struct vs_sli
     return ids_read_number(r, value, to, &given->value);
 }
 
-/* Adds the fields that Vesta (Java)'s server fills in itself if a request lacks them. */
+/* Adds the fields that the server of Vesta (Java) sets if they are missing in a request. */
 static bool add_defaults(struct vs_request *r, struct ids_making *m) {
-    if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the value in ids issued over this protocol */
+    if (vs_method_at(r->ns->layout) >= 0 && !m->has_method) /* the same value as in ids issued over this protocol */
         m->given[m->count++] = (struct vesta_value){"method", r->ns->method[r->protocol]};
     if (r->ns->layout->worker < 0 || m->has_worker) return true;
     struct vesta_info info;
@@ -360,14 +361,14 @@ static bool add_defaults(struct vs_request *r, struct ids_making *m) {
     if (!info.holds_lease) {
         r->retry_after_s = 1;
         return vs_refuse(r, "lease",
-                         "machine is missing, and this server has no worker id now: add machine=, or retry"),
+                         "machine is missing, and this server has no worker id now: add machine=, or try again"),
                false;
     }
     m->given[m->count++] = (struct vesta_value){"worker", info.worker};
     return true;
 }
 
-/* Makes an id from the arguments name, value, ... from `first` on, except the pair at `skip`. */
+/* Makes an id from the name and value pairs that begin at `first`, without the pair at `skip`. */
 static enum vs_reply_state ids_make_id(struct vs_request *r, int first, int skip) {
     struct ids_making making = {.count = 0};
     struct vesta_error err;
@@ -386,7 +387,7 @@ static enum vs_reply_state ids_make_id(struct vs_request *r, int first, int skip
     return VS_ANSWERED;
 }
 
-/* Returns the position of `ns`, which is not a field.  A second `ns` is rejected as an unknown field. */
+/* Returns the position of the parameter `ns`, which is not a field.  A second `ns` is rejected as an unknown field. */
 static int place_of_ns(const struct vs_request *r) {
     int ns = 0;
     while (ns + 1 < r->arg_count && !vs_slice_is(r->arg[ns], "ns"))

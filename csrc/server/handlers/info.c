@@ -1,8 +1,8 @@
-/* info.c -- the handlers of INFO and LASTSAVE: the state of the server, under the names that Redis and its monitoring
- * agents use.  Issues no id.
+/* info.c -- the handlers of INFO and LASTSAVE: the state of the server, under the names of Redis that monitoring agents
+ * use.  Issues no id.
  *
- * Every value is true of this server.  Where a server without data, replicas and files has nothing to count, the value
- * is 0, or the word that Redis writes before the first time.  docs/redis.md lists the names that are absent. */
+ * Every value is true for this server.  Values about data, replicas and files are 0, or what Redis reports before it
+ * has saved for the first time.  docs/redis.md lists the names that are missing. */
 #include "base/array.h"
 #include "os/process.h"
 #include "server/commands.h"
@@ -25,7 +25,7 @@ static void info_put_uint(struct vs_out *out, const char *name, uint64_t value) 
     info_put_text(out, name, digits);
 }
 
-/* Writes bytes as Redis abbreviates them, such as "1.50M". */
+/* Writes a number of bytes in the abbreviated form of Redis, such as "1.50M". */
 static void put_human(struct vs_out *out, const char *name, uint64_t bytes) {
     static const char units[] = "BKMGT";
     char text[32];
@@ -70,7 +70,7 @@ static void put_clients(struct vs_request *r, struct vs_out *out) {
     info_put_uint(out, "pubsub_clients", 0);
 }
 
-#define USAGE_US 100000 /* reading /proc takes longer than the rest of INFO, so its values are kept this long */
+#define USAGE_US 100000 /* cache time of values from /proc, which take longer to read than the rest of INFO */
 
 static const struct vs_process_usage *usage_now(struct vs_scratch *scratch) {
     if (scratch->usage_us != 0 && scratch->now_us - scratch->usage_us < USAGE_US) return &scratch->usage;
@@ -101,7 +101,7 @@ static void put_memory(struct vs_request *r, struct vs_out *out) {
     info_put_uint(out, "lazyfree_pending_objects", 0);
 }
 
-/* Until Redis has saved for the first time, it writes the time of its start, "ok" and -1. */
+/* Writes what Redis writes before its first save: the time of its start, "ok" and -1. */
 static void put_persistence(struct vs_request *r, struct vs_out *out) {
     vs_put_text(out, "loading:0\r\nasync_loading:0\r\nrdb_changes_since_last_save:0\r\nrdb_bgsave_in_progress:0\r\n");
     info_put_uint(out, "rdb_last_save_time", (uint64_t)started_unix_s(r->session->server));
@@ -111,7 +111,7 @@ static void put_persistence(struct vs_request *r, struct vs_out *out) {
                      "aof_last_bgrewrite_status:ok\r\naof_last_write_status:ok\r\naof_last_cow_size:0\r\n");
 }
 
-/* Returns the number of requests of the Redis protocol; `failed`: only those answered with an error. */
+/* Returns the number of requests over the Redis protocol.  `failed`: only counts requests that failed. */
 static uint64_t total_requests(const struct vs_server *server, bool failed) {
     uint64_t sum = 0;
     for (int code = failed; server->monitor.loop_count && code < VS_CODES_MAX; code++)
@@ -167,12 +167,12 @@ static void put_cluster(struct vs_request *r, struct vs_out *out) {
     info_put_uint(out, "cluster_enabled", 0);
 }
 
-/* For Keyspace: Redis has no line for a database without keys. */
+/* For empty sections: Redis writes no line for a database without keys. */
 static void info_put_nothing(struct vs_request *r, struct vs_out *out) {
     (void)r, (void)out;
 }
 
-/* Returns the ids issued by the namespaces from `from` up to `to`. */
+/* Returns the number of ids that the namespaces from `from` to `to` - 1 issued. */
 static uint64_t info_ids_of(const struct vs_server *server, int from, int to) {
     uint64_t ids = 0;
     for (int i = from; i < to; i++)
@@ -181,7 +181,7 @@ static uint64_t info_ids_of(const struct vs_server *server, int from, int to) {
     return ids;
 }
 
-/* A colon would end the name of the line, so it becomes an underscore, as in Redis. */
+/* Replaces each colon of the name by an underscore, as Redis does, because a colon separates name and value. */
 static void put_ids(struct vs_out *out, const char *name, uint64_t ids) {
     char text[sizeof "vesta_ids_" + VESTA_NAMESPACE_MAX];
     snprintf(text, sizeof text, "vesta_ids_%s", name);
@@ -238,7 +238,8 @@ static bool info_is_wanted(const struct vs_request *r, size_t i) {
     return false;
 }
 
-/* The length precedes the text, but is only known after it.  So the text is written after its final place and moved. */
+/* The length must precede the text, but is only known when the text is complete.  So the text is written a few bytes
+ * after its final position and then moved. */
 enum vs_reply_state vs_on_info(struct vs_request *r) {
     static const size_t header = sizeof "$12345\r\n";
     struct vs_out text = {.at = r->out->at + r->start + header, .size = VS_REPLY_MAX - 2 * header};

@@ -1,4 +1,4 @@
-/* leaf.c -- the routes of Leaf's server, for its clients.  Knows no socket.  Never waits. */
+/* leaf.c -- the routes of Leaf's server, for Leaf clients.  Knows no socket.  Never blocks. */
 #include "base/error.h"
 #include "server/commands.h"
 #include "server/take.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Leaf ignores the key.  Here it names the namespace, because a server may have several. */
+/* The key is the name of the namespace, because a vesta server may have several.  Leaf ignores the key. */
 static enum vs_reply_state leaf_take(struct vs_request *r) {
     return vs_take_id(r, vs_put_one);
 }
@@ -29,7 +29,7 @@ enum vs_reply_state vs_on_leaf_segment(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_ANY_TAG, take_of_tag);
 }
 
-/* Writes an error in Leaf's form; the status is vesta's own. */
+/* Writes an error body in Leaf's form.  The HTTP status is not Leaf's, but vesta's. */
 static void put_error(struct vs_request *r, const char *text) {
     r->type = "application/json";
     vs_put(r->out, "{", 1);

@@ -1,8 +1,8 @@
 /* metrics.c -- /metrics: the counters of the loops and the state of the server, in the format of Prometheus.  Knows no
  * socket.
  *
- * families.h is the table of families.  docs/metrics.md explains each of them, and a spec compares that page with the
- * table. */
+ * families.h is the table of metric families.  docs/metrics.md explains each family, and a spec compares that page with
+ * the table. */
 #include "base/array.h"
 #include "log/access.h"
 #include "os/process.h"
@@ -44,7 +44,7 @@ static unsigned long long metrics_total(const struct vs_metrics *m, const vs_cou
     return vs_total(&m->server->monitor, of);
 }
 
-/* Counters are addressed as members of the first loop's counts. */
+/* vs_total takes the address of a counter in the first loop's counts. */
 #define COUNTS(m) (*(m)->server->monitor.counts[0])
 
 /* ------------------------------------------------------------------ clients */
@@ -118,7 +118,7 @@ static void put_durations(struct vs_metrics *m) {
 
 static void put_connections(struct vs_metrics *m) {
     EACH_PROTOCOL(protocol) {
-        /* read before `accepted`, so that it is never larger */
+        /* `closed` is read before `accepted`, so that the difference is never negative */
         unsigned long long closed = metrics_total(m, &COUNTS(m).closed[protocol]);
         vs_metrics_sample(m, "{proto=\"%s\"} %llu", vs_protocol_name[protocol],
                           metrics_total(m, &COUNTS(m).accepted[protocol]) - closed);
@@ -220,12 +220,12 @@ static void put_cpu(struct vs_metrics *m) {
 
 /* ------------------------------------------------------------------ the table */
 
-/* The labels of a counter: one per index, or the protocol and one more. */
+/* The labels of a counter: none, the protocol, another label, or the protocol and another label. */
 struct labels {
     bool by_proto;
-    const char *label; /* NULL: only the protocol */
+    const char *label; /* NULL: no label but the protocol */
     int from, to;
-    const char *(*value)(int); /* returns NULL after the last */
+    const char *(*value)(int); /* value of the label for an index (NULL: no more values) */
 };
 
 static const char *turned_name(int why) {
@@ -256,7 +256,7 @@ static const struct labels labels_NONE = {.to = 1}, labels_PROTO = {.by_proto = 
                            labels_SHAKE = {true, "result", 0, NET_SHAKES, shake_name},
                            labels_SHARE = {false, "share", VS_SHARE_NONE + 1, VS_SHARES, share_name};
 
-/* Writes the samples of a counter.  `of` is its first element in the first loop's counts. */
+/* Writes the samples of a counter.  `of` is the address of its first element in the first loop's counts. */
 static void metrics_put_counts(struct vs_metrics *m, const vs_count *of, const struct labels *l) {
     for (int protocol = 0; protocol < (l->by_proto ? VS_PROTOCOLS : 1); protocol++)
         for (int i = l->from; i < l->to && (!l->label || l->value(i)); i++) {
@@ -299,7 +299,7 @@ static const struct family {
 #include "server/families.h"
 };
 
-/* In OpenMetrics the name of a family of counters lacks the suffix of its samples. */
+/* Writes HELP and TYPE.  In OpenMetrics, the name of a counter family has no suffix _total, but its samples do. */
 static void put_head(struct vs_metrics *m, const struct family *family) {
     static const char *const kind_name[] = {"counter", "gauge", "histogram", "summary"};
     size_t length = strlen(family->name);

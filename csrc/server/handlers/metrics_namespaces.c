@@ -1,5 +1,7 @@
-/* metrics_namespaces.c -- the families of namespaces in /metrics.  Their number is bounded: the first namespaces
- * (vs_told) have samples of their own, and the counts of the others are added up.  Knows no socket. */
+/* metrics_namespaces.c -- the namespace families in /metrics.  Knows no socket.
+ *
+ * The number of samples is bounded: the first namespaces (vs_told) have separate samples, and the counts of the other
+ * namespaces are added up. */
 #include "base/array.h"
 #include "server/handlers/metrics.h"
 
@@ -47,7 +49,7 @@ void vs_metrics_look_at_namespaces(struct vs_metrics *m) {
 
 /* ------------------------------------------------------------------ namespaces */
 
-/* A line for each of the first namespaces, and one for the sum of the others if there are any. */
+/* Iterates over the first namespaces, and over one more line for the sum of the other namespaces, if there are any. */
 #define EACH_LINE(m, i) for (int i = 0; i < vs_told(&(m)->server->names) + has_others(m); i++)
 #define LINE_NAME(m, i) ((i) < VS_NAMESPACES_TOLD ? NAME(m, i) : VS_OTHERS)
 

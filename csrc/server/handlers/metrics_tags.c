@@ -1,5 +1,7 @@
-/* metrics_tags.c -- the families of tags in /metrics.  Their number is bounded: as many tags as fit have samples of
- * their own, and the others share one.  Knows no socket. */
+/* metrics_tags.c -- the tag families in /metrics.  Knows no socket.
+ *
+ * The number of samples is bounded: as many tags as fit have separate samples, and the counts of the other tags are
+ * added up. */
 #include "server/handlers/metrics.h"
 
 #include <string.h>
@@ -29,8 +31,8 @@ static void add_up(struct vs_tag_total *sum, struct vs_tag_total more) {
     sum->pauses += more.pauses;
 }
 
-/* A tag has lines of its own by its place, which never changes while it is served.  So none of its series ends before
- * the tag is removed. */
+/* The tag's place decides whether a tag has separate samples.  A place never changes while the tag is served, so its
+ * time series do not end before the tag is removed. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set) {
     size_t room = VS_REPLY_MAX - VS_METRICS_OTHER_BYTES -
                   (size_t)vs_told(&m->server->names) * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;

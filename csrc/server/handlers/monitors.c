@@ -1,5 +1,5 @@
 /* monitors.c -- handlers of commands that monitoring agents and dashboards send to a Redis server: CONFIG, SLOWLOG,
- * LATENCY, MEMORY, MODULE, CLUSTER, ROLE, TIME, DBSIZE.  Each answers as Redis does if the feature is off.  Issues no
+ * LATENCY, MEMORY, MODULE, CLUSTER, ROLE, TIME, DBSIZE.  Each replies like a Redis whose feature is off.  Issues no
  * id. */
 #include "base/array.h"
 #include "base/error.h"
@@ -41,15 +41,15 @@ static int64_t param_maxclients(const struct vs_server *server) {
     return ledger_limits(server->ledger)->proto_max[VS_RESP];
 }
 
-/* The timeout in whole seconds.  It is rounded up, because 0 means never. */
+/* Returns the timeout in seconds, rounded up, because 0 means never. */
 static int64_t param_timeout(const struct vs_server *server) {
     return (int64_t)((server->rules.idle_ms[VS_RESP] + 999) / 1000);
 }
 
-/* The parameters of Redis that clients, agents and dashboards read and that have a true value here.  Agents parse many
- * of them as numbers, so an unknown one is absent, never ''. */
+/* The Redis parameters that clients, agents and dashboards read, if they have a true value here.  Other parameters are
+ * missing in the reply instead of empty, because agents parse many values as numbers. */
 static const struct {
-    const char *name, *value; /* NULL: `number` computes it */
+    const char *name, *value; /* value NULL: `number` computes the value */
     int64_t (*number)(const struct vs_server *);
 } params[] = {{"appendonly", "no", NULL},
               {"cluster-enabled", "no", NULL},
@@ -64,7 +64,7 @@ static const struct {
               {"slowlog-max-len", "0", NULL},
               {"timeout", NULL, param_timeout}};
 
-/* Matches a pattern with * and ?.  Takes at most the product of both lengths. */
+/* Matches a pattern with * and ?. Takes at most as many steps as the product of both lengths. */
 static bool matches(struct vs_slice pattern, const char *name) {
     const char *at = pattern.at, *end = at + pattern.length, *star = NULL, *again = NULL;
     while (*name) {
@@ -100,8 +100,8 @@ enum vs_reply_state vs_on_config(struct vs_request *r) {
     size_t count = 0;
     if (!monitors_is(r, "GET") || r->arg_count < 2)
         return vs_refuse(r, "bad_command",
-                         "CONFIG %s is rejected: only CONFIG GET pattern... is supported.  To change a setting, change the "
-                         "config or the flags of the server",
+                         "CONFIG %s is rejected, because only CONFIG GET pattern... is supported.  To change a "
+                         "setting, change the config or the options of the server",
                          VS_QUOTE(r->arg[0].at, r->arg[0].length));
     for (int i = 1; i < r->arg_count; i++)
         if (r->arg[i].length > PATTERN_BYTES_MAX)
@@ -117,7 +117,7 @@ enum vs_reply_state vs_on_config(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ features that are off */
 
-/* There is no slow log: /metrics has the durations of requests. */
+/* There is no slow log, because /metrics contains the durations of requests. */
 enum vs_reply_state vs_on_slowlog(struct vs_request *r) {
     if (monitors_is(r, "GET") && r->arg_count <= 2) return monitors_put_empty(r);
     if (monitors_is(r, "LEN") && r->arg_count == 1) return monitors_put_int(r, 0);
@@ -158,7 +158,7 @@ enum vs_reply_state vs_on_module(struct vs_request *r) {
     return monitors_is(r, "LIST") && r->arg_count == 1 ? monitors_put_empty(r) : monitors_unknown(r);
 }
 
-/* Clients compare this text with Redis' own. */
+/* Clients recognize this text of Redis. */
 enum vs_reply_state vs_on_cluster(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "This instance has cluster support disabled");
 }

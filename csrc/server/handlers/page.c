@@ -1,4 +1,4 @@
-/* page.c -- the files of the admin's page.  They need no token, because they contain nothing about this server. */
+/* page.c -- the files of the admin page.  They require no token, because they contain no data of this server. */
 #include "server/page/page.h"
 #include "base/error.h"
 #include "server/commands.h"
@@ -28,7 +28,7 @@ enum vs_reply_state vs_on_page_file(struct vs_request *r) {
     return vs_refuse(r, "not_found", "the page has no file %s", VS_QUOTE(name.at, name.length));
 }
 
-/* Browsers prefer HTML in Accept.  curl does not, and gets the list of routes. */
+/* Writes the page if the client prefers HTML, as browsers do.  For curl, the list of routes is written instead. */
 bool vs_put_page(struct vs_request *r) {
     const struct vs_accept *accept = &r->http->accept;
     if (r->session->protocol != VS_ADMIN || !accept->given) return false;

@@ -1,4 +1,4 @@
-/* segments.c -- shows the state of tags.  Knows no socket.  Takes no number. */
+/* segments.c -- the handler of /v1/segments: the state of tags.  Knows no socket.  Issues no number. */
 #include "server/monitor/segments.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -17,7 +17,7 @@ static enum vs_reply_state put_tag(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Writes one page: as many tags as fit a reply, from the first after `after` on. */
+/* Writes as many tags as fit a reply, from the first name that sorts after `after`. */
 enum vs_reply_state vs_on_segments(struct vs_request *r) {
     struct vs_slice after = vs_arg(r, 1);
     if (vs_arg(r, 0).at) return vs_request_enter(r, 0, VS_KIND_TAG, put_tag);

@@ -1,5 +1,5 @@
-/* tinyid.c -- the routes of tinyid's server, for its clients, with its bodies.  Errors have status 200 and a code of
- * tinyid's own, or an empty body.  Knows no socket.  Never waits. */
+/* tinyid.c -- the routes of tinyid's server, for tinyid clients.  Bodies have tinyid's form.  Errors have status 200
+ * and a code of tinyid in the body, or an empty body.  Knows no socket.  Never blocks. */
 #include "server/commands.h"
 #include "server/rights.h"
 #include "server/take.h"
@@ -9,7 +9,7 @@
 #define TOKEN_ERROR 5
 #define SYSTEM_ERROR 6
 
-enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* the routes of segments have no batchSize */
+enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* positions (segment routes have no batchSize) */
 
 /* ------------------------------------------------------------------ errors */
 
@@ -17,7 +17,7 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
     bool is_token = r->status == 401 || r->status == 403;
     r->status = 200;
     r->retry_after_s = 0;
-    if (!r->call->json) return; /* the text routes answer errors with an empty body */
+    if (!r->call->json) return; /* the text routes reply to errors with an empty body */
     r->json = true;
     vs_put_text(r->out, "{\"data\":null,\"code\":");
     vs_put_uint(r->out, is_token ? TOKEN_ERROR : SYSTEM_ERROR);
@@ -25,10 +25,11 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
     vs_put_text(r->out, "}");
 }
 
-/* Checks the config's own tokens, which belong to no client.  If there are accounts, http.c has checked the token. */
+/* Checks the tinyid tokens of the config, which belong to no client.  If there are accounts, http.c has already checked
+ * the token. */
 static bool tinyid_may_ask(struct vs_request *r, struct vs_slice token) {
     const struct vs_server *server = r->session->server;
-    int said = 0; /* the token that matches, else the shortest one, which is the easiest to guess */
+    int said = 0; /* the matching token, or if none matches, the shortest, which is the easiest to guess */
     if (server->rules.tinyid_token_count == 0) return true;
     for (int i = 1; i < server->rules.tinyid_token_count; i++)
         if (strlen(server->rules.tinyid_token[i]) < strlen(server->rules.tinyid_token[said])) said = i;
@@ -49,7 +50,7 @@ static enum vs_reply_state tinyid_enter(struct vs_request *r, int token, vs_hand
 
 /* ------------------------------------------------------------------ ids */
 
-/* Reads a batch size.  A value above the limit is reduced to it, as in tinyid, whose limit is 100000. */
+/* Reads a batch size.  As in tinyid, whose limit is 100000, a larger value is reduced to the limit. */
 static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) {
     *n = 1;
     if (!text.at) return true;
@@ -81,8 +82,8 @@ enum vs_reply_state vs_on_tinyid(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ segments */
 
-/* The client issues the numbers after `current` up to and including `max` that leave `remainder` when divided by
- * `delta`.  At `loading` it requests the next segment. */
+/* The client issues the numbers from `current` + 1 to `max` whose remainder modulo `delta` is `remainder`.  When it
+ * reaches `loading`, it requests the next segment. */
 struct tinyid_segment {
     int64_t current, loading, max, delta, remainder;
 };

@@ -1,5 +1,5 @@
-/* http.c -- one HTTP request: binds its parameters, negotiates the type of the answer, runs the handler and completes
- * the reply.  Knows no socket and no generator. */
+/* http.c -- processes one HTTP request: binds its parameters, negotiates the content type, runs the handler and
+ * completes the reply.  Knows no socket and no generator. */
 #include "base/error.h"
 #include "base/nearest.h"
 #include "server/clients/note.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Answers and errors of these routes are JSON by default. */
+/* Returns whether replies and errors of a route are JSON by default. */
 static bool http_is_v1(struct vs_slice path) {
     return path.length >= 4 && memcmp(path.at, "/v1/", 4) == 0;
 }
@@ -29,7 +29,7 @@ static int params_place_of(const char *params, struct vs_slice name) {
     return -1;
 }
 
-/* Returns the number of names in "ns,n,format"; 0 for "*". */
+/* Returns the number of names in "ns,n,format", or 0 for "*". */
 static int count_places(const char *params) {
     int count = params && *params != '*';
     for (; params && *params; params++)
@@ -59,7 +59,7 @@ static bool bind_one(struct vs_request *r, struct vs_slice *args, struct vs_slic
     return true;
 }
 
-/* Binds the parameters of "name=value&...".  *room receives decoded texts. */
+/* Binds the parameters of "name=value&...".  Decoded values are written to *room. */
 static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slice rest, char **room, int first) {
     struct vs_slice name, value;
     int rc = 0;
@@ -69,12 +69,12 @@ static bool bind_all(struct vs_request *r, struct vs_slice *args, struct vs_slic
     return rc >= 0;
 }
 
-/* Fills the arguments from the rest of the path, the query and a form.  false: the reply is an error. */
+/* Sets the arguments from the rest of the path, the query and a form.  If it returns false, the reply is an error. */
 static bool http_bind(struct vs_request *r, const struct vs_http *http, struct vs_slice rest) {
     struct vs_slice *args = r->session->scratch->args.at;
     char *room = r->session->scratch->text;
     int first = rest.at ? 1 : 0, places = count_places(r->call->params);
-    memset(args, 0, (size_t)(first + places) * sizeof *args); /* an absent argument has a NULL text */
+    memset(args, 0, (size_t)(first + places) * sizeof *args); /* the `at` of a missing argument is NULL */
     r->arg = args;
     r->arg_count = first + places;
     if (first && !vs_http_decode(rest, '+', &room, args))
@@ -91,7 +91,7 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     return true;
 }
 
-/* Returns the token parameter of tinyid's clients, or a NULL text. */
+/* Returns the token parameter of a tinyid request.  `at` is NULL if there is none. */
 static struct vs_slice http_token(const struct vs_request *r) {
     int place = r->call->flags & VS_CALL_TINYID ? params_place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
     return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);
@@ -99,8 +99,8 @@ static struct vs_slice http_token(const struct vs_request *r) {
 
 /* ------------------------------------------------------------------ types */
 
-/* The routes of Vesta (Java) and Leaf, and those for machines, have one type, whatever Accept prefers.  If there is a
- * choice, `format` has priority over Accept. */
+/* Chooses between JSON and text.  Only /v1/ routes follow the Accept header, and the parameter `format` has priority
+ * over it.  All other routes have one fixed type. */
 static bool http_negotiate(struct vs_request *r, const struct vs_http *http) {
     r->json = r->call->json;
     if (!http_is_v1(http->path)) return true;
@@ -117,13 +117,13 @@ static bool http_negotiate(struct vs_request *r, const struct vs_http *http) {
 
 /* ------------------------------------------------------------------ one request */
 
-/* Answers OPTIONS, which some load balancers use as a health check. */
+/* Replies to OPTIONS, which some load balancers use as a health check. */
 static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) {
     r->allow = methods;
     return VS_ANSWERED;
 }
 
-/* A body is rejected unless the method is POST, because its parameters would be ignored without the client noticing. */
+/* Rejects a body unless the method is POST, because its parameters would be silently ignored. */
 static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
     if (http->body.length == 0 || http->method == VS_POST) return true;
     vs_refuse(r, "bad_type", "only POST may have a body: put the parameters into the query, or send a POST");
@@ -131,9 +131,9 @@ static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
 }
 
 #define ROUTES_MAX 64
-#define PATH_MAX_NEAR 64 /* a longer path is not compared */
+#define PATH_MAX_NEAR 64 /* longer paths are not compared */
 
-/* Returns the route that was probably meant, such as /genid for /genid/ or /healthz for /health, or NULL. */
+/* Returns the route that the client probably meant, such as /genid for /genid/ or /healthz for /health, or NULL. */
 static const char *near_route(const struct vs_request *r, struct vs_slice path) {
     const char *routes[ROUTES_MAX + 1] = {NULL};
     char word[PATH_MAX_NEAR];
@@ -147,11 +147,12 @@ static const char *near_route(const struct vs_request *r, struct vs_slice path) 
     return vs_nearest(word, routes);
 }
 
-/* Each path has exactly one form: no slash is ignored, and nothing is redirected. */
+/* Each route has exactly one path: no slash is ignored, and there are no redirects. */
 static enum vs_reply_state refuse_path(struct vs_request *r, struct vs_slice path) {
     const char *shown = VS_QUOTE(path.at, path.length), *near = near_route(r, path);
-    if (near) return vs_refuse(r, "not_found", "no such path: %s, did you mean %s?  GET / lists the routes", shown, near);
-    return vs_refuse(r, "not_found", "no such path: %s: GET / lists the routes", shown);
+    if (near)
+        return vs_refuse(r, "not_found", "no such path: %s.  Did you mean %s?  GET / lists the routes", shown, near);
+    return vs_refuse(r, "not_found", "no such path: %s.  GET / lists the routes", shown);
 }
 
 static enum vs_reply_state http_answer(struct vs_request *r, const struct vs_http *http) {
@@ -218,7 +219,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     }
     s->need = 0, s->continued = false;
     vs_rights_look(s);
-    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* a test without a loop */
+    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* in a test */
     size_t start = vs_http_begin(out);
     struct vs_request r = {.session = s,
                            .out = out,

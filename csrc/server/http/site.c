@@ -1,10 +1,10 @@
-/* site.c -- rejects requests that a web page of another site made a browser send.  A browser reaches whatever its
- * machine reaches, and sends requests for any page.  Knows no route but "/".
+/* site.c -- rejects requests that a browser sends for a web page of a different site.  Any page can make a browser send
+ * requests to all servers that the browser's machine can reach.  Knows no route but "/".
  *
- * Origin and Sec-Fetch-Site are trusted, because only browsers send them and a page cannot change them.  DNS rebinding,
- * where another site's name is made to resolve to this server, shows only in the Host header.  Proxies set Host as they
- * like, and clients in a cluster use their own names for a server.  So Host is checked only if the listener can be
- * reached from this machine alone, or if names are configured. */
+ * Origin and Sec-Fetch-Site are trusted, because a page cannot change them.  DNS rebinding makes the name of a foreign
+ * site resolve to this server, and only the Host header reveals it.  But proxies may change Host, and clients in a
+ * cluster may use any name for a server.  So Host is only checked if the listener can only be reached from this
+ * machine, or if names are configured. */
 #include "base/array.h"
 #include "base/error.h"
 #include "log/log.h"
@@ -32,8 +32,8 @@ static bool site_is_ours(const struct vs_server *server, struct vs_slice host) {
 
 /* ------------------------------------------------------------------ pages */
 
-/* Whether the page's origin is this host: https://HOST, and http://HOST unless the listener uses TLS.  A proxy may have
- * changed the scheme. */
+/* Returns whether the page's origin is this host: https://HOST, or if the listener does not use TLS, http://HOST.  A
+ * proxy may have changed https to http. */
 static bool is_own(const struct vs_http *http, bool is_secure) {
     static const char *const schemes[] = {"https://", "http://"};
     for (size_t i = 0; i < VS_COUNT(schemes) - is_secure; i++) {
@@ -45,7 +45,7 @@ static bool is_own(const struct vs_http *http, bool is_secure) {
     return false;
 }
 
-/* Returns the listed origin that equals this one, or NULL. */
+/* Returns the element of http.allow_origins that equals `origin`, or NULL. */
 static const char *listed(const struct vs_request *r, struct vs_slice origin) {
     const struct vs_server *server = r->session->server;
     for (int i = 0; origin.at && r->session->protocol == VS_HTTP && i < server->rules.origin_count; i++)
@@ -53,7 +53,8 @@ static const char *listed(const struct vs_request *r, struct vs_slice origin) {
     return NULL;
 }
 
-/* Links to the index page are harmless wherever they are: the page changes nothing, and another site cannot read it. */
+/* Links to the index page are allowed on all sites, because the page changes nothing and a foreign site cannot read
+ * it. */
 static bool is_link(const struct vs_http *http) {
     return vs_slice_is(http->path, "/") && http->method & VS_READ_METHODS && !http->origin.at;
 }
@@ -65,7 +66,7 @@ static bool refuse_page(struct vs_request *r, const struct vs_http *http) {
            NULL);
     if (r->session->protocol == VS_ADMIN)
         vs_refuse(r, "cross_site",
-                  "a web page of %s sent this request: the admin's routes only accept requests from their own page",
+                  "a web page of %s sent this request, but the admin routes only accept requests from their own page",
                   whose);
     else
         vs_refuse(
@@ -88,7 +89,7 @@ static bool refuse_host(struct vs_request *r, const struct vs_http *http) {
 
 bool vs_http_admits(struct vs_request *r, const struct vs_http *http) {
     const struct vs_server *server = r->session->server;
-    r->json = true; /* a rejection is JSON, whatever the path */
+    r->json = true; /* rejections are always JSON */
     if (http->is_public_name && server->rules.judges_hosts[r->session->protocol] && !site_is_ours(server, http->host))
         return refuse_host(r, http);
     r->origin = listed(r, http->origin);

@@ -1,7 +1,8 @@
-/* feed.c -- events for viewers: the server's state each second, and changes of the rest.  Knows no socket.
+/* feed.c -- events for viewers: the server's state each second, and changes of lists.  Knows no socket.
  *
- * The first viewer in a second makes the event under the lock, and the others copy it.  Without viewers, nothing is
- * made.  Each viewer has numbers of the newest events that it got, so that it gets each event once. */
+ * The first viewer in a second creates the event under the lock, and the other viewers copy it.  Without viewers, no
+ * event is created.  A viewer stores the numbers of the newest events that it received, so that it receives each event
+ * once. */
 #include "server/monitor/feed.h"
 #include "server/monitor/clients.h"
 #include "server/monitor/history.h"
@@ -16,13 +17,13 @@
 #define EVERY_US 900000 /* loops sweep twice a second, but not exactly */
 #define SEGMENTS_EVERY_US 4900000
 #define CLIENTS_EVERY_US 1900000
-#define CONNECTIONS_SHOWN 20 /* the connections that took the most ids */
+#define CONNECTIONS_SHOWN 20 /* number of listed connections (those with the most ids) */
 #define EVENT_MAX (VS_REPLY_MAX - 64)
-#define HISTORY_MAX (2 * VS_HISTORY_STEPS * 21 + 512) /* the event of one namespace */
+#define HISTORY_MAX (2 * VS_HISTORY_STEPS * 21 + 512) /* bytes of a namespace's history event */
 
-/* An event that all viewers get. */
+/* An event that is the same for all viewers. */
 struct shared {
-    uint64_t number; /* 0: none was made */
+    uint64_t number; /* serial number (0: no event yet) */
     int64_t made_us; /* boot_us */
     struct vs_out out;
     char text[EVENT_MAX];
@@ -30,15 +31,15 @@ struct shared {
 
 struct vs_viewer {
     bool is_in, wants_all;
-    uint64_t status, segments, clients;            /* numbers of the last events that it got. 0: none */
-    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* of each namespace's history, and of the sum */
+    uint64_t status, segments, clients;            /* numbers of the last received events (0: none) */
+    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* last received step of each namespace's history, and of the sum */
     struct vs_holders_seen holders[VS_NAMESPACES_TOLD];
 };
 
 struct vs_feed {
     pthread_mutex_t lock;
     struct shared status, segments, clients;
-    struct vs_out fresh; /* the segments now, to be compared */
+    struct vs_out fresh; /* the current segments, compared with the last event */
     char fresh_text[EVENT_MAX];
     atomic_int viewers; /* written under the lock */
     struct vs_viewer viewer[VS_VIEWERS_MAX];
@@ -101,7 +102,7 @@ static void make_status(struct shared *status, const struct vs_server *server, i
     vs_put_text(&status->out, "\n\n");
 }
 
-/* Makes an event only if the tags differ from the last event. */
+/* Creates an event only if the tags differ from the last event. */
 static void make_segments(struct vs_feed *feed, struct vs_server *server, int64_t now_us) {
     struct shared *segments = &feed->segments;
     struct vs_out *fresh = &feed->fresh;

@@ -1,7 +1,7 @@
-/* history.c -- the last hour in steps of 10 s.  Knows no socket, and counts nothing itself.
+/* history.c -- the last hour in steps of 10 s.  Knows no socket, and only reads existing counters.
  *
- * A ring keeps the counts at the end of each step, and the differences are reported.  Steps are numbered by uptime, so
- * that a step of the clock does not move them.  A step during which the server did not run stays empty. */
+ * A ring stores the counts at the end of each step, and the differences are reported.  Steps are numbered by the time
+ * since boot, so that setting the clock does not shift them.  Steps during which the server did not run stay empty. */
 #include "server/monitor/history.h"
 #include "server/counts.h"
 #include "server/tags.h"
@@ -17,10 +17,10 @@ struct point {
 
 struct vs_history {
     pthread_mutex_t lock;
-    int told, columns;       /* namespaces, followed by a column for the other namespaces and one for tags */
-    int64_t stretch[POINTS]; /* its number, counted since boot. 0: none */
-    int64_t last;            /* the newest. 0: none */
-    int64_t last_unix_us;    /* when it was recorded */
+    int told, columns;       /* columns: the first namespaces, the sum of the other namespaces, tags */
+    int64_t stretch[POINTS]; /* step number of each row, counted since boot (0: empty) */
+    int64_t last;            /* number of the newest step (0: none) */
+    int64_t last_unix_us;    /* when the newest step was recorded */
     struct point point[];    /* POINTS rows of `columns` */
 };
 
@@ -61,7 +61,7 @@ static struct point of_others(const struct vs_history *history, const struct vs_
     return sum;
 }
 
-/* With the counts of tags that were removed. */
+/* Includes the counts of removed tags. */
 static struct point of_tags(struct vs_server *server) {
     struct vs_tags_status gone = {0};
     const struct vs_tag_set *set = vs_tags_now(&server->tags);
@@ -80,7 +80,7 @@ static struct point of_tags(struct vs_server *server) {
 
 void vs_history_look(struct vs_history *history, struct vs_server *server) {
     int64_t stretch = server->clock->boot_us(server->clock->self) / (VS_HISTORY_STEP_S * 1000000) + 1;
-    if (stretch == history->last) return; /* only this thread writes it */
+    if (stretch == history->last) return; /* read without the lock, because only this thread writes it */
     pthread_mutex_lock(&history->lock);
     struct point *row = &history->point[stretch % POINTS * history->columns];
     for (int i = 0; i < history->told; i++)
@@ -106,7 +106,7 @@ static bool is_known(const struct vs_history *history, int64_t stretch) {
     return stretch > 0 && history->stretch[stretch % POINTS] == stretch;
 }
 
-/* A number per step, the oldest first.  null: the counts at its begin or end are unknown. */
+/* Writes a number per step, the oldest first.  A step is null if the counts at its beginning or end are unknown. */
 static void history_put_row(const struct vs_history *history, int column, bool is_refused, int64_t from, struct vs_out *out) {
     for (int64_t to = from; to <= history->last; to++) {
         if (to != from) vs_put(out, ",", 1);

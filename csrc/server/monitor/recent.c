@@ -1,5 +1,5 @@
-/* recent.c -- a ring of events, found by comparing the server's state and counts once a second.  Counts nothing itself,
- * so requests do no work for it.  Knows no socket. */
+/* recent.c -- a ring of events, found by comparing the server's state and counters once a second.  It has no counters,
+ * so it costs requests nothing.  Knows no socket. */
 #include "server/monitor/recent.h"
 #include "server/counts.h"
 
@@ -13,9 +13,9 @@
 #define TEXT_MAX 256
 #define EVENT_BYTES_MAX (2 * TEXT_MAX + 256) /* as JSON */
 #define LOOK_US 900000 /* loops sweep twice a second, but not exactly */
-#define OVER_US 2000000 /* a stop is over if no request was rejected for so long */
-#define QUIET_US 60000000 /* a limit is reported again only after such a time without it */
-#define STEP_US 100000 /* a smaller change of the clock in a second may be a slew */
+#define OVER_US 2000000 /* a stop is over if no request was rejected for this time */
+#define QUIET_US 60000000 /* a limit is reported again only after this time without it */
+#define STEP_US 100000 /* a smaller change of the clock in a second may be gradual */
 
 enum recent_kind {
     RECENT_LEASE_CLAIMED,
@@ -51,30 +51,30 @@ struct recent_event {
     uint64_t number;
     int64_t unix_ms;
     enum recent_kind kind;
-    char namespace_[VESTA_NAMESPACE_MAX]; /* "": it concerns the server */
+    char namespace_[VESTA_NAMESPACE_MAX]; /* "": the whole server */
     char text[TEXT_MAX];
 };
 
-/* A namespace as it was last seen. */
+/* The state of a namespace at the last check. */
 struct recent_namespace {
     bool has_lease, has_trouble, was_unready, has_stopped;
     uint64_t worker, refused;
-    uint64_t refused_from;     /* the count before the stop */
+    uint64_t refused_from;     /* `refused` before the stop */
     int64_t trouble_us;        /* when the keeper's trouble began */
-    int64_t stop_us, fault_us; /* when the stop began, and was last seen */
+    int64_t stop_us, fault_us; /* when the stop began; when it was last observed */
 };
 
-/* A limit that may be reached: a count, and when it last rose. */
+/* Counts of requests that exceeded a limit, and when a count last increased. */
 struct recent_limit {
     uint64_t waited, rejected;
     int64_t rose_us; /* 0: never */
 };
 
 struct vs_recent {
-    pthread_mutex_t lock; /* over the ring. The rest belongs to the first loop */
-    uint64_t count;       /* of all events so far */
+    pthread_mutex_t lock; /* guards count and event; only the first loop uses the other members */
+    uint64_t count;       /* number of events so far */
     struct recent_event event[VS_RECENT_MAX];
-    int64_t looked_us, now_us, unix_us; /* boot time of the last look, and the present */
+    int64_t looked_us, now_us, unix_us; /* boot time of the last check; current boot time; current Unix time */
     int64_t offset_us;                  /* Unix time minus boot time */
     uint64_t reloads;
     struct recent_limit clients[VS_COUNTED_MAX], connections;
@@ -125,7 +125,7 @@ static void recent_look_at_lease(struct vs_recent *recent, const struct vs_names
         recent_add(recent, RECENT_LEASE_LOST, ns->name, "the lease of worker id %" PRIu64 " has ended", seen->worker);
     seen->has_lease = info.holds_lease;
     if (info.holds_lease) seen->worker = info.worker;
-    bool has_trouble = info.holds_lease && *info.keeper; /* without a lease, the stop has the keeper's words */
+    bool has_trouble = info.holds_lease && *info.keeper; /* otherwise no_ids contains the keeper's message */
     if (has_trouble && !seen->has_trouble) {
         recent_add(recent, RECENT_LEASE_TROUBLE, ns->name, "ids continue for now, but the lease is not renewed: %s",
                    info.keeper);
@@ -147,7 +147,7 @@ static void recent_add_stop(struct vs_recent *recent, const struct vs_server *se
     recent_add(recent, RECENT_NO_IDS, ns->name, "no ids: %s", text);
 }
 
-/* A namespace that is unready for less than a second, and rejects no request, is no event. */
+/* Ignores a namespace that was unready for less than a second and rejected no request. */
 static void recent_look_at_ids(struct vs_recent *recent, const struct vs_server *server, const struct vs_namespace *ns,
                         struct recent_namespace *seen) {
     struct vesta_pause pause, met;
@@ -198,7 +198,7 @@ static void recent_look_at_reloads(struct vs_recent *recent, const struct vs_ser
                    policies.reload_result);
 }
 
-/* True if the counts rose for the first time in a while.  *more: by how much. */
+/* Returns whether the counts increased for the first time in QUIET_US.  Sets *more to the increase. */
 static bool recent_limit_is_news(struct recent_limit *limit, struct recent_limit now, int64_t now_us,
                           struct recent_limit *more) {
     int64_t rose_us = limit->rose_us;

@@ -13,12 +13,12 @@ struct vs_recent;
 struct vs_recent *vs_recent_new(void);
 void vs_recent_free(struct vs_recent *recent);
 
-/* Once a second, compares the server with its state a second ago, and records the differences.  Threads: the first
- * loop's, between two requests. */
+/* If a second has passed, compares the server's state with the last recorded state and adds events for the differences.
+ * Threads: the first loop's, between two requests. */
 void vs_recent_look(struct vs_recent *recent, const struct vs_server *server);
 
-/* Appends the member "recent": the newest events first, as many as fit in the first bytes_max bytes of `out`.
- * Threads: any. */
+/* Appends the member "recent": the newest events first, as many as fit in the first bytes_max bytes of `out`. Threads:
+ * any. */
 void vs_recent_put(struct vs_recent *recent, struct vs_out *out, size_t bytes_max);
 
 #endif

@@ -18,7 +18,7 @@ static void put_database(struct vs_out *out, const struct vesta_segment_info *in
     vs_put(out, "}", 1);
 }
 
-/* As a string: most JSON readers round numbers of 64 bits. */
+/* Writes a number as a string, because most JSON readers round 64-bit numbers. */
 static void segment_json_put_wide(struct vs_out *out, const char *name, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, value, digits);

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAMESPACE_BYTES_MAX 5400 /* the status of one namespace */
-#define RECENT_END (VS_REPLY_MAX - 128) /* recent events use the room that the rest leaves */
+#define NAMESPACE_BYTES_MAX 5400 /* bytes of one namespace's status */
+#define RECENT_END (VS_REPLY_MAX - 128) /* recent events use the remaining room, up to here */
 _Static_assert(VS_NAMESPACES_TOLD *NAMESPACE_BYTES_MAX + 5120 <= VS_REPLY_MAX, "the status fits a reply");
 
-/* As a string: most JSON readers round numbers of 64 bits. */
+/* Writes a number as a string, because most JSON readers round 64-bit numbers. */
 static void status_put_wide(struct vs_out *out, const char *name, uint64_t value) {
     char digits[VESTA_FORMAT_MAX];
     vesta_format(VESTA_DECIMAL, value, digits);
@@ -88,7 +88,7 @@ static void status_put_policy_of(struct vs_out *out, const struct vs_server *ser
     if (*seen.policy) vs_json_text(out, "policy", seen.policy);
 }
 
-/* The shadow policy: its verdicts are recorded and not used. */
+/* Writes the shadow policy, whose verdicts are recorded but not used. */
 static void status_put_shadow(struct vs_out *out, const struct vs_server *server, int at) {
     struct vs_shadow_seen seen;
     if (!server->above.policies.shadow) return;
@@ -121,7 +121,6 @@ static void status_put_namespace(struct vs_out *out, const struct vs_server *ser
     vs_put(out, "}", 1);
 }
 
-/* Calls of the policies, by hook and result. */
 static void status_put_calls(struct vs_out *out, const struct vs_server *server, const struct vs_policies_status *policies) {
     vs_json_open(out, "calls", '{');
     for (int hook = 0; hook < VS_HOOKS; hook++) {
@@ -154,7 +153,7 @@ static void put_policy(struct vs_out *out, const struct vs_server *server) {
     vs_put(out, "}", 1);
 }
 
-/* Only codes that were sent. */
+/* Writes only codes that occurred. */
 static void put_requests(struct vs_out *out, const struct vs_server *server) {
     vs_json_open(out, "requests", '{');
     for (int code = 0; vs_code_name(code); code++) {
@@ -166,7 +165,8 @@ static void put_requests(struct vs_out *out, const struct vs_server *server) {
     vs_put(out, "}", 1);
 }
 
-/* Counts of requests by duration: the i-th took at most le_us[i] microseconds, the last one longer. */
+/* Writes request counts by duration.  The requests of the i-th count took at most le_us[i] microseconds, and the
+ * requests of the last count took longer. */
 static void status_put_durations(struct vs_out *out, const struct vs_server *server) {
     const struct vs_counts *first = server->monitor.counts[0];
     vs_json_open(out, "durations", '{');
@@ -183,7 +183,7 @@ static void status_put_durations(struct vs_out *out, const struct vs_server *ser
     vs_put(out, "}", 1);
 }
 
-/* The first name in http.hosts, else the certificate's. */
+/* Writes the host, and the first name in http.hosts or else the name in the certificate. */
 static void status_put_names(struct vs_out *out, const struct vs_server *server) {
     char host[256];
     struct vs_tls_status tls = {.name = ""};
@@ -208,7 +208,7 @@ static void put_tls(struct vs_out *out, const struct vs_server *server) {
     vs_put(out, "}", 1);
 }
 
-/* The namespaces beyond VS_NAMESPACES_TOLD, as sums. */
+/* Writes sums of the namespaces after the first VS_NAMESPACES_TOLD. */
 static void put_others(struct vs_out *out, const struct vs_server *server) {
     const struct vs_counts *first = server->monitor.counts[0];
     uint64_t ids = 0, refused = 0;

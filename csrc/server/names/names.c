@@ -9,7 +9,7 @@ bool vs_namespaces_make(struct vs_names *names, int count) {
     assert(count >= 0 && count <= VS_NAMESPACES_MAX);
     size_t width = vs_table_width((size_t)count);
     names->count = 0;
-    /* never empty, because indexes are differences of pointers */
+    /* at least one element, so that `at` is never NULL and pointer differences are valid */
     names->at = calloc((size_t)count + 1, sizeof *names->at);
     names->by_name = (struct vs_table){calloc(width, sizeof *names->by_name.slot), width - 1};
     return names->at && names->by_name.slot;
@@ -29,7 +29,7 @@ static bool namespace_has_name(const struct vs_namespace *ns, const char *name, 
     return ns->name_length == length && memcmp(ns->name, name, length) == 0;
 }
 
-/* The hash's seed is 0, because clients do not choose the names. */
+/* The hash needs no random seed, because clients do not choose the names. */
 static struct vs_namespace *namespace_find(const struct vs_names *names, const char *name, size_t length) {
     uint64_t hash = vs_table_hash(name, length, 0);
     size_t at = vs_table_begin(&names->by_name, hash);
@@ -50,7 +50,7 @@ struct vs_namespace *vs_namespace_add(struct vs_names *names, const char *name) 
     return ns;
 }
 
-/* Tries the first namespace first: most requests are for it, and those without a name always are. */
+/* Compares the first namespace before the table, because most requests name it.  A request without a name means it. */
 struct vs_namespace *vs_namespace_named(struct vs_names *names, const char *name, size_t length) {
     if (names->count == 0) return NULL;
     if (!name || namespace_has_name(names->at, name, length)) return names->at;

@@ -1,9 +1,9 @@
-// bits.js -- reads a layout's text, and splits and makes ids with it.  Numbers are BigInt, because an id has 64 bits.
+// bits.js -- parses a layout, and splits and makes ids with it.  Numbers are BigInt, because an id has 64 bits.
 
 const UNITS = { us: 1n, ms: 1000n, s: 1000000n };
 
-// Reads "version:1 type:1=0 method:2 time:30 ... unit=1s epoch=...".  Pieces are in order, the highest first.  A name that
-// occurs twice is one field in two pieces.  Null: not understood.
+// Parses "version:1 type:1=0 method:2 time:30 ... unit=1s epoch=...".  Pieces are listed from the highest bits down.  A
+// name that occurs twice is one field in two pieces.  Returns null if the layout cannot be parsed.
 export function readLayout(text) {
   const pieces = [];
   let unit = 1000n, epoch = 0n, shift = 0n;
@@ -27,7 +27,7 @@ export function readLayout(text) {
   return { pieces, fields: [...new Set(pieces.map(piece => piece.field))], unit, epoch };
 }
 
-// Reads an RFC 3339 time with microseconds, which Date alone would cut to milliseconds.
+// Parses an RFC 3339 time with microseconds, because Date only has milliseconds.
 function microseconds(iso) {
   const m = /^(.*?T\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)$/.exec(iso);
   const ms = m ? Date.parse(m[1] + m[3]) : NaN;
@@ -38,7 +38,7 @@ const mask = field => (1n << field.width) - 1n;
 
 export const bitsOf = (piece, id) => (id >> piece.shift) & mask(piece);
 
-// Each field's value.  Null: the text is no number of 64 bits.
+// Returns each field's value, or null if the text is not a 64-bit number.
 export function takeApart(layout, text) {
   if (!/^\s*(\d+|0[xX][0-9a-fA-F]+)\s*$/.test(text)) return null;
   const id = BigInt(text.trim());
@@ -47,7 +47,7 @@ export function takeApart(layout, text) {
     .reduce((value, piece) => value | bitsOf(piece, id) << piece.low, 0n) }));
 }
 
-// Makes the id from values by field name.  A missing value is 0, and a fixed field has the layout's value.
+// Makes an id from values by field name.  A missing value is 0.  A fixed field has the layout's value.
 export function make(layout, values) {
   let id = 0n;
   for (const field of layout.fields) {
@@ -69,8 +69,8 @@ export function isoOf(us) {
   return Math.abs(ms) > 8.64e15 ? 'beyond the calendar' : new Date(ms).toISOString();
 }
 
-// The first and the last id of the time from fromUs up to, but not including, toUs.  `above`: values of the fields above
-// the time.  Null: the layout has no ids of that time.
+// Returns the first and last id of the time from fromUs to toUs (exclusive), or null if the layout has no ids of that
+// time.  `above` contains the values of the fields above the time.
 export function rangeOf(layout, fromUs, toUs, above = {}) {
   const time = layout.fields.find(f => f.name === 'time'), up = us => (us + layout.unit - 1n) / layout.unit;
   let first = up(fromUs - layout.epoch), last = up(toUs - layout.epoch) - 1n;

@@ -1,4 +1,4 @@
-// chart.js -- rates over the last hour, as SVG: a plot with axes and a cursor, and a small line without them.
+// chart.js -- draws rates over the last hour as SVG: plot() with axes and a cursor, spark() as a small line.
 import { el, fill, plain, rate } from './dom.js';
 
 const SVG = 'http://www.w3.org/2000/svg', WIDTH = 360, HEIGHT = 100, SHORTEST = 6, TIMES = 4;
@@ -9,7 +9,7 @@ function shape(name, attributes) {
   return at;
 }
 
-// A path through the numbers, with gaps for null.  An area is closed at the bottom.
+// Returns an SVG path through the numbers, with gaps for null.  An area is closed at the bottom.
 function path(row, top, isArea) {
   const x = i => ((i * WIDTH) / (row.length - 1)).toFixed(1), y = n => (HEIGHT - (n / top) * HEIGHT).toFixed(1);
   let d = '';
@@ -29,7 +29,7 @@ function drawing(row, top, attributes) {
   return svg;
 }
 
-// Leaves out the time before the first known number, but shows at least a minute.
+// Omits the time before the first known number, but returns at least a minute.
 function sinceStart(hour) {
   const first = hour.findIndex(n => n !== null);
   return hour.slice(first < 0 ? -SHORTEST : Math.min(first, hour.length - SHORTEST));
@@ -37,13 +37,13 @@ function sinceStart(hour) {
 
 const mostOf = row => Math.max(0, ...row.filter(n => n !== null));
 
-// The least of 1, 1.5, 2, ... 10, 15, ... that is not below n.
+// Returns the smallest of 1, 1.5, 2, ... 10, 15, ... that is at least n.
 function roundUp(n) {
   const power = 10 ** Math.floor(Math.log10(Math.max(n, 1)));
   return [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find(factor => factor * power >= n) * power;
 }
 
-// `hour`: a number per step or null, the oldest first.
+// Draws `hour`: a number or null per step, the oldest first.
 export function spark(hour, label) {
   const row = sinceStart(hour), most = mostOf(row);
   return el('div', { class: 'spark' }, drawing(row, most || 1, { role: 'img', 'aria-label': plain(`${label}: at most ${rate(most)} per second`) }),
@@ -52,8 +52,8 @@ export function spark(hour, label) {
 
 const clock = (ms, parts) => new Date(ms).toISOString().slice(11, parts);
 
-// A plot in a figure.  Pointer and arrow keys move the cursor, which shows the value and the time of a step.
-// Returns the function that draws: hour, the time of its end, and the length of a step.
+// Adds a plot to a figure.  Pointer and arrow keys move the cursor, which shows the value and time of a step.
+// Returns a function that draws the plot.  Its arguments are the numbers, their end time and the length of a step.
 export function plot(figure, { label, unit, kind = '' }) {
   let row = [], untilMs = 0, stepMs = 0, at = -1;
   const tip = el('output', { class: 'tip' }), line = el('div', { class: 'cursor' }), space = el('div', { class: 'space' });

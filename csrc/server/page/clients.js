@@ -1,4 +1,4 @@
-// clients.js -- the clients with their share of the ids issued lately, and the connections that took the most ids.
+// clients.js -- shows the clients with their share of recently issued ids, and the connections with the most ids.
 import { el, fill, grouped, rate, span, table } from './dom.js';
 
 const CLIENTS = ['Client', '#Connections', '#Ids per second', '#Share', 'Limits', '#Ids', '#Requests', 'Rejected requests', 'Last address'];
@@ -10,7 +10,7 @@ function rejected(counts) {
   return el('td', { class: some.length ? 'warn' : 'dim' }, some.join(', ') || 'none');
 }
 
-// The client's limits, and how many of its requests waited because of them.
+// Shows the client's limits, and how many of its requests waited because of these limits.
 function limits({ share }) {
   if (!share) return el('td', { class: 'dim' }, '-');
   const parts = [[share.rate, `${grouped(share.rate)} ids/s`], [share.requests, `${grouped(share.requests)} requests/s`],
@@ -33,7 +33,7 @@ function connection(c) {
     el('td', {}, c.last || '-', ' ', el('span', { class: 'dim' }, `${span(c.idle_ms)} ago${c.name ? ', ' + c.name : ''}`)));
 }
 
-// Ids per second of each client since the last event, or null for a new client.
+// Returns the ids per second of each client since the last event, or null for a new client.
 function rates(now, before) {
   const known = new Map((before?.said.clients || []).map(c => [c.name, c.ids])), s = before ? (now.at - before.at) / 1000 : 0;
   return now.said.clients.map(c => (s > 0 && known.has(c.name) ? Math.max(0, c.ids - known.get(c.name)) / s : null));

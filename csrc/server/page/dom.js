@@ -1,8 +1,8 @@
-// dom.js -- elements whose text is never markup, and numbers and times for people.
+// dom.js -- creates elements whose text is never parsed as markup, and formats numbers and times.
 
 const LONG = 1000, TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-// Text from elsewhere: cut if it is long, and with the characters that change the writing direction made visible.
+// Makes untrusted text safe to show: shortens long text, and escapes characters that change the writing direction.
 export function plain(text) {
   const seen = text.length > LONG ? `${text.slice(0, LONG)}\u2026 (${grouped(text.length)} characters)` : text;
   return seen.replace(TURNS, c => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
@@ -16,20 +16,20 @@ export function el(name, attributes, ...children) {
   return at;
 }
 
-// Replaces the content of an element if it differs: screen readers announce each change of a live region.
+// Replaces the content of an element only if it differs, because screen readers announce each change of a live region.
 export function fill(at, content) {
   if (typeof content !== 'string') at.replaceChildren(content);
   else if (at.textContent !== plain(content)) at.textContent = plain(content);
 }
 
-// Titles that begin with # are of columns with numbers.  A caption stays.
+// Fills a table.  A title that begins with # marks a column of numbers.  An existing caption is preserved.
 export function table(at, titles, rows) {
   const head = el('thead', {}, el('tr', {}, ...titles.map(title =>
     el('th', { scope: 'col', class: title[0] === '#' ? 'n' : '' }, title.replace('#', '')))));
   at.replaceChildren(...(at.caption ? [at.caption] : []), ...(rows.length ? [head, el('tbody', {}, ...rows)] : []));
 }
 
-// Names and values.  If the names are unchanged, only changed values are written, so a selected text stays selected.
+// Shows names and values.  If the names are unchanged, only writes changed values, to preserve a selection.
 export function facts(list, rows) {
   const names = [...list.querySelectorAll('dt')].map(dt => dt.textContent);
   if (names.join('\n') !== rows.map(([name]) => name).join('\n'))
@@ -48,7 +48,7 @@ export function rate(n) {
   return n < 10 && n > 0 ? n.toFixed(1) : grouped(Math.round(n));
 }
 
-// With spaces that do not break: "2 min 58 s".
+// Formats a duration with non-breaking spaces: "2 min 58 s".
 export function span(ms) {
   const s = Math.floor(Math.abs(ms) / 1000), two = n => String(n).padStart(2, '0');
   if (s >= 2 * 31557600) return grouped(Math.floor(s / 31557600)) + '\u00a0years';
@@ -61,7 +61,7 @@ export function ago(ms, justMs = 1500) {
   return ms < justMs ? 'just now' : span(ms) + ' ago';
 }
 
-// "2026-11-26 08:49:35 UTC", and without the date if it is that of nowMs.
+// Formats a time: "2026-11-26 08:49:35 UTC".  The date is omitted if it is the date of nowMs.
 export function utc(ms, nowMs = 0) {
   if (!(Math.abs(ms) <= 8.64e15)) return 'at an unknown time';
   const text = new Date(ms).toISOString(), day = text.slice(0, 10);

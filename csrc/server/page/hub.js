@@ -1,18 +1,19 @@
-// hub.js -- one stream of events for all pages of a browser.  A browser opens six connections to a server at most, and a
-// seventh page would wait silently.  Runs as a shared worker, or in the page if the browser has no shared workers.
+// hub.js -- shares one event stream among all pages of a browser.  A browser opens at most six connections to a server,
+// so without sharing a seventh page would wait silently.  Runs as a shared worker, or in the page if the browser has no
+// shared workers.
 
 const RETRY_MS = 2000, SILENT_MS = 10000, STEPS = 360; // the server sends an event each second
 
 const streams = new Map(); // by token, so that a page with a wrong token gets no events
 
-// A header is bytes, so a token that is not ASCII is sent as UTF-8.
+// Encodes a token as UTF-8, because fetch only accepts headers whose characters fit a byte.
 const bytesOf = text => String.fromCharCode(...new TextEncoder().encode(text));
 
 export function ask(path, token, options = {}) {
   return fetch(path, { ...options, cache: 'no-store', headers: token ? { Authorization: 'Bearer ' + bytesOf(token) } : {} });
 }
 
-// A page posts { token } to get the present state and the events that follow, and {} to leave.
+// A page posts { token } to receive the current state and all later events, and {} to leave.
 export function join(port) {
   let stream = null;
   port.onmessage = ({ data: { token } }) => {
@@ -61,7 +62,7 @@ async function watch(stream) {
   }
 }
 
-// Ends a silent connection: a machine that has crashed does not close it.
+// Ends a silent connection, because a machine that has crashed does not close it.
 function guard(signal) {
   const own = new AbortController();
   let timer = 0;
@@ -75,7 +76,7 @@ function guard(signal) {
   return { signal: own.signal, heard, end };
 }
 
-// Reads events until the stream ends, and returns why.
+// Reads events until the stream ends, and returns the reason.
 async function follow(stream, { signal, heard }) {
   const reply = await ask('/admin/events?all=1', stream.token, { signal });
   if (reply.status === 401) return 'token';
@@ -101,7 +102,7 @@ function hear(stream, event) {
   tell(stream, { kind: kind[1], said: before && merge[kind[1]] ? merge[kind[1]](before, said) : said, at: Date.now() }, at);
 }
 
-// These kinds are sent whole once, and then only their changes.
+// The server sends events of these kinds completely at first, and later only changes.
 const merge = {
   history: (before, now) => ({ ...now, ids: [...before.ids, ...now.ids].slice(-STEPS),
     refused: [...before.refused, ...now.refused].slice(-STEPS) }),

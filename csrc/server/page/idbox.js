@@ -1,4 +1,4 @@
-// idbox.js -- the box that splits an id into fields as you type, makes an id, and shows the ids of a day.
+// idbox.js -- a form that splits an id into fields as you type, makes an id from fields, and shows the ids of a day.
 import { readLayout, takeApart, bitsOf, make, timeOf, rangeOf } from './bits.js';
 import { el, fill } from './dom.js';
 
@@ -11,7 +11,7 @@ export function idBox($) {
     layout = layouts.get($('id-namespace').value) || null;
     $('id-fields').replaceChildren(...(layout ? layout.fields.map(inputOf) : []));
     if ($('id-text').value.trim() || !layout) return take();
-    const now = inputs().find(input => input.dataset.field === 'time'); // an example: an id of this moment
+    const now = inputs().find(input => input.dataset.field === 'time'); // an example: an id of the current time
     now.value = String((BigInt(Date.now()) * 1000n - layout.epoch) / layout.unit);
     build();
   }
@@ -29,7 +29,7 @@ export function idBox($) {
   function take() {
     const text = $('id-text').value.trim();
     const parts = layout && text ? takeApart(layout, text) : null;
-    fill($('id-error'), text && layout && !parts ? 'An id is a number from 0 to 18446744073709551615, in decimal or as 0x and hexadecimal.' : '');
+    fill($('id-error'), text && layout && !parts ? 'An id must be a number from 0 to 18446744073709551615, decimal or hexadecimal with 0x.' : '');
     if (parts) inputs().forEach((input, i) => (input.value = String(parts[i].value)));
     draw(parts);
     range();
@@ -62,7 +62,7 @@ export function idBox($) {
         el('small', {}, whole ? named(piece.field, value) : `${piece.name}, lower`));
     }));
     const wrong = parts.find(({ field, value }) => field.fixed !== null && field.fixed !== value);
-    if (wrong) fill($('id-error'), `This is no id of the layout: ${wrong.field.name} is ${wrong.value}, but must be ${wrong.field.fixed}.`);
+    if (wrong) fill($('id-error'), `This id does not match the layout: ${wrong.field.name} is ${wrong.value}, but must be ${wrong.field.fixed}.`);
     at.setAttribute('aria-label', parts.map(({ field, value }) => named(field, value)).join('; '));
   }
 

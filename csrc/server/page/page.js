@@ -1,4 +1,4 @@
-// page.js -- the admin's page: signs in, follows the server's events, and shows its state.
+// page.js -- the admin page: signs in, receives the server's events, and shows its state.
 import { plot, spark } from './chart.js';
 import { clients } from './clients.js';
 import { ask, join } from './hub.js';
@@ -9,8 +9,8 @@ const $ = id => document.getElementById(id);
 const STALE_MS = 4000, LATENCY_MS = 10000, DRIFT_MS_MAX = 1000, SHORT_MS = 10000, YEAR_MS = 365.25 * 864e5;
 
 let token = null, following = false, last = null, lastAt = 0, previous = null, box = null, trouble = '';
-let lately = []; // the states of the last LATENCY_MS, the oldest first
-const workers = new Map(); // the newest list of each namespace
+let lately = []; // states received in the last LATENCY_MS, the oldest first
+const workers = new Map(); // newest list of worker ids, by namespace
 
 // ------------------------------------------------------------------ events of the server
 
@@ -75,7 +75,7 @@ function names(status) {
     `up ${span(status.uptime_s * 1000)}`);
 }
 
-// Only the first text is announced by screen readers, so it has no age in it.
+// Screen readers announce stale-since on each change, so the changing age is in a separate element.
 function staleness(why) {
   if (why) trouble = why;
   const old = Date.now() - lastAt > STALE_MS || trouble !== '';
@@ -94,7 +94,7 @@ function staleness(why) {
 }
 
 const sum = (status, count) => status.namespaces.reduce((n, ns) => n + count(ns), 0);
-// The namespaces that the server does not list.
+// Returns the sums of the namespaces that the server does not list.
 const others = status => status.other_namespaces || { count: 0, unready: 0, ids: 0, refused: 0 };
 const countOf = status => status.namespaces.length + others(status).count;
 const readyOf = status => sum(status, ns => (ns.ready ? 1 : 0)) + others(status).count - others(status).unready;
@@ -132,7 +132,7 @@ function tiles(status) {
   });
 }
 
-// From the histogram of request durations: the bound of the bucket that has the request at that place.
+// Returns percentiles: the upper bounds of the buckets in the histogram of request durations.
 function latency() {
   const now = last.durations, before = lately[0].durations;
   if (!now || !before) return ['-', 'not reported by this server'];
@@ -153,13 +153,13 @@ const duration = us => (us < 1000 ? `${us}\u00a0\u00b5s` : us < 1e6 ? `${us / 10
 
 const isOff = ns => Math.abs(ns.clock_drift_ms || 0) > DRIFT_MS_MAX;
 
-// Namespaces without ids come first, then those with a warning.
+// Sorts namespaces without ids first, and namespaces with a warning next.
 function inOrder(list) {
   const rank = ns => (!ns.ready ? 0 : ns.keeper || ns.warning || isOff(ns) ? 1 : 2);
   return [...list].sort((a, b) => rank(a) - rank(b));
 }
 
-// Cards are kept and moved, not replaced: a reader of one is not interrupted.
+// Moves existing cards instead of replacing them, so that a screen reader is not interrupted.
 function cards(list) {
   for (const at of [...$('namespaces').children])
     if (!list.some(ns => at.id === 'ns-' + ns.name)) at.remove();
@@ -209,7 +209,7 @@ function factsOf(ns) {
   ].filter(Boolean);
 }
 
-// A short lease that is renewed all the time has no countdown: it would look like an emergency.
+// Shows no countdown for a short lease that is renewed all the time, because it would look like an emergency.
 function leaseOf(ns) {
   const leftMs = ns.lease_end_ms - last.unix_ms, isSteady = !ns.keeper;
   if (leftMs <= 0) return isSteady ? 'renewed with the next request' : 'expired';
@@ -249,7 +249,7 @@ function policies(said) {
     if (calls.length) rows.push([hook, calls.join(', ')]);
   }
   if (rows.length === 2) rows.push(['Calls', 'none yet']);
-  rows.push(['Last reload', `${said.reload_ok ? 'succeeded' : 'failed; the last that succeeded was'} ${utc(said.reload_unix_ms)}`,
+  rows.push(['Last reload', `${said.reload_ok ? 'succeeded' : 'failed. The last successful reload was'} ${utc(said.reload_unix_ms)}`,
     said.reload_ok ? '' : 'bad']);
   if (said.last_error) rows.push(['Last error', `${said.last_error} (${ago(last.unix_ms - said.last_error_unix_ms)})`, 'bad']);
   facts($('policies'), rows);
@@ -273,7 +273,7 @@ function showHour({ namespace, ids, refused, step_ms, until_unix_ms }) {
 
 // ------------------------------------------------------------------ worker ids and tags
 
-// A region stays while its table changes, so that it keeps the focus and its scroll position.
+// Preserves the regions while their tables change, so that they keep the focus and scroll position.
 function regions() {
   const list = $('workers'), sorted = inOrder(last.namespaces).map(({ name }) => $('workers-' + name) || el('div', { class: 'scroll',
     id: 'workers-' + name, tabindex: '0', role: 'region', 'aria-label': 'Worker ids of ' + name },
@@ -322,8 +322,8 @@ function showSegments(said) {
 // ------------------------------------------------------------------ actions
 
 const QUESTIONS = {
-  reload: ['Reload?', 'The server reads policies and tables of tags again. If it finds an error, it keeps the old ones.', 'Reload'],
-  drain: ['Drain and stop?', 'The server answers requests in flight, releases its worker ids, and ends. ' +
+  reload: ['Reload?', 'The server reloads its policies and tables of tags. If it finds an error, the old versions stay in use.', 'Reload'],
+  drain: ['Drain and stop?', 'The server finishes requests in flight, releases its worker ids, and stops. ' +
     'It starts again only if a service manager restarts it.', 'Drain'],
 };
 
@@ -371,7 +371,7 @@ $('actions').addEventListener('click', event => {
 });
 $('forget').addEventListener('click', () => login(''));
 
-// A token that is not URL-encoded is sent as it is, and the server rejects it.
+// Returns text that is not valid URL encoding unchanged.  The server then rejects the token.
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -380,7 +380,7 @@ function decoded(text) {
   }
 }
 
-// The token is removed from the address at once, so that it stays out of the history.
+// Removes the token from the address at once, so that it does not stay in the browser history.
 const link = /^#token=(.+)$/.exec(location.hash);
 if (link) window.history.replaceState(null, '', location.pathname);
 token = link ? decoded(link[1]) : sessionStorage.getItem('token');

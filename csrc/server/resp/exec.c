@@ -1,8 +1,9 @@
-/* exec.c -- MULTI, EXEC, DISCARD: commands are kept as bytes and answered together.  Knows no handler.
+/* exec.c -- MULTI, EXEC, DISCARD: commands are stored as bytes and answered together.  Knows no handler.
  *
- * A queued command declares which ids it will want.  EXEC first takes all of them; if there are too few it waits and
- * keeps those it has.  Only then are the commands parsed again and answered, in as many steps as the replies need.
- * Nothing can wait or fail any more, so a client receives the ids of the whole transaction or an error. */
+ * When a command is queued, its handler declares which ids it needs.  EXEC first takes the ids of all commands.  If
+ * there are too few ids, EXEC keeps those it has and waits.  When it has all, it parses the commands again and writes
+ * their replies, in as many steps as needed.  At that time no command can wait or fail, so a client receives either the
+ * ids of the whole transaction or an error. */
 #include "server/resp/exec.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
@@ -15,9 +16,9 @@
 
 /* ------------------------------------------------------------------ queueing */
 
-/* Runs the handler to learn how many ids the command wants, and drops its reply.  The reply stands if the namespace is
- * not open yet: if the namespace opened before EXEC, the command would want ids that were not counted.  false: the
- * command is rejected. */
+/* Runs the handler to count the ids that the command needs, and discards its reply.  If the namespace is not open yet,
+ * the reply is an error, because at EXEC the namespace may be open and the command would need ids that were not
+ * counted.  Returns false if the command is rejected. */
 static bool count_wanted(struct vs_request *r) {
     struct vs_multi *m = r->session->multi;
     m->mode = VS_MULTI_COUNTING;
@@ -34,8 +35,8 @@ static bool count_wanted(struct vs_request *r) {
     return r->code == 0;
 }
 
-/* Commands that issue no ids are counted too, because that checks the client's right to their names and charges their
- * namespaces. */
+/* Returns whether count_wanted must run.  It also runs for commands that issue no ids, because it checks the client's
+ * right to their names and charges their namespaces. */
 static bool is_counted(const struct vs_request *r) {
     return (r->call->flags >> VS_CALL_NEEDS & VS_ALL_CLASSES) != 0;
 }
@@ -45,7 +46,7 @@ static void queue(struct vs_request *r, struct vs_slice bytes) {
     if (r->call->flags & VS_CALL_ALONE)
         vs_refuse(r, "bad_command", "%s is not allowed in a transaction", r->call->name);
     else if (m->failed)
-        return; /* EXEC will fail, so the command is never run */
+        return; /* EXEC will fail and not run the command */
     else if (m->count == QUEUE_COUNT_MAX || m->bytes + bytes.length > QUEUE_BYTES_MAX)
         vs_refuse(r, "too_large", "a transaction can have at most %d commands of %d bytes in all: split it",
                   QUEUE_COUNT_MAX, QUEUE_BYTES_MAX);
@@ -86,7 +87,7 @@ enum vs_reply_state vs_on_watch(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ EXEC */
 
-/* Answers one command.  true: the connection's time is over. */
+/* Answers one command.  Returns whether the connection's slice is over. */
 static bool answer_next(struct vs_request *r) {
     struct net_quantum *quantum = &r->session->scratch->quantum;
     struct vs_args *args = &r->session->scratch->args;
@@ -123,7 +124,7 @@ static enum vs_reply_state take_all(struct vs_request *r) {
     uint64_t run;
     while (s->waiting.ids_count < m->wanted) {
         size_t have = s->waiting.ids_count, same = vs_multi_turn(r, have, &run);
-        /* the tag may have had no range when the command was queued */
+        /* checked again, because the tag may have had no range when the command was queued */
         if (run > 1 && !vs_take_check_run(r, run)) return VS_ANSWERED;
         bool has_all = run > 1 ? vs_take_run_now(r, run, &s->waiting.ids[have])
                                : vs_take_up_to(r, s->waiting.ids, &s->waiting.ids_count, have + same);

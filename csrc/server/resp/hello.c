@@ -1,4 +1,5 @@
-/* hello.c -- handlers of commands with which Redis clients log in and choose the protocol.  Knows no id. */
+/* hello.c -- handlers of commands with which Redis clients authenticate, choose the protocol and check the connection.
+ * Issues no id. */
 #include "base/error.h"
 #include "server/clients/client.h"
 #include "server/commands.h"
@@ -7,7 +8,8 @@
 
 #include <string.h>
 
-/* Checks its number of arguments itself, so that a wrong one is queued in a transaction, as in Redis. */
+/* The handler, not the table, checks the number of arguments, so that in a transaction even a wrong PING is queued, as
+ * in Redis. */
 enum vs_reply_state vs_on_ping(struct vs_request *r) {
     if (r->arg_count > 1) return vs_refuse(r, "bad_command", "wrong number of arguments for 'PING': PING [text]");
     if (r->arg_count)
@@ -32,7 +34,7 @@ enum vs_reply_state vs_on_ok(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Reads a number as Redis does: without leading zeros. */
+/* Reads a number without leading zeros, as Redis does. */
 static bool read_plain(struct vs_slice text, uint64_t *n) {
     return vesta_parse(VESTA_DECIMAL, text.at, text.length, n) == VESTA_OK && (text.length == 1 || text.at[0] != '0');
 }
@@ -55,7 +57,7 @@ enum vs_reply_state vs_on_select(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ authentication and the protocol version */
 
-/* The reply to a wrong secret is written.  After too many of them the connection ends. */
+/* Ends the connection after too many wrong secrets.  The error reply is already written. */
 static enum vs_reply_state not_proved(const struct vs_request *r) {
     return vs_rights_is_over(r->session) ? VS_QUIT : VS_ANSWERED;
 }
@@ -65,7 +67,7 @@ enum vs_reply_state vs_on_auth(struct vs_request *r) {
     bool names_user = r->arg_count == 2;
     struct vs_slice user = names_user ? r->arg[0] : (struct vs_slice){NULL, 0};
     if (!names_user && !s->grant.accounts &&
-        !s->server->rules.resp_password) /* clients look for this message and go on without a password */
+        !s->server->rules.resp_password) /* clients recognize this message and continue without a password */
         return vs_refuse(r, "bad_command",
                          "AUTH <password> called without any password configured for the default user: this server "
                          "requires none (--resp-password-file sets one)");
@@ -80,7 +82,8 @@ enum vs_reply_state vs_on_acl(struct vs_request *r) {
     struct vs_slice what = r->arg[0];
     if (!vs_slice_is_case(what, "WHOAMI") || r->arg_count > 1)
         return vs_refuse(r, "bad_command",
-                         "unknown subcommand '%s': only ACL WHOAMI is supported.  To change rights, use `vesta client`",
+                         "unknown subcommand '%s', because only ACL WHOAMI is supported.  To change rights, use `vesta "
+                         "client`",
                          VS_QUOTE(what.at, what.length));
     vs_resp_word(r->out, access_grant_name(&r->session->grant));
     return VS_ANSWERED;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The source of a wanted id: a namespace, or a tag and the number of consecutive numbers that end with this one. */
+/* The source of a wanted id: a namespace or a tag.  `run` > 1: the id is the last of that many consecutive numbers. */
 struct demand {
     /* index in server->names.at, or VS_NAMESPACES_MAX plus the index in the transaction's set of tags */
     uint16_t source;
@@ -26,7 +26,7 @@ static void forget_queue(struct vs_session *s) {
     multi_forget(s, &s->multi->asked);
 }
 
-/* Publishes the number of queued commands for the roster. */
+/* Updates the number of queued commands in the roster. */
 static void show_count(struct vs_session *s) {
     vs_set(&s->member.commands, s->multi ? s->multi->count + 1 : 0);
 }
@@ -110,7 +110,7 @@ static void turn_to_source(struct vs_request *r, uint16_t source) {
         r->tag = r->session->multi->tags->at[source - VS_NAMESPACES_MAX];
 }
 
-/* Without memory the id is counted but not recorded: vs_multi_is_noted finds that. */
+/* If there is no memory, the id is counted but not recorded, which vs_multi_is_noted detects. */
 bool vs_multi_want(struct vs_request *r, uint64_t run) {
     struct demand one = {source_of(r), (uint32_t)run};
     struct vs_multi *m = r->session->multi;

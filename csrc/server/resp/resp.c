@@ -1,5 +1,5 @@
-/* resp.c -- one request of the Redis protocol: parses it, checks rights, runs or queues it.  Knows no socket and no
- * generator. */
+/* resp.c -- processes one request of the Redis protocol: parses it, checks rights, runs or queues it.  Knows no socket
+ * and no generator. */
 #include "base/array.h"
 #include "base/error.h"
 #include "server/clients/note.h"
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <strings.h>
 
-/* Recognizes an HTTP request.  A web page can make a browser POST to this port, and lines of its body would be
- * commands. */
+/* Recognizes an HTTP request.  A web page can make a browser send a POST to this port, and without this check the lines
+ * of its body would run as commands. */
 static bool is_foreign(const struct vs_args *args) {
     return vs_slice_is_case(args->at[0], "POST") || vs_slice_is_case(args->at[0], "Host:");
 }
 
-/* Common commands of Redis that vesta does not have. */
+/* Common Redis commands that vesta does not support. */
 static const char *const no_store[] = {
     "SET",    "SETNX",  "SETEX",  "PSETEX", "GETSET",   "GETDEL",  "GETEX",    "MSET",       "MSETNX",   "APPEND",
     "DEL",    "UNLINK", "EXISTS", "EXPIRE", "EXPIREAT", "PEXPIRE", "PERSIST",  "TTL",        "PTTL",     "TYPE",
@@ -41,14 +41,16 @@ static void resp_unknown(struct vs_request *r) {
     else if (resp_is_one_of(name, no_channels, VS_COUNT(no_channels)))
         vs_refuse(r, "bad_command", "vesta has no channels");
     else if (vs_slice_is_case(name, "MONITOR"))
-        vs_refuse(r, "bad_command", "vesta does not report the requests of other clients; CLIENT LIST has their last ones");
+        vs_refuse(r, "bad_command",
+                  "vesta does not report the requests of other clients.  CLIENT LIST has the last command of each");
     else
         vs_refuse(r, "bad_command", "unknown command '%s', with args beginning with: %s%s%s",
                   VS_QUOTE(name.at, name.length), more ? "'" : "",
                   more ? VS_QUOTE(r->arg[0].at, r->arg[0].length) : "", more ? "' " : "");
 }
 
-/* Returns whether the command may run.  The order of checks is that of Redis: name, number of arguments, rights. */
+/* Returns whether the command may run.  As in Redis, the name is checked first, then the number of arguments, then
+ * rights. */
 static bool may_run(struct vs_request *r, const struct vs_args *args) {
     vs_resp_bind(r, args);
     r->call = vs_call_named(args->at[0]);
@@ -73,7 +75,7 @@ static enum vs_reply_state resp_answer(struct vs_request *r, const struct vs_arg
     if (!may_run(r, args)) {
         vs_multi_fail(s);
         if (!r->call || !(r->call->flags & VS_CALL_EXEC) || vs_session_is_stranger(s)) return VS_ANSWERED;
-        /* otherwise later commands would be queued, although the client believes that the transaction is over */
+        /* ends the transaction, because the client believes that it is over and later commands must not be queued */
         vs_multi_end(s);
         return vs_refuse(r, "aborted", "Transaction discarded because of: wrong number of arguments for 'EXEC'");
     }
@@ -81,7 +83,7 @@ static enum vs_reply_state resp_answer(struct vs_request *r, const struct vs_arg
     return end_transaction(r, vs_request_run(r));
 }
 
-/* Returns the step's result: `used`, unless the connection closes or the request waits. */
+/* Completes a step.  Returns the number of consumed bytes, or NET_WAITS, NET_PART or NET_CLOSE. */
 static int resp_end(struct vs_request *r, enum vs_reply_state state, int used) {
     if (state == VS_WAITS) return NET_WAITS;
     r->session->parts += r->out->used - r->start;

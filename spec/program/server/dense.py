@@ -37,7 +37,7 @@ def _(world):
     with Configured(world, config(world)) as server:
         for words in (["GET", "invoices"], ["INCR", "invoices"], ["INCRBY", "invoices", "5"], ["MGET", "invoices"],
                       ["VESTA.NEXT", "invoices"], ["VESTA.BLOCK", "invoices", "5"]):
-            same(server.redis(*words), b"-ERR the numbers of 'invoices' have no gap: reserve one with VESTA.RESERVE invoices\r\n")
+            same(server.redis(*words), b"-ERR the numbers of 'invoices' are gapless: reserve one with VESTA.RESERVE invoices\r\n")
         for path in ("/genid?ns=invoices", "/v1/blocks?ns=invoices&n=1", "/api/segment/get/invoices"):
             same((path, server.get(path).status), (path, 400))
         assert server.say(server.resp, b"MULTI\r\nVESTA.RESERVE invoices\r\n").endswith(b"-ERR VESTA.RESERVE is not allowed in a transaction\r\n")

@@ -83,7 +83,7 @@ def _(world):
             same((words, server.redis(*words)), (words, text))
         same(server.say(server.resp, b"MULTI\r\nINCR invoices\r\nEXEC\r\n"), b"+OK\r\n+QUEUED\r\n*1\r\n" + text)
         same(server.redis("VESTA.BLOCK", "invoices", "5"),
-             b"-ERR the numbers of 'invoices' are text, so there are no blocks of them: take n with VESTA.NEXT invoices n\r\n")
+             b"-ERR the numbers of 'invoices' are text, which blocks cannot contain: take n with VESTA.NEXT invoices n\r\n")
         same(server.get("/v1/blocks?ns=invoices&n=5").status, 400)
         for path in ("nextId", "nextSegmentId"):
             reply = json.loads(server.get("/tinyid/id/%s?bizType=invoices" % path).body)
@@ -110,7 +110,7 @@ def _(world):
         same(len(texts(server.redis("VESTA.NEXT", "parts", "2000"))), 2000)
         same(len(texts(server.redis("MGET", *["parts"] * 1023))), 1023)
         same(server.redis("GET", "other"), b"$2\r\nR1\r\n")
-        assert server.redis("VESTA.BLOCK", "other", "5").startswith(b"-ERR the numbers of 'other' are text, so there are no blocks of them")
+        assert server.redis("VESTA.BLOCK", "other", "5").startswith(b"-ERR the numbers of 'other' are text, which blocks cannot contain")
         assert server.redis("INCR", "other").startswith(b"-ERR the numbers of 'other' are text")
 
 

@@ -28,7 +28,7 @@ def _(world):
         reply = server.get("/api/segment/get/orders")
         same((reply.status, reply.body), (404, "'orders' is a namespace: /api/snowflake/get/orders issues its ids\n"))
         reply = server.get("/api/segment/get/nobody")
-        same((reply.status, reply.body), (404, "unknown name 'nobody': this server has no tags: name a table in segments of its config\n"))
+        same((reply.status, reply.body), (404, "unknown name 'nobody': this server has no tags. To serve tags, add a table to segments in its config\n"))
 
 
 @claim("with leaf_any_key an unknown key uses the first namespace, as in Leaf")

@@ -117,7 +117,7 @@ def _(world):
         for words in (["VESTA.NEXT"], ["VESTA.BLOCK"], ["VESTA.BLOCK", "default"], ["VESTA.NEXT", "default", "1", "1"], ["INCRBY", "a"],
                       ["MGET"], ["INCR"]):
             assert server.redis(*words).startswith(b"-ERR wrong number of arguments for '%s'" % words[0].encode()), words
-        same(server.redis("INCR", "nowhere"), b"-ERR unknown name 'nowhere': this server has no tags: name a table in segments of its config\r\n")
+        same(server.redis("INCR", "nowhere"), b"-ERR unknown name 'nowhere': this server has no tags. To serve tags, add a table to segments in its config\r\n")
         same(server.tick(), before + 1)
 
 
@@ -198,7 +198,7 @@ def _(world):
         for words, want in ((["DBSIZE"], b":0\r\n"), (["WAIT", "1", "0"], b":0\r\n"), (["READONLY"], b"+OK\r\n"), (["READWRITE"], b"+OK\r\n"),
                             (["WATCH", "a"], b"+OK\r\n"), (["UNWATCH"], b"+OK\r\n"), (["CLIENT", "NO-EVICT", "on"], b"+OK\r\n"),
                             (["SUBSCRIBE", "a"], b"-ERR vesta has no channels\r\n"), (["PUBLISH", "a", "b"], b"-ERR vesta has no channels\r\n"),
-                            (["MONITOR"], b"-ERR vesta does not report the requests of other clients; CLIENT LIST has their last ones\r\n")):
+                            (["MONITOR"], b"-ERR vesta does not report the requests of other clients.  CLIENT LIST has the last command of each\r\n")):
             same((words, server.redis(*words)), (words, want))
         for words in (["CLIENT", "TRACKING", "maybe"], ["CLIENT", "MAINT_NOTIFICATIONS", "on"], ["CLIENT", "KILL"], ["CLIENT", "ID", "1"]):
             assert server.redis(*words).startswith(b"-ERR unknown subcommand '" + words[1].encode()), words

@@ -179,7 +179,7 @@ def _(world):
         for path, meant in (("/genid/", "/genid"), ("//genid", "/genid"), ("/healthz/", "/healthz"), ("/health", "/healthz"), ("/v1/id", "/v1/ids"),
                             ("/metric", "/metrics"), ("/ready", "/readyz")):
             reply = server.get(path)
-            same((path, reply.status, "no such path: %s, did you mean %s?  GET / lists the routes" % (path, meant) in reply.body), (path, 404, True))
+            same((path, reply.status, "no such path: %s.  Did you mean %s?  GET / lists the routes" % (path, meant) in reply.body), (path, 404, True))
         for path in ("/nowhere", "/admin/status", "/" + "x" * 100):
             reply = server.get(path)
             same((reply.status, "did you mean" in reply.body, "GET / lists the routes" in reply.body), (404, False, True))

@@ -59,7 +59,7 @@ def _(world):
     table = Table(world, orders=1000)
     with Configured(world, config(table, more="namespaces = { ids = { worker = 5 } },")) as server:
         for words in (["VESTA.EXPLAIN", "orders", "1"], ["VESTA.MAKE", "orders", "time", "1", "seq", "1"]):
-            same(server.redis(*words), b"-ERR 'orders' is a tag: its numbers count up and have no parts\r\n")
+            same(server.redis(*words), b"-ERR 'orders' is a tag, and its numbers have no parts\r\n")
         for path in ("/v1/ids/1?ns=orders", "/expid?id=1&ns=orders", "/makeid?time=1&seq=1&ns=orders", "/api/snowflake/get/orders"):
             reply = server.get(path)
             assert reply.status == 400 and "'orders' is a tag" in reply.body, (path, reply.status, reply.body)
@@ -350,7 +350,7 @@ def _(world):
             "tags = 'orders', step_max = 100, wait_ms_max = 60000 } } }" % (a.path, b.path))
     with Configured(world, text) as server:
         seen = []
-        refused = b"-ERR the numbers of 'orders' are 2 apart, because several databases issue them, so 10 of them are never in a row: "
+        refused = b"-ERR the numbers of 'orders' are 2 apart, because several databases issue them, so 10 of them are never consecutive: "
         assert server.redis("INCRBY", "orders", "10").startswith(refused), server.redis("INCRBY", "orders", "10")
         assert b"QUEUED" not in server.say(server.resp, b"MULTI\r\nINCRBY orders 10\r\nEXEC\r\n")
         for _ in range(60):
