@@ -4,7 +4,7 @@
  *
  * A client without credentials is `default`.  If the file has no line for `default`, such a client has all rights but
  * `operate` if it connects from this machine, and no rights otherwise.  If the line of `default` has a secret, a client
- * without credentials has no rights. */
+ * without credentials has no rights.  */
 #ifndef VS_ACCOUNTS_H
 #define VS_ACCOUNTS_H
 

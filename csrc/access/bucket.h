@@ -22,7 +22,7 @@ struct access_bucket {
 void access_bucket_set(struct access_bucket *bucket, uint64_t rate, int64_t now_ns);
 
 /* Takes n tokens.  Returns 0 if they may be used now.  Returns > 0 if they are taken and may be used after that many
- * ns. Returns < 0 if nothing was taken, because the wait would exceed patience_ns.  The value is then minus the wait.
+ * ns.  Returns < 0 if nothing was taken, because the wait would exceed patience_ns.  The value is then minus the wait.
  * A request that need not wait is also served with patience_ns < 0. */
 int64_t access_bucket_take(struct access_bucket *bucket, uint64_t n, int64_t now_ns, int64_t patience_ns);
 /* Puts n taken but unused tokens back. */

@@ -9,7 +9,7 @@
  * connection that wants less than its level never waits.  The other connections wait, and divide the rest (weighted
  * max-min).  The first request of each turn of 10 ms computes the level from two sums: the ids that connections took
  * without waiting, and the weights of the connections that waited.  So no thread reads another thread's state or walks
- * a list. */
+ * a list.  */
 #ifndef ACCESS_FAIR_H
 #define ACCESS_FAIR_H
 
@@ -40,7 +40,7 @@ struct access_level {
 struct access_supply {
     uint64_t rate;       /* ids a second, in the long run */
     int64_t filled_us;   /* time between two refills */
-    uint64_t room, kept; /* ids available now; how many of these are reserved for new clients */
+    uint64_t room, kept; /* ids available now, and how many of these are reserved for new clients */
     int64_t next_us;     /* time until the next refill */
 };
 

@@ -107,7 +107,7 @@ static bool access_write_file(int fd, const char *at, size_t length) {
 static int access_put_file(const struct access_place *place, const struct access_file *text, struct vesta_error *err) {
     if (place->was.st_nlink && !S_ISREG(place->was.st_mode))
         return vs_fail(err, VESTA_EIO, "it is not a regular file: use the path of the file itself");
-    (void)unlinkat(place->folder, place->fresh, 0); /* from a killed process */
+    (void)unlinkat(place->folder, place->fresh, 0); /* left by a killed process */
     int fd = openat(place->folder, place->fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     bool done = fd >= 0 && access_own_file(place, fd) == 0 && access_write_file(fd, text->bytes, text->length) && fsync(fd) == 0;
     int why = errno;

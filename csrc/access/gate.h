@@ -22,7 +22,8 @@ void vs_gate_free(struct vs_gate *gate); /* may be NULL */
 
 /* Replaces the accounts, which the gate then owns.  NULL: there are no accounts.  Threads: any. */
 void vs_gate_set(struct vs_gate *gate, struct vs_accounts *accounts);
-/* Returns a pointer to the current accounts, which may only be compared.  To read the accounts, use vs_gate_hold. */
+/* vs_gate_now returns the pointer to the current accounts.  The caller may compare it with another pointer, but must
+ * use vs_gate_hold to read the accounts. */
 struct vs_gate_now { /* the first member of a gate, so that reading it needs no call */
     struct vs_accounts *_Atomic accounts;
 };

@@ -26,7 +26,7 @@ struct access_grant {
 
 /* Identifies a connection that sends no secret. */
 struct access_origin {
-    const char *certified; /* the name in its certificate (NULL: no certificate) */
+    const char *certified; /* the name in the client certificate (NULL: no certificate) */
     bool is_local;         /* the connection comes from this machine */
 };
 

@@ -30,9 +30,9 @@ struct ledger_party {
     _Atomic uint64_t held, refused;
     _Atomic int64_t logged_us;
     /* guarded by the lock */
-    int holders, count[VS_PROTOCOLS]; /* entries; connections that count for the address */
+    int holders, count[VS_PROTOCOLS]; /* entries, connections that count for the address */
     unsigned wrong;
-    int64_t wrong_us, judged_us; /* last wrong secret; when the next secret may be checked */
+    int64_t wrong_us, judged_us; /* last wrong secret, when the next secret may be checked */
     bool is_listed, is_resting;  /* is_listed: the client is in the accounts */
     TAILQ_ENTRY(ledger_party) next;
 };
@@ -47,7 +47,7 @@ struct ledger_seat {
 struct ledger {
     struct vs_limits limits;
     _Atomic int64_t memory;
-    pthread_mutex_t lock; /* guards all following members; never held during a blocking call */
+    pthread_mutex_t lock; /* guards all following members (never held during a blocking call) */
     uint64_t seed;        /* random, so that clients cannot cause hash collisions */
     int open[VS_PROTOCOLS], over_tcp[VS_PROTOCOLS];
     struct vs_table table;
@@ -63,7 +63,7 @@ struct ledger {
 
 static const struct vs_peer ledger_no_peer; /* key of a named client */
 
-/* Returns enough parties for all cases: each connection holds at most two. */
+/* Returns the maximum number of parties.  Each connection holds at most two. */
 static size_t ledger_parties_max(const struct vs_limits *limits) {
     return VS_ACCOUNTS_MAX + RESTING_MAX + 2 * ((size_t)limits->connections_max + (size_t)limits->proto_max[VS_ADMIN]) +
            1;

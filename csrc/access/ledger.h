@@ -7,7 +7,7 @@
  *
  * One lock guards the table of parties.  A connection takes it when it begins, ends or changes its name.  A request
  * takes it only when the connection uses a different namespace than before.  Memory and rates are atomic words.  All
- * instants are times of one monotonic clock.  Knows no socket, no request and no generator. */
+ * instants are times of one monotonic clock.  Knows no socket, no request and no generator.  */
 #ifndef ACCESS_LEDGER_H
 #define ACCESS_LEDGER_H
 
@@ -34,9 +34,9 @@ void ledger_set(struct ledger *ledger, const struct vs_accounts *accounts, int64
 struct ledger_entry {
     struct ledger_party *address, *client; /* client: NULL if there is no listed client */
     bool is_proven;                        /* the client's secret or certificate was verified */
-    bool is_counted, is_tcp;               /* counts for its address; counts as a TCP connection */
+    bool is_counted, is_tcp;               /* counts for its address, counts as a TCP connection */
     uint8_t protocol;
-    size_t bytes;             /* memory that it holds */
+    size_t bytes;             /* of memory */
     struct ledger_seat *seat; /* its party's share in the last namespace (valid while the seat's key matches) */
     struct access_claim claim;
 };
@@ -55,8 +55,8 @@ void ledger_know(struct ledger *ledger, struct ledger_entry *entry, const char *
 void ledger_leave(struct ledger *ledger, struct ledger_entry *entry, int64_t now_us);
 int ledger_open(struct ledger *ledger, enum vs_protocol protocol); /* of all, if VS_PROTOCOLS */
 
-/* Changes the number of unfinished TLS handshakes of the entry's address and protocol by `change` (1, -1 or 0). Returns
- * the new number, or 0 for unix sockets. */
+/* Changes the number of unfinished TLS handshakes of the entry's address and protocol by `change` (1, -1 or 0).
+ * Returns the new number, or 0 for unix sockets. */
 int ledger_shake(const struct ledger_entry *entry, int change);
 
 /* ------------------------------------------------------------------ memory */
@@ -147,7 +147,7 @@ uint64_t ledger_rate(const struct ledger_party *party, enum ledger_kind kind);
 uint32_t ledger_weight(const struct ledger_party *party);
 
 struct ledger_counts {
-    uint64_t held, refused; /* requests that waited for a rate or share; rejected requests */
+    uint64_t held, refused; /* requests that waited for a rate or share, rejected requests */
 };
 /* Counts a request that waited or was rejected.  Returns true if the party was not logged in the last minute.  The
  * caller must then log *counts. */

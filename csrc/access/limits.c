@@ -10,7 +10,7 @@
 #define RESERVE_NAMESPACE 1 /* per namespace: its map */
 #define RESERVE_KEEPER 11   /* per keeper: a store's folder, lock, record, connection, database and journal */
 #define RESERVE_DATABASE 4 /* per database connection: its socket and eventfd, or its files */
-#define NAMESPACES_FEW 64  /* an error only mentions the number of namespaces above this */
+#define NAMESPACES_FEW 64  /* if there are more namespaces, an error about descriptors contains their number */
 #define SERVE_MIN 16       /* minimum number of connections */
 #define ADMIN_MIN 4
 #define KEPT_PART 8 /* this fraction of a protocol's connections is reserved for its unix sockets */

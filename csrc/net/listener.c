@@ -192,7 +192,7 @@ static void net_prepare(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &keepalive_s, sizeof keepalive_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten probes, one a second */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten probes, one a second (KEEPCNT) */
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){10}, sizeof(int));
 }
 

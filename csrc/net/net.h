@@ -192,8 +192,8 @@ struct net_opts {
     struct vs_tls_server *tls_server;
     /* called once, when the server begins to serve connections and signals */
     void (*ready)(void *of_signals);
-    void (*on_signal)(void *of_signals, int number); /* HUP, USR1, USR2 (NULL: ignored) */
-    void (*stopping)(void *of_signals);              /* the first TERM or INT was received; may be NULL */
+    void (*on_signal)(void *of_signals, int number); /* called for HUP, USR1 and USR2 (NULL: ignored) */
+    void (*stopping)(void *of_signals);              /* called when the first TERM or INT was received (may be NULL) */
     void *of_signals;
 };
 

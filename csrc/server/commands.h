@@ -10,9 +10,8 @@
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
 #define VS_CALL_NAME_MAX 32
 
-/* Properties of a command. */
 enum vs_call_flags {
-    VS_CALL_GIVES = 1,    /* issues ids */
+    VS_CALL_GIVES = 1,
     VS_CALL_KEY = 2,      /* the first argument is a name of a namespace or tag */
     VS_CALL_KEYS = 4,     /* all arguments are such names */
     VS_CALL_STRANGER = 8, /* allowed before authentication */
@@ -71,7 +70,7 @@ static inline size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX
 /* Returns the command of a path at that protocol.  *rest is the path after a route that ends in '/'. */
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
-/* Returns whether the config restricts the command to the admin's listeners, and the session is on another. */
+/* Returns whether the config restricts the command to admin listeners, and the session uses another listener. */
 bool vs_call_is_kept(const struct vs_call *call, const struct vs_session *session);
 /* Sets the handler's arguments: all arguments but the command's name. */
 static inline void vs_resp_bind(struct vs_request *r, const struct vs_args *args) {

@@ -48,7 +48,7 @@ struct vs_desk_job {
 
 /* Returns a copy with two references, or NULL if there is no memory. */
 struct vs_desk_job *vs_desk_job_new(const struct vs_desk_job *what);
-void vs_desk_job_let(struct vs_desk_job *job); /* removes a reference; may be NULL */
+void vs_desk_job_let(struct vs_desk_job *job); /* removes a reference (may be NULL) */
 /* Returns whether only the desk still holds the job, because the request has ended. */
 bool vs_desk_job_is_left(struct vs_desk_job *job);
 

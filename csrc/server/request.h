@@ -30,7 +30,7 @@ enum vs_waits_for {
  * select the namespace, and later kinds select the tag. */
 enum vs_kind {
     VS_KIND_ANY,       /* a namespace, or a tag that issues numbers */
-    VS_KIND_NAMESPACE, /* a namespace, whose ids have parts */
+    VS_KIND_NAMESPACE, /* a namespace */
     VS_KIND_LAYOUT,    /* a namespace whose layout is used to decode or make ids (the layout may have ended) */
     VS_KIND_ANY_TAG,   /* as VS_KIND_ANY, but the handler rejects a namespace */
     VS_KIND_TAG,       /* a tag */
@@ -64,7 +64,7 @@ struct vs_request {
     vs_handler *then;  /* runs after the stage */
     /* vs_request_enter */
     enum vs_kind kind;
-    int name, names, entered; /* index of the first name in `arg`; number of names; number of entered names */
+    int name, names, entered; /* index of the first name in `arg`, number of names, number of entered names */
     bool has_form;            /* an entered tag has a text form */
     /* take.h */
     uint64_t n; /* number of ids wanted, then of ids taken */
@@ -137,7 +137,6 @@ void vs_unrefuse(struct vs_request *request);
 /* Replies with the admin page if a browser requests it on an admin listener.  Returns whether it did. */
 bool vs_put_page(struct vs_request *request);
 
-/* Sets the request's namespace. */
 static inline void vs_request_turn(struct vs_request *r, struct vs_namespace *ns) {
     r->ns = ns;
     /* if the namespace is not open, another thread may be writing ns->gen */
@@ -156,7 +155,6 @@ enum vs_client_count vs_code_reason(int code);
 
 void vs_shares_took(struct vs_request *request, uint64_t n); /* shares.h */
 
-/* Counts n ids that the request received. */
 static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
     struct vs_scratch *scratch = r->session->scratch;
     vs_add(r->tag ? &r->tag->counts[scratch->loop].given[r->protocol]

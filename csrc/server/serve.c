@@ -25,7 +25,7 @@ _Static_assert(NET_KINDS == VS_PROTOCOLS && NET_LISTENERS_MAX == VS_LISTENERS_MA
 struct served {
     const struct vs_serve_opts *opts;
     struct vs_scratch *scratch[VS_THREADS_MAX];
-    struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* state of the log limits */
+    struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* times of log lines (net_untold) */
     uint64_t told_address[VS_PROTOCOLS]; /* rejections by the limit per address, at the last log line */
 };
 

@@ -29,7 +29,6 @@ enum vs_namespace_state {
 
 #define VS_NAMESPACE_WHY_MAX 512
 
-/* A namespace of the config. */
 struct vs_namespace {
     char name[VESTA_NAMESPACE_MAX];
     size_t name_length;
@@ -97,7 +96,7 @@ struct vs_holders_seen {
 /* The state of the TLS certificate, for status replies. */
 struct vs_tls_status {
     int64_t expires_unix_s;
-    char name[256], error[256]; /* subject; why the last reload failed ("": it succeeded) */
+    char name[256], error[256]; /* error: why the last reload failed ("": it succeeded) */
     const char *path;
 };
 #define VS_HOLDERS_BYTES_MAX (200 * 1024) /* bytes of a namespace's worker list in JSON */
@@ -111,7 +110,7 @@ struct vs_tags_status {
     uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were removed */
     char unread_why[VS_NAMESPACE_WHY_MAX];             /* the error of the first unread table */
     uint64_t unusable; /* rows with invalid values, whose tags are served but issue no numbers */
-    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag; the reason */
+    char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first of these tags */
 };
 
 /* The namespaces and their names, owned by names/names.c. */
@@ -132,15 +131,15 @@ struct vs_tags {
 
 /* Limits and permissions of the config.  Read-only. */
 struct vs_rules {
-    uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* maximum ids per request and block (0: no own limit) */
+    uint64_t n_max[VS_PROTOCOLS], blocks_max[VS_PROTOCOLS]; /* maximum ids per request, and per block (0: no limit) */
     bool no_blocks[VS_PROTOCOLS];
     uint64_t idle_ms[VS_PROTOCOLS]; /* how long a connection may be idle */
-    bool has_rates;                  /* a namespace has a rate limit */
+    bool has_rates;
     const char *resp_password;       /* NULL: no password is required */
     const char *admin_token;         /* NULL: no token is configured */
-    const char *const *tinyid_token; /* tokens that are accepted */
+    const char *const *tinyid_token;
     int tinyid_token_count;          /* 0: no token is required */
-    const char *const *host, *const *origin; /* names of this server ("*": any); allowed origins */
+    const char *const *host, *const *origin; /* host: names of this server ("*": any) */
     int host_count, origin_count;
     bool judges_hosts[VS_PROTOCOLS]; /* a Host name that public DNS could resolve must be listed */
     bool state_is_admins;            /* HTTP: routes about the server's state are only served on admin listeners */
@@ -155,7 +154,7 @@ struct vs_monitor {
     struct vs_history *history;
     struct vs_recent *recent;
     struct vs_access *access; /* the access log (NULL: none) */
-    struct vs_roster *roster; /* the open connections */
+    struct vs_roster *roster;
     const struct vs_counts *counts[VS_THREADS_MAX]; /* one per loop (vs_total adds them up) */
     int loop_count;
 };
@@ -209,9 +208,9 @@ struct vs_serve_opts {
     const struct vs_tls *tls;       /* NULL: no listener is secure */
     struct vs_tls_server *tls_server;
     void (*ready)(void *self);      /* called once, when the server begins to serve connections and signals */
-    /* HUP, USR1 or USR2 was received.  Called on the first loop's thread, so it must not block.  NULL: ignored. */
+    /* Called when HUP, USR1 or USR2 was received, on the first loop's thread, so it must not block.  NULL: ignored. */
     void (*on_signal)(void *self, int number);
-    void (*stopping)(void *self); /* the first TERM or INT was received; may be NULL */
+    void (*stopping)(void *self); /* called when the first TERM or INT was received (may be NULL) */
     void *self;
 };
 

@@ -42,7 +42,7 @@ struct vs_scratch {
     char text[VS_HTTP_LINE_MAX + VS_HTTP_BODY_MAX]; /* percent-decoded parameters */
     struct vs_heads heads;
     struct vs_waitlist {
-        int waiting;              /* number of connections in this queue */
+        int waiting;
         struct vesta_pause pause; /* why the last connection waits */
         uint64_t charged_run;     /* `run` when a request was last charged to this namespace */
         struct vs_waiters waiters;
@@ -80,7 +80,7 @@ void vs_scratch_free(struct vs_scratch *scratch);
  * request waits. */
 struct vs_waiting {
     struct vs_request *request; /* a copy with its arguments (owned by wait.c) */
-    size_t bytes, size;         /* length of the request in the input; memory of `request` */
+    size_t bytes, size;         /* bytes: length of the request in the input.  size: memory of `request` */
     struct vs_tag_set *tags;    /* a reference to the set that contains its tag (NULL: none) */
     int64_t deadline_us;        /* deadline by the config, without a policy */
     int64_t wait_us;            /* time until the next try */
@@ -88,7 +88,7 @@ struct vs_waiting {
     bool by_policy;             /* waits beyond its deadline, counted in server->waiting_by_policy */
     int64_t policy_until_us;    /* end of the wait by the policy's verdict (0: no verdict yet) */
     int64_t judged_until_us;    /* end of the wait for a verdict */
-    uint64_t *ids;              /* ids taken so far */
+    uint64_t *ids;
     size_t ids_count, ids_size;
     struct vs_desk_job *job; /* the desk job for which it waits (NULL: none) */
     struct vs_charged {      /* the charge to rates */

@@ -31,7 +31,7 @@ struct vs_served_tag {
     const struct vs_form *form;     /* text form of its numbers (NULL: digits) */
     _Atomic uint64_t used_up;       /* last number that did not fit the form (0: none) */
     _Atomic int64_t rests_until_us; /* boot time before which no number is taken, because one did not fit */
-    struct vs_desk *desk;           /* issues the numbers of a strict or gapless tag (NULL: another tag) */
+    struct vs_desk *desk;           /* issues the numbers of a strict or gapless tag (NULL: a trend tag) */
     _Atomic uint64_t refused;       /* requests rejected for lack of a number */
     struct vs_tag_counts *counts;   /* one per loop */
 };
@@ -51,7 +51,6 @@ void vs_tag_free(struct vs_served_tag *tag);
 struct vs_tag_set *vs_tag_set_new(struct vs_served_tag *const *tags, size_t count);
 void vs_tag_set_free(struct vs_tag_set *set);
 
-/* Returns the tag of that name, or NULL. */
 struct vs_served_tag *vs_tag_named(const struct vs_tag_set *set, const char *name, size_t length);
 /* Returns the index of the first tag whose name sorts after that one. */
 size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t length);

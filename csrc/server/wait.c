@@ -268,7 +268,6 @@ static enum vs_reply_state settle_pause(struct vs_request *r, int64_t now_us) {
     return request_give_up(r);
 }
 
-/* Decides whether a request that cannot continue waits or is rejected. */
 static enum vs_reply_state request_settle(struct vs_request *r) {
     const struct vesta_clock *clock = r->session->server->clock;
     int64_t now_us = clock->boot_us(clock->self);

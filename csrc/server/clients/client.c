@@ -313,8 +313,8 @@ static enum vs_reply_state on_tracking(struct vs_request *r) {
     if (!vs_slice_is_case(r->arg[1], "ON")) return client_unknown(r);
     return vs_refuse(
         r, "bad_command",
-        "CLIENT TRACKING is rejected, because a cache in the client would return the same id again. Turn "
-        "client-side caching off.");
+        "CLIENT TRACKING is rejected, because a cache in the client would return the same id again.  Turn "
+        "client-side caching off");
 }
 
 static enum vs_reply_state on_reply(struct vs_request *r) {
@@ -328,13 +328,13 @@ static enum vs_reply_state on_getredir(struct vs_request *r) {
 }
 
 static enum vs_reply_state on_pause(struct vs_request *r) {
-    return vs_refuse(r, "bad_command", "CLIENT PAUSE is not supported. To stop a server, drain it.");
+    return vs_refuse(r, "bad_command", "CLIENT PAUSE is rejected.  To stop a server, drain it");
 }
 
 static enum vs_reply_state on_unblock(struct vs_request *r) {
     return vs_refuse(
         r, "bad_command",
-        "CLIENT UNBLOCK is rejected, because requests wait only briefly. To end a connection, use CLIENT KILL.");
+        "CLIENT UNBLOCK is rejected, because requests wait only briefly.  To end a connection, use CLIENT KILL");
 }
 
 static const struct {

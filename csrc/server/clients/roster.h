@@ -75,7 +75,7 @@ void vs_roster_move(struct vs_session *session);
 bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
 /* Returns copies of the matching connections in order of their ids, at most `max` (0: all).  The caller frees the
- * array. Returns NULL if there is no memory.  Threads: any. */
+ * array.  Returns NULL if there is no memory.  Threads: any. */
 struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wanted *wanted, size_t max, size_t *count);
 /* Marks the matching connections, so that their loops end them, and returns their number.  Threads: any. */
 size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);

@@ -1,4 +1,4 @@
-/* admin.c -- the admin routes: the state of the server, and a few actions.  Knows no socket and no policy.
+/* admin.c -- the admin routes: the state of the server, and a few actions.
  *
  * Reload and drain send HUP and TERM to the process, so they cannot differ from these signals.  A client may use these
  * routes if it connects to a unix socket or sends the token.  Over TCP a token is always required, because any web page

@@ -1,5 +1,5 @@
 /* blocks.c -- issues blocks: numbers from which a client computes ids itself, without knowing layouts (see
- * docs/blocks.md).  Knows no socket.  Never blocks. */
+ * docs/blocks.md). */
 #include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"

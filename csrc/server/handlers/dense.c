@@ -1,4 +1,4 @@
-/* dense.c -- gapless numbers, which are reserved and then committed or cancelled.  Knows no socket.  Never blocks. */
+/* dense.c -- gapless numbers, which are reserved and then committed or cancelled. */
 #include "base/error.h"
 #include "os/random.h"
 #include "server/commands.h"

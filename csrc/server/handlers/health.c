@@ -1,4 +1,4 @@
-/* health.c -- handlers for liveness, readiness, versions and the list of routes.  Knows no socket.  Issues no id. */
+/* health.c -- handlers for liveness, readiness, versions and the list of routes.  Issues no id. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -24,7 +24,7 @@ struct few {
 /* The reasons why a load balancer should not send requests to this server. */
 struct health_seen {
     bool draining, stuck;
-    int unready; /* number of unready namespaces */
+    int unready;
     int told;    /* number of elements of `at` */
     struct {
         const struct vs_namespace *ns;

@@ -1,4 +1,4 @@
-/* ids.c -- handlers that issue, decode and make ids.  Knows no socket.  Never blocks. */
+/* ids.c -- handlers that issue, decode and make ids. */
 #include "base/error.h"
 #include "id/id.h"
 #include "server/commands.h"
@@ -39,7 +39,6 @@ bool vs_put_id(struct vs_request *r, uint64_t id) {
     return true;
 }
 
-/* Returns the maximum number of ids per request. */
 static uint64_t count_max(const struct vs_request *r) {
     if (!r->tag || !r->tag->form) return VESTA_BATCH_MAX;
     uint64_t most = vs_form_count_max(r->tag->form);

@@ -1,4 +1,4 @@
-/* leaf.c -- the routes of Leaf's server, for Leaf clients.  Knows no socket.  Never blocks. */
+/* leaf.c -- the routes of Leaf's server, for Leaf clients. */
 #include "base/error.h"
 #include "server/commands.h"
 #include "server/take.h"

@@ -1,5 +1,4 @@
-/* metrics.c -- /metrics: the counters of the loops and the state of the server, in the format of Prometheus.  Knows no
- * socket.
+/* metrics.c -- /metrics: the counters of the loops and the state of the server, in the format of Prometheus.
  *
  * families.h is the table of metric families.  docs/metrics.md explains each family, and a spec compares that page with
  * the table. */

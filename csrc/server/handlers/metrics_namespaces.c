@@ -1,4 +1,4 @@
-/* metrics_namespaces.c -- the namespace families in /metrics.  Knows no socket.
+/* metrics_namespaces.c -- the namespace families in /metrics.
  *
  * The number of samples is bounded: the first namespaces (vs_told) have separate samples, and the counts of the other
  * namespaces are added up. */

@@ -1,4 +1,4 @@
-/* metrics_tags.c -- the tag families in /metrics.  Knows no socket.
+/* metrics_tags.c -- the tag families in /metrics.
  *
  * The number of samples is bounded: as many tags as fit have separate samples, and the counts of the other tags are
  * added up. */

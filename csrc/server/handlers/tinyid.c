@@ -1,5 +1,5 @@
 /* tinyid.c -- the routes of tinyid's server, for tinyid clients.  Bodies have tinyid's form.  Errors have status 200
- * and a code of tinyid in the body, or an empty body.  Knows no socket.  Never blocks. */
+ * and a code of tinyid in the body, or an empty body. */
 #include "server/commands.h"
 #include "server/rights.h"
 #include "server/take.h"

@@ -1,4 +1,4 @@
-/* clients.c -- clients and their connections as JSON.  Knows no socket and no request. */
+/* clients.c -- clients and their connections as JSON. */
 #include "server/monitor/clients.h"
 #include "server/commands.h"
 

@@ -1,4 +1,4 @@
-/* feed.c -- events for viewers: the server's state each second, and changes of lists.  Knows no socket.
+/* feed.c -- events for viewers: the server's state each second, and changes of lists.
  *
  * The first viewer in a second creates the event under the lock, and the other viewers copy it.  Without viewers, no
  * event is created.  A viewer stores the numbers of the newest events that it received, so that it receives each event

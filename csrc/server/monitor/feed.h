@@ -1,5 +1,5 @@
-/* feed.h -- the events of /admin/events: the server's state once a second, and for viewers with wants_all also changes
- * of lists.  An event is created once for all viewers. */
+/* feed.h -- the events of /admin/events: the server's state once a second, and for viewers with wants_all also
+ * histories, worker ids, tags and clients.  An event is created once for all viewers. */
 #ifndef VS_FEED_H
 #define VS_FEED_H
 
@@ -20,7 +20,6 @@ void vs_feed_free(struct vs_feed *feed);
  * are already VS_VIEWERS_MAX. */
 struct vs_viewer *vs_feed_enter(struct vs_feed *feed, bool wants_all);
 void vs_feed_leave(struct vs_feed *feed, struct vs_viewer *viewer);
-/* Returns the number of viewers. */
 int vs_feed_viewers(const struct vs_feed *feed);
 
 /* Appends the events that the viewer has not received yet, as far as they fit.  Creates the event of this second if it

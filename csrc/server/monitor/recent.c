@@ -1,5 +1,5 @@
 /* recent.c -- a ring of events, found by comparing the server's state and counters once a second.  It has no counters,
- * so it costs requests nothing.  Knows no socket. */
+ * so it costs requests nothing. */
 #include "server/monitor/recent.h"
 #include "server/counts.h"
 
@@ -61,7 +61,7 @@ struct recent_namespace {
     uint64_t worker, refused;
     uint64_t refused_from;     /* `refused` before the stop */
     int64_t trouble_us;        /* when the keeper's trouble began */
-    int64_t stop_us, fault_us; /* when the stop began; when it was last observed */
+    int64_t stop_us, fault_us; /* when the stop began, when it was last observed */
 };
 
 /* Counts of requests that exceeded a limit, and when a count last increased. */
@@ -71,10 +71,10 @@ struct recent_limit {
 };
 
 struct vs_recent {
-    pthread_mutex_t lock; /* guards count and event; only the first loop uses the other members */
+    pthread_mutex_t lock; /* guards `count` and `event` (only the first loop uses the other members) */
     uint64_t count;       /* number of events so far */
     struct recent_event event[VS_RECENT_MAX];
-    int64_t looked_us, now_us, unix_us; /* boot time of the last check; current boot time; current Unix time */
+    int64_t looked_us, now_us, unix_us; /* boot time of the last check, current boot time, current Unix time */
     int64_t offset_us;                  /* Unix time minus boot time */
     uint64_t reloads;
     struct recent_limit clients[VS_COUNTED_MAX], connections;

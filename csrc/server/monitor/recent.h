@@ -17,7 +17,7 @@ void vs_recent_free(struct vs_recent *recent);
  * Threads: the first loop's, between two requests. */
 void vs_recent_look(struct vs_recent *recent, const struct vs_server *server);
 
-/* Appends the member "recent": the newest events first, as many as fit in the first bytes_max bytes of `out`. Threads:
+/* Appends the member "recent": the newest events first, as many as fit in the first bytes_max bytes of `out`.  Threads:
  * any. */
 void vs_recent_put(struct vs_recent *recent, struct vs_out *out, size_t bytes_max);
 

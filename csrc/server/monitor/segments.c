@@ -1,4 +1,4 @@
-/* segments.c -- the tags as JSON.  Knows no socket and no request. */
+/* segments.c -- the tags as JSON. */
 #include "server/monitor/segments.h"
 
 #define ENTRY_BYTES_MAX (16 * 1024) /* one tag with all its databases */

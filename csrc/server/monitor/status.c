@@ -1,4 +1,4 @@
-/* status.c -- the state of the server as JSON.  Knows no socket and no request. */
+/* status.c -- the state of the server as JSON. */
 #include "server/monitor/status.h"
 #include "os/host.h"
 #include "server/counts.h"

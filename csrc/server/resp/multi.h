@@ -23,7 +23,7 @@ struct vs_multi {
     bool cannot;             /* COUNTING: the command is invalid, so its error is the reply */
     bool failed;             /* a command was rejected, so EXEC will fail */
     struct vs_heap queue;    /* the queued commands: struct queued and bytes of each */
-    size_t count, bytes;     /* number of commands; sum of their bytes */
+    size_t count, bytes;     /* number of commands, sum of their bytes */
     size_t wanted;           /* number of ids that all queued commands need */
     struct vs_heap demands;  /* the source of each wanted id (struct demand) */
     struct vs_heap asked;    /* array of struct vs_asked_of, only for namespaces with a request rate */

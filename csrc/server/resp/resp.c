@@ -17,7 +17,6 @@ static bool is_foreign(const struct vs_args *args) {
     return vs_slice_is_case(args->at[0], "POST") || vs_slice_is_case(args->at[0], "Host:");
 }
 
-/* Common Redis commands that vesta does not support. */
 static const char *const no_store[] = {
     "SET",    "SETNX",  "SETEX",  "PSETEX", "GETSET",   "GETDEL",  "GETEX",    "MSET",       "MSETNX",   "APPEND",
     "DEL",    "UNLINK", "EXISTS", "EXPIRE", "EXPIREAT", "PEXPIRE", "PERSIST",  "TTL",        "PTTL",     "TYPE",

@@ -292,7 +292,7 @@ def _(world):
         tab.until("document.getElementById('id-error').innerText.includes('worker is 1024')")
         for wrong in ("x", "-1", "18446744073709551616", "1e3", "9" * 5000):
             tab.type("#id-text", wrong)
-            tab.until("document.getElementById('id-error').innerText.includes('An id is a number')")
+            tab.until("document.getElementById('id-error').innerText.includes('An id must be a number')")
         tab.type("#id-text", "0x1bd9dd15c3ffff8b")
         tab.run("(d => { d.value = '2026-01-01'; d.dispatchEvent(new Event('input')) })(document.getElementById('id-day'))")
         first, last = world.run("range", "--layout", "snowflake", "2026-01-01").out.split()
