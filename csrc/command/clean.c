@@ -1,5 +1,5 @@
-/* clean.c -- untrusted text for a terminal: characters that move the cursor or change the direction of writing become
- * '?'. */
+/* clean.c -- makes untrusted text safe for a terminal: replaces characters that move the cursor or change the direction
+ * of writing by '?'. */
 #include "command/command.h"
 
 #include <string.h>

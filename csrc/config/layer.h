@@ -1,4 +1,4 @@
-/* layer.h -- the modules of lua/config for the program's other Lua states. */
+/* layer.h -- provides the modules of lua/config to other Lua states of the program. */
 #ifndef VS_CONF_LAYER_H
 #define VS_CONF_LAYER_H
 

@@ -10,8 +10,9 @@ extern const luaL_Reg vs_modules[];
 int modules_open_native(lua_State *L);
 /* doctor/probe.c: opens the module `probe`.  Stack: +1. */
 int modules_open_probe(lua_State *L);
-/* fill/redis.c opens the module `redis`, fill/source.c the module `source`.  Stack: +1. */
+/* fill/redis.c: opens the module `redis`.  Stack: +1. */
 int modules_open_redis(lua_State *L);
+/* fill/source.c: opens the module `source`.  Stack: +1. */
 int modules_open_source(lua_State *L);
 /* native.c: for vs_help_by.  Prints the help of the running command in C, or passes its options to native.options. */
 int modules_help(const struct vs_option *table);

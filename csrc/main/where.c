@@ -49,7 +49,7 @@ int vs_where_environment(struct vs_where *where) {
     where_take_variable(where, VS_W_CONFIG);
     where_take_variable(where, VS_W_STORE);
     if (!where->text[VS_W_CONFIG] || !where->text[VS_W_STORE]) return VS_GO;
-    return vs_usage("VESTA_CONFIG and VESTA_STORE are both set: unset one of them, or name the store with --store");
+    return vs_usage("VESTA_CONFIG and VESTA_STORE are both set. Unset one of them, or name the store with --store");
 }
 
 /* ------------------------------------------------------------------ the config */
@@ -129,7 +129,7 @@ static bool where_is_of_layout(const struct vs_where *where) {
     if (!where->text[VS_W_LAYOUT]) return true;
     if (vs_read_layout(where->text[VS_W_LAYOUT], &asked) != VS_DONE) return false;
     if (vs_read_layout(where->header.layout, &own) == VS_DONE && own.fingerprint == asked.fingerprint) return true;
-    vs_usage("the layout %s of %s differs from that of %s, %s: leave it out, or name the generator file that has it",
+    vs_usage("the layout %s of %s differs from that of %s, %s. Leave it out, or name the generator file that has it",
              vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], where->path, where->header.layout);
     return false;
 }

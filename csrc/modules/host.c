@@ -26,7 +26,7 @@ static const struct {
     {"vesta.", "lua/vesta", vs_shipped_engine},       {"vesta.", "lua/vesta", host_rock_files},
 };
 
-/* Error messages name the file and line: lua/cli/NAME.lua. */
+/* Names each chunk after its file, so that error messages contain lua/cli/NAME.lua and a line. */
 bool host_load(lua_State *L, const char *module) {
     char chunk[96];
     const struct vs_shipped *file = NULL;

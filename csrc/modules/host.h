@@ -16,7 +16,7 @@ extern const struct vs_shipped host_rock_files[]; /* lua/vesta, without vs_shipp
 extern const struct vs_shipped host_cli_files[];  /* lua/cli: the commands, required as cli.NAME */
 extern const struct vs_shipped host_lib_files[];  /* lua/cli/lib: required as cli.lib.NAME */
 
-/* Adds Lua modules for the program's commands.  The last row has no name.  Call it before any function below. */
+/* Adds Lua modules for the program's commands.  A row without a name ends the list.  Call it before any function below. */
 void vs_host_modules(const luaL_Reg *modules);
 
 /* Runs the command argv[0], and reports a name that no command has.  Returns its exit code. */

@@ -24,7 +24,7 @@ struct found {
     bool answered;       /* it answered since the last check, for at least one tag */
     size_t failed, back; /* tags whose calls failed, and tags whose counters went back */
     const char *failed_tag, *back_tag;
-    uint64_t grants, granted; /* of back_tag */
+    uint64_t grants, granted; /* of back_tag, as in struct vesta_segment_info */
     char why[sizeof((struct vesta_segment_info *)0)->database->said];
     const char *warned_tag;
     char warning[sizeof((struct vesta_segment_info *)0)->warning];

@@ -184,7 +184,7 @@ static void log_error(const char *text) {
 static int begin_log(const struct vs_serving *serving) {
     struct vs_log_opts opts = serving->log;
     struct vesta_error err;
-    opts.path = NULL; /* the file is opened later, as the user that the server switches to */
+    opts.path = NULL; /* opened later, by the user that the server switches to */
     if (vs_log_setup(&opts, &err) != VESTA_OK) return vs_report(&err);
     vs_say_by(log_error);
     return VS_GO;

@@ -126,7 +126,7 @@ static void write_address(int fd, char *buf) {
     } any = {.local = {.sun_path = ""}};
     socklen_t length = sizeof any;
     char host[INET6_ADDRSTRLEN];
-    (void)getsockname(fd, &any.base, &length); /* only fails for other descriptors, which were rejected before */
+    (void)getsockname(fd, &any.base, &length); /* can fail only for other descriptors, which were rejected before */
     if (any.base.sa_family == AF_UNIX) {
         bool abstract = any.local.sun_path[0] == '\0';
         snprintf(buf, VS_HANDED_ADDRESS_MAX, "unix:%s%.*s", abstract ? "@" : "", (int)sizeof any.local.sun_path - 1,

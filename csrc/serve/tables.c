@@ -301,7 +301,7 @@ static const char *reason_against(const struct vs_segments *segments, const stru
     bool needs_map = vs_conf_segment_is_any(row->conf);
     if (take_place(segments) == VS_SERVED_TAGS_MAX) return "there are too many tags";
     if (needs_map && segments->found_count >= (size_t)limits->tags.found_max)
-        return "no file descriptor is left for its map; " VS_RAISE_DESCRIPTORS;
+        return "no file descriptor is left for its map: " VS_RAISE_DESCRIPTORS;
     return NULL;
 }
 

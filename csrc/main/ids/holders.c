@@ -40,8 +40,8 @@ int vs_holders_read(struct vs_holders *holders, struct vs_where *where) {
         if ((rc = vs_read_layout(where->text[VS_W_LAYOUT], &layout)) != VS_DONE) return rc;
         if (layout.fingerprint == at->layout.fingerprint) return VS_GO;
         return vs_usage(
-            "the layout %s of %s differs from that of the namespace %s in its store, %s: leave out the first, or "
-            "name the namespace that has it",
+            "the layout %s of %s differs from that of the namespace %s in its store, %s. Leave out "
+            "the former, or name the namespace that has it",
             vs_shown_text(where->text[VS_W_LAYOUT]), where->from[VS_W_LAYOUT], at->name, at->ns.layout);
     }
     vs_where_put(where, VS_W_LAYOUT, at->ns.layout, VS_FROM_STORE, "the store");

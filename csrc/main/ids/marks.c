@@ -45,7 +45,7 @@ static uint64_t marks_bound_at(const struct vesta_layout *l, int64_t unix_ms, bo
     return id;
 }
 
-/* Returns the least number of digits of an id, so that shorter numbers are skipped.  Ids from 2^63 on may appear as
+/* Returns the minimum number of digits of an id, so that shorter numbers are skipped.  Ids from 2^63 on may appear as
  * shorter negative numbers. */
 static size_t marks_length_min(const struct vesta_layout *l, int64_t since_ms, int64_t until_ms) {
     char digits[VESTA_FORMAT_MAX];

@@ -168,7 +168,7 @@ def _(w):
             (["--store", "nothing:x", first], 2, ["nothing"]),
             (["--store", store, "--namespace", "nothing", first], 1, ["not in the store", "vesta store show"]),
             (["--store", store, "--namespace", "orders", "--layout", "twitter", first], 2, ["differs from that of the namespace orders"]),
-            (["--namespace", "orders", "--layout", "twitter", first], 2, ["leave it out", "orders.gen"]),
+            (["--namespace", "orders", "--layout", "twitter", first], 2, ["Leave it out", "orders.gen"]),
             (["--since", "-1h", first], 2, ["--since can only be combined with -"]),
             (["--compare", first], 2, ["--compare needs two ids, but there are 1"])):
         done = w.run("explain", "--json", *words)
