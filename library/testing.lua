@@ -1,5 +1,5 @@
 ---@meta vesta.testing
--- Type declarations of vesta.testing for editors: see docs/policies.md.
+-- Type declarations of vesta.testing for editors.  docs/policies.md describes the module.
 
 local testing = {}
 
@@ -18,7 +18,7 @@ local testing = {}
 ---@field ip? string|false
 ---@field ordinal? integer|false default: the number at the end of the host's name
 ---@field identity? string|false
----@field leaving? integer|false the worker id that must be left (default: false)
+---@field leaving? integer|false the worker id that must be replaced (default: false)
 ---@field random? number from 0 to 1
 
 ---@class vesta.testing.record
@@ -49,14 +49,14 @@ function world:step_clock(ms) end
 ---@param ms integer
 function world:pass(ms) end
 
----Lets ids be issued so far ahead of the latest time that was seen.
+---Lets ids be issued this far ahead of the latest time that was seen.
 ---@param ms integer
 function world:run_ahead(ms) end
 
 ---Calls a function of the policy.  Raises if it fails, or if the policy lacks it.
 ---@param hook string "on_clock_back", ...
 ---@param more? table fields of ctx that differ from the world's in this call (false: absent)
----@return string|integer? word the verdict; for choose_worker a worker id or nil
+---@return string|integer? word the verdict, or for choose_worker a worker id or nil
 ---@return integer? amount_ms
 ---@return string? reason
 function world:verdict(hook, more) end
@@ -95,8 +95,8 @@ function world:choose() end
 ---@field method? integer|string
 ---@field pacing? "clock"|"history"
 ---@field ahead_ms_max? integer
----@field wait_ms_max? number default 0: a call returns the pause; otherwise the clock advances while a call waits
----@field policy? string|table as in vesta.open; a relative path is relative to the spec that names it
+---@field wait_ms_max? number default 0, so that a call returns the pause (else the clock advances while a call waits)
+---@field policy? string|table as in vesta.open, but a relative path starts at the folder of the spec
 ---@field policy_env? string[] as in vesta.open
 
 ---@class vesta.testing.clock

@@ -17,11 +17,11 @@
 ---| "clock_back"   # the clock is behind a time already seen
 ---| "clock_ahead"  # the clock jumped forward and is not confirmed yet
 ---| "ahead"        # the cursor is ahead of the clock
----| "lease"        # there is no lease yet, or its range is exhausted
----| "choose"       # a policy must choose a worker id
----| "epoch_end"    # the layout's time is over
----| "closed"       # the generator was closed, or its map is being replaced: try again
----| "failstop"     # the store lost what it granted: an operator must act
+---| "lease"        # there is no lease yet, or its ids are exhausted
+---| "choose"       # a policy has not chosen a worker id yet
+---| "epoch_end"    # the layout's time field has reached its end
+---| "closed"       # the generator was closed, or its map is being replaced (then retry)
+---| "failstop"     # the store lost or contradicts a lease that it granted: operator action is required
 ---| "range"        # no block, or no range of a segment, is available at the moment
 ---| "bad_layout"   # the layout text is invalid
 ---| "bad_field"    # a field's value is missing, too large or unknown
@@ -35,11 +35,11 @@
 ---| "no_memory"
 ---| "too_many"     # the result is larger than the limit
 
----A decoded id: every field of its layout by name, and
+---A decoded id.  It has every field of its layout by name, and also these fields.
 ---@class vesta.parts: { [string]: integer }
 ---@field time integer time units since the layout's epoch
 ---@field seq integer
----@field worker? integer the leased field, whatever the layout calls it
+---@field worker? integer the value of the leased field, which may have a different name in the layout
 ---@field unix_ms integer the start of the id's time unit
 ---@field iso string the start of the id's time unit, RFC 3339 in UTC
 
@@ -51,16 +51,16 @@
 ---@field name string
 ---@field width integer bits, 1 to 53
 ---@field shift integer the field's lowest bit, 0 to 63
----@field low_width? integer if the sequence has two parts: the width of its low part
----@field low_shift? integer if the sequence has two parts: the lowest bit of its low part
+---@field low_width? integer the width of the low part, if the sequence has two parts
+---@field low_shift? integer the lowest bit of the low part, if the sequence has two parts
 ---@field max integer
----@field constant? integer the only value it may have
+---@field constant? integer the only allowed value
 
 ---A layout: the fields of the 64 bits of an id.  Immutable.
 ---@class vesta.layout
 local layout = {}
 
----Decodes an id.  Errors: bad_id (not an id, or a constant field has another value).
+---Decodes an id.  Errors: bad_id (not an id, or a constant field has a different value).
 ---@param id vesta.id
 ---@return vesta.parts? parts
 ---@return string? message
@@ -68,8 +68,8 @@ local layout = {}
 function layout:explain(id) end
 
 ---Builds an id from named values, for example from the result of explain.  time, seq and the leased field are required.
----Other fields default to 0 or their constant.  time is a count of time units or an RFC 3339 text.  Without time,
----unix_ms or iso is used.  The id is not reserved: other programs can issue the same id.  Errors: bad_field.
+---Every other field defaults to its constant, or to 0.  time is a number of time units or an RFC 3339 text.  Without
+---time, unix_ms or iso is used.  The id is not reserved: other programs can issue the same id.  Errors: bad_field.
 ---@param values table<string, vesta.id>
 ---@return string? id
 ---@return string? message
@@ -83,9 +83,9 @@ function layout:make(values) end
 ---@return vesta.code? code
 function layout:time(id) end
 
----Returns the smallest and the largest id of [from, til): a pair for each combination of the fields above the time that
----`fields` does not set.  Without `til`, the interval is the time unit of `from`.  At most 10000 pairs.  Errors:
----bad_field, epoch_end, too_many.
+---Returns the smallest and the largest id of the interval [from, til).  There is one pair for each combination of the
+---fields above the time that `fields` does not set, up to 10000 pairs.  Without `til`, the interval is the time unit of
+---`from`.  Errors: bad_field, epoch_end, too_many.
 ---@param from vesta.time
 ---@param til? vesta.time
 ---@param fields? table<string, integer>
@@ -94,7 +94,8 @@ function layout:time(id) end
 ---@return vesta.code? code
 function layout:range(from, til, fields) end
 
----Returns true if an id can be of this layout, or false and why not.  Errors: bad_id (nil: not an id).
+---Returns true if an id can have this layout, or false and a message if it cannot.  Returns nil for a text that is not
+---an id.  Errors: bad_id.
 ---@param id vesta.id
 ---@return boolean? fits
 ---@return string? message
@@ -109,7 +110,7 @@ function layout:text() end
 ---@return vesta.field[]
 function layout:fields() end
 
----Returns the end of the layout's time, exclusive.
+---Returns the end of the layout's time field, exclusive.
 ---@return integer unix_ms
 ---@return string iso
 function layout:ends() end
@@ -123,24 +124,24 @@ function layout:ends() end
 ---@field ahead_ms_max integer
 ---@field holds_lease boolean
 ---@field worker? integer only with a lease, like the next three fields
----@field drew_worker? boolean this process drew the worker id at random
+---@field drew_worker? boolean this process chose the worker id at random
 ---@field tick? string the next tick
 ---@field limit? string the lease's end, exclusive
 ---@field slot integer
 ---@field slots_used integer
 ---@field keeper string the last message of the keeper
----@field warning string for example, that the layout's time ends within a year
+---@field warning string for example that the layout's time field ends within a year
 
 ---@class vesta.segment_database
 ---@field store string
 ---@field step integer the size of the last requested range
 ---@field ranges integer ranges that this process got
----@field refused integer failed requests by outcome, like the next three fields
+---@field refused integer the number of requests with this outcome, like the next three fields
 ---@field down integer
 ---@field unknown integer
 ---@field conflict integer
 ---@field granted string the highest end of a range that this host was granted
----@field stopped boolean the counter went back
+---@field stopped boolean true if the counter stopped because its database went back to an older state
 ---@field said string why the database grants no range, or ""
 
 ---@class vesta.segment_info
@@ -151,7 +152,7 @@ function layout:ends() end
 ---@field left integer numbers left in the current range
 ---@field next_left integer numbers left in the next range
 ---@field until_refill integer numbers until the next range is requested
----@field per_s number numbers per second; 0: not measured yet
+---@field per_s number numbers per second, or 0 if not measured yet
 ---@field warning string
 ---@field databases vesta.segment_database[]
 
@@ -166,14 +167,15 @@ local segment = {}
 ---@return number? wait_s
 function segment:next() end
 
----Returns a number as an exact integer, like gen:next_int.  Errors: as next.
+---Returns a number as an exact integer, like gen:next_int.  Errors: the same as next.
 ---@return integer|ffi.cdata*? number
 ---@return string? message
 ---@return vesta.code? code
 ---@return number? wait_s
 function segment:next_int() end
 
----Returns n consecutive numbers (1 to 10000) of one range.  Errors: as next, and too_many if no range is so large.
+---Returns n consecutive numbers (1 to 10000) from one range.  Errors: the same as next, and too_many if every range is
+---smaller.
 ---@param n integer
 ---@return string[]? numbers
 ---@return string? message
@@ -187,13 +189,13 @@ function segment:batch(n) end
 ---@return vesta.code? code
 function segment:info() end
 
----Releases the rest of its ranges.  Errors: io, not_now, bad_option, closed.
+---Returns the unused remainders of its ranges to the databases.  Errors: io, not_now, bad_option, closed.
 ---@return true? done
 ---@return string? message
 ---@return vesta.code? code
 function segment:release() end
 
----Closes this handle.  The next start continues with the rest of the ranges.  May be called twice.
+---Closes this handle.  The next start continues with the remainders of the ranges.  May be called twice.
 function segment:close() end
 
 ---Options of vesta.segment.  An unknown key raises.
@@ -221,14 +223,14 @@ local gen = {}
 function gen:next() end
 
 ---Returns an id as an exact integer: an integer in Lua 5.3+, an int64_t cdata in LuaJIT.  Raises in plain Lua 5.1 and
----5.2.  The integer is negative if the layout sets bit 63.  Errors: as next.
+---5.2.  The integer is negative if the layout sets bit 63.  Errors: the same as next.
 ---@return integer|ffi.cdata*? id
 ---@return string? message
 ---@return vesta.code? code
 ---@return number? wait_s
 function gen:next_int() end
 
----Returns n ids (1 to 10000), which ascend within equal higher fields.  Errors: as next.
+---Returns n ids (1 to 10000).  Ids whose higher fields are equal ascend.  Errors: the same as next.
 ---@param n integer
 ---@return string[]? ids
 ---@return string? message
@@ -267,20 +269,21 @@ function gen:make(values) end
 ---@return vesta.code? code
 function gen:range(from, til, fields) end
 
----Returns the present state of the generator.
+---Returns the current state of the generator.
 ---@return vesta.info? info
 ---@return string? message
 ---@return vesta.code? code
 function gen:info() end
 
 ---Starts this process's keeper now instead of at the first id.  Inside nginx, if the file's store is not file:, it
----starts none and wakes the keeper of the server that keeps the file.  Errors: io, no_memory, bad_option (private).
+---starts no keeper but wakes the keeper of the server that keeps the file.
+---Errors: io, no_memory, bad_option (private).
 ---@return true? ok
 ---@return string? message
 ---@return vesta.code? code
 function gen:keep() end
 
----Releases the lease, so that the next id needs a new claim.  Blocks until the store has answered.
+---Releases the lease, so that the next id needs a new claim.  Blocks until the store has replied.
 ---Errors: io, bad_option (private, or a file that a server keeps for nginx).
 ---@return true? ok
 ---@return string? message
@@ -296,32 +299,32 @@ function gen:close() end
 ---@field now_ms integer
 ---@field options table the policy's options, with defaults if the policy declares them; {} without options
 ---@field worker? integer
----@field back_ms? integer how far the clock is behind the latest time that was seen
+---@field back_ms? integer how far the clock is behind the latest time that the generator has seen
 ---@field ahead_ticks? integer how far the cursor is ahead of the clock
 ---@field ahead_ms_max? integer the generator's option
 ---@field last_ms? integer the time of the last id, if it is known
 ---@field peers? { worker: integer, seen_ms: integer }[]
 ---@field range? { first: integer, last: integer } the worker ids of the layout
----@field records? vesta.ctx_record[] worker ids that were ever used, ascending
+---@field records? vesta.ctx_record[] the records of all worker ids that have ever been used, ascending
 ---@field host? string
 ---@field ip? string the host's IPv4 address, if it has one
 ---@field ordinal? integer the number after the last - in the host's name
----@field identity? string the name for which the worker id is claimed
+---@field identity? string the name that claims the worker id
 ---@field random? integer a new random number at each call
----@field attempt? integer 1 at first, and 1 more after each lost claim
----@field leaving? integer after "switch": the held worker id that must be left
+---@field attempt? integer 1 at first, incremented after each lost claim
+---@field leaving? integer the held worker id that must be replaced after "switch"
 ---@field down_ms? integer for how long the store has been unreachable
 ---@field left_ms? integer for how long ids can be issued without the store
 
----One of ctx.records.
+---An element of ctx.records.
 ---@class vesta.ctx_record
 ---@field worker integer
 ---@field epoch integer how often it was claimed
----@field holder string a description of the present or last holder
----@field identity string the name that gets the worker id again
+---@field holder string a description of the current or last holder
+---@field identity string the name that gets the worker id back
 ---@field held boolean false after the worker id was released
----@field expired boolean the lease has expired
----@field until_ms integer the time below which all of its ids are
+---@field expired boolean true if the lease has expired
+---@field until_ms integer an upper bound on the timestamps of its ids
 ---@field written_ms integer the last write, by the store's clock
 ---@field seen_ms integer the last write, by the holder's clock
 
@@ -330,13 +333,13 @@ function gen:close() end
 ---A policy as a table of functions: see docs/policies-reference.md.
 ---@class vesta.policy
 ---@field api 1
----@field fixed? boolean|"ordinal" whether its worker ids are fixed for a host; "ordinal": if it has an ordinal
+---@field fixed? boolean|"ordinal" whether its worker ids are fixed for a host ("ordinal": only if it has an ordinal)
 ---@field name? string
 ---@field about? string
 ---@field on_clock_back? vesta.verdict "wait"[, ms], "borrow"[, ms], "switch" or "refuse"[, reason]
 ---@field on_exhausted? vesta.verdict "wait"[, ms], "borrow"[, ms] or "refuse"[, reason]
 ---@field on_start? vesta.verdict "go" or "refuse"[, reason]
----@field on_store_down? vesta.verdict "continue" or "refuse"[, reason]; called only in a server
+---@field on_store_down? vesta.verdict "continue" or "refuse"[, reason] (called only in a server)
 ---@field on_lease_lost? vesta.verdict "claim" or "stop"[, reason]
 ---@field choose_worker? fun(ctx: vesta.ctx): integer?, string? a worker id, or nil and a reason
 
@@ -351,16 +354,16 @@ function gen:close() end
 ---@field store? string file:DIR, sqlite:FILE, mysql://..., zk://... (default: the file's, else file:<state>)
 ---@field secret? string the database's password, or ZooKeeper's user:password (default: the URI's)
 ---@field lease? "local"|"strict"|"balanced"|"autonomous" the lease preset (default: the file's, else by the store)
----@field identity? string the name by which the store knows this generator (default: the host's name and the path)
+---@field identity? string this generator's name in the store (default: the host's name and the path)
 ---@field namespace? string [A-Za-z0-9_.:-]{1,64} (default: the file's, else "default")
 ---@field worker? integer claim exactly this worker id
----@field any_worker? boolean draw a free worker id and keep it in the store
+---@field any_worker? boolean claim a random free worker id and record it in the store
 ---@field fields? table<string, integer> constant fields of this handle's ids: { version = 1 }
----@field method? 0|1|2|3|"by_protocol" the value of the layout's field method, if it has one; default 2; by_protocol: 0
+---@field method? 0|1|2|3|"by_protocol" the value of the `method` field, if there is one (default: 2, by_protocol: 0)
 ---@field group? string the group that may share the files that this call creates
 ---@field pacing? "clock"|"history" default: the file's, else clock
----@field ahead_ms_max? integer how far ids may run ahead of the clock, in milliseconds; 0: not at all
----@field wait_ms_max? number how long a call may wait, in milliseconds (default: 100, for a lease 2000, inside nginx 0)
+---@field ahead_ms_max? integer how far ids may run ahead of the clock, in milliseconds
+---@field wait_ms_max? number milliseconds that a call may wait (default: 100, or 2000 to claim a lease, 0 inside nginx)
 ---@field policy? string|vesta.named_policy|vesta.policy decides about pauses that are longer than wait_ms_max
 ---@field policy_env? string[] the environment variables that the policy may read
 ---@field unsafe_private? boolean an anonymous generator whose ids may repeat (for tests only)
@@ -371,12 +374,12 @@ function gen:close() end
 ---@field parts vesta.parts
 
 ---@class vesta.need
----@field rate number the ids per second that one node must be able to issue
+---@field rate number ids per second that each node must be able to issue
 ---@field nodes integer maximum number of workers that run at the same time
 ---@field years number how many years the time field must last
 ---@field epoch? vesta.time the instant of time 0 (default: "2026-01-01T00:00:00Z")
 ---@field unit? string the time unit, from "1us" to "1s" (default: a millisecond if it is sufficient)
----@field bits? integer how many bits an id may have, 32 to 63; JavaScript numbers hold 53 bits exactly
+---@field bits? integer maximum bits of an id, 32 to 63 (53 for JavaScript numbers)
 
 ---@class vesta.fit_row
 ---@field layout string
@@ -418,7 +421,8 @@ function vesta.layout(text) end
 ---@return { name: string, text: string, about: string }[]
 function vesta.presets() end
 
----Returns the presets that could have made an id until `now` (default: the clock), likeliest first.  Errors: bad_id.
+---Returns the presets that an id could have if it was generated before `now` (default: the clock), likeliest first.
+---Errors: bad_id.
 ---@param id vesta.id
 ---@param now? vesta.time
 ---@return vesta.guess_row[]? rows
@@ -433,7 +437,7 @@ function vesta.guess(id, now) end
 ---@return vesta.code? code
 function vesta.fit(need) end
 
----Formats an id.  hex, base32 and base62 are padded with zeros, so that texts sort like ids.  Errors: bad_id.
+---Formats an id.  hex, base32 and base62 are padded with zeros, so that the texts sort like the ids.  Errors: bad_id.
 ---@param id vesta.id
 ---@param base? "decimal"|"hex"|"base32"|"base62"
 ---@return string? text
@@ -449,11 +453,11 @@ function vesta.format(id, base) end
 ---@return vesta.code? code
 function vesta.parse(text, base) end
 
----Inside nginx; require "vesta.resty".
+---Functions for nginx: require "vesta.resty".
 ---@class vesta.resty
 local resty = {}
 
----Starts this nginx worker's keeper, or none if a server keeps the file.  Call it in init_worker_by_lua; it raises in
+---Starts this nginx worker's keeper, unless a server keeps the file.  Call it in init_worker_by_lua.  It raises in
 ---init_by_lua.  Errors: io, no_memory.
 ---@param generator vesta.gen
 ---@return true? ok
@@ -461,7 +465,7 @@ local resty = {}
 ---@return vesta.code? code
 function resty.keep(generator) end
 
----Returns the client's X-Request-Id if it is valid, else a new id.  Errors: as gen:next.
+---Returns the client's X-Request-Id if it is valid, else a new id.  Errors: the same as gen:next.
 ---@param generator vesta.gen
 ---@return string? id
 ---@return string? message
@@ -480,16 +484,16 @@ function resty.is_request_id(text) end
 ---@field user? string the client's name, if an address has none
 ---@field secret_file? string a file with the client's secret, read for each connection
 ---@field password? string the client's secret, or the servers' password
----@field tls_ca? string PEM file of the authorities that sign servers' certificates (default: the system's)
+---@field tls_ca? string PEM file of the certificate authorities to trust (default: the system's)
 ---@field tls_certificate? string PEM file of the client's certificate
 ---@field tls_key? string PEM file of the client's key
 ---@field tls_unverified? boolean do not verify the server's certificate (for tests only)
----@field fallback? vesta.gen a generator that issues ids while no server is reachable; it stays open with the client
----@field block_min? integer ids of the smallest block (default: 100)
----@field block_max? integer ids of the largest block, up to 100000 (default: 10000)
----@field ttl_ms? integer how old a block may be (default: 10000)
----@field timeout_ms? integer how long one attempt at one server may take (default: 2000)
----@field wait_ms_max? number how long a call may wait (default: 5000, in nginx 0)
+---@field fallback? vesta.gen a generator that issues ids while no server is reachable (the client keeps it open)
+---@field block_min? integer ids in the smallest block (default: 100)
+---@field block_max? integer ids in the largest block, up to 100000 (default: 10000)
+---@field ttl_ms? integer maximum age of a block in milliseconds (default: 10000)
+---@field timeout_ms? integer maximum milliseconds for one request to one server (default: 2000)
+---@field wait_ms_max? number maximum milliseconds that a call waits (default: 5000, inside nginx 0)
 
 ---Opens a client of vesta servers, which computes ids from blocks of the servers.  It connects at the first id.  Raises
 ---if an option is unknown or has a wrong type.  Errors: bad_option, io, no_memory.
@@ -539,11 +543,11 @@ function servers:batch_int(n) end
 ---@field blocks integer
 ---@field ids integer
 ---@field errors integer
----@field error? string the last error, if no block has arrived since
+---@field error? string the last error, if no block has arrived since then
 
 ---@class vesta.servers_info
 ---@field name string
----@field ids integer taken out of blocks
+---@field ids integer ids taken from blocks
 ---@field blocks integer
 ---@field requests integer
 ---@field drops integer blocks that were dropped for their age
@@ -552,7 +556,7 @@ function servers:batch_int(n) end
 ---@field fallback_blocks integer
 ---@field left integer ids of the current block
 ---@field next_left integer
----@field block_ids integer the present size of a block
+---@field block_ids integer the current size of a block
 ---@field servers vesta.source[]
 ---@field fallback? vesta.source
 
@@ -562,10 +566,10 @@ function servers:batch_int(n) end
 ---@return vesta.code? code
 function servers:info() end
 
----Closes the client.  The rest of its blocks is lost.  Later calls return "closed".
+---Closes the client.  The unused ids of its blocks are lost.  Later calls return "closed".
 function servers:close() end
 
----Ids from servers, inside nginx; require "vesta.resty.client".
+---Gets ids from servers inside nginx: require "vesta.resty.client".
 ---@class vesta.resty.client
 local client = {}
 
@@ -608,7 +612,7 @@ function client:batch(n) end
 ---@field address string
 ---@field errors integer
 ---@field message? string the last error
----@field rests_s number for how many seconds the client does not ask this server
+---@field rests_s number seconds until the client sends requests to this server again
 
 ---@class vesta.resty.client_info
 ---@field name string
@@ -623,7 +627,7 @@ function client:batch(n) end
 ---@return vesta.resty.client_info
 function client:info() end
 
----Drops the blocks of this nginx worker.  Later calls return "closed".
+---Discards the blocks of this nginx worker.  Later calls return "closed".
 function client:close() end
 
 return vesta

@@ -41,7 +41,7 @@ static int options_unknown_option(const struct vs_option *table, const char *tex
     const char *near = text[1] == '-' ? vs_nearest(word, names) : NULL;
     /* Misspellings of --http and --resp also resemble --help. */
     if (near == names[0] && !(*word == 'h' && strchr(word, 'e'))) near = NULL;
-    if (near) return vs_usage("unknown option %s; did you mean --%s?", vs_shown_text(text), near);
+    if (near) return vs_usage("unknown option %s, did you mean --%s?", vs_shown_text(text), near);
     return vs_usage("unknown option %s", vs_shown_text(text));
 }
 

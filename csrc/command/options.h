@@ -64,7 +64,7 @@ struct vs_texts {
     { flag, 0, VS_OPT_AHEAD, &opts->member, values, about, 0, limit, NULL }
 #define VS_GENERATOR_OPTIONS                                                                                           \
     VESTA_NAMESPACE_OPTIONS(VS_FLAG)                                                                                   \
-    VS_TEXT("namespace", &opts->namespace_, "NAME", "ids are unique within a namespace (default: default)")
+    VS_TEXT("namespace", &opts->namespace_, "NAME", "the namespace, within which ids are unique (default: default)")
 
 #define VS_GO (-1) /* continue */
 

@@ -71,7 +71,7 @@ enum vesta_flags {
  * belongs to the store. */
 #define VESTA_HANDLE_OPTIONS(OPTION)                                                                                   \
     OPTION(const char *, namespace_, TEXT, VESTA_NAMESPACE_MAX - 1, "namespace", "NAME",                               \
-           "ids are unique within a namespace", "the generator file's, else default")                                  \
+           "the namespace, within which ids are unique", "the generator file's, else default")                         \
     OPTION(const char *, secret, SECRET, 511, NULL, "TEXT",                                                            \
            "the credentials for the store, kept in memory only: a password, or ZooKeeper's user:password",             \
            "the credentials in the store's URI")                                                                       \

@@ -43,7 +43,7 @@ static int unknown_option(const char *name, struct vesta_error *err) {
         names[i] = vs_row_name(&rows[i]);
     const char *near = vs_nearest(name, names);
     return vs_fail(err, VESTA_EOPTION, "%s is not an option%s%s%s", VS_QUOTE(name, strlen(name)),
-                   near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                   near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
 /* ------------------------------------------------------------------ one value */

@@ -27,13 +27,13 @@ struct vs_where {
 /* Rows of a command's table of options. */
 /* clang-format off */
 #define VS_WHERE_CONFIG(where) \
-    {"config", 'c', VS_OPT_TEXT, &(where)->text[VS_W_CONFIG], "FILE", "a server's config, which has the namespace", 0, 0, NULL}
+    {"config", 'c', VS_OPT_TEXT, &(where)->text[VS_W_CONFIG], "FILE", "a server's config that contains the namespace", 0, 0, NULL}
 #define VS_WHERE_OPTIONS(where) \
     VS_WHERE_CONFIG(where), \
     VS_TEXT("namespace", &(where)->text[VS_W_NAMESPACE], "NAME", \
-            "the namespace: of the config (default: its first), or of the store or this machine (default: default)"), \
-    VS_TEXT("path", &(where)->text[VS_W_PATH], "FILE", "its generator file"), \
-    VS_TEXT("store", &(where)->text[VS_W_STORE], "URI", "the store of its worker ids"), \
+            "the namespace (default: the config's first, or default)"), \
+    VS_TEXT("path", &(where)->text[VS_W_PATH], "FILE", "the namespace's generator file"), \
+    VS_TEXT("store", &(where)->text[VS_W_STORE], "URI", "the store that leases the namespace's worker ids"), \
     VS_EFFECTIVE(&(where)->effective)
 /* clang-format on */
 

@@ -6,8 +6,8 @@
 #include "command/options.h"
 #include "config/config.h"
 
-/* The row of the option `--effective`, which sets an int. */
-#define VS_EFFECTIVE(into) VS_SWITCH("effective", into, "only print the values that apply, and their sources")
+/* The option, which sets an int. */
+#define VS_EFFECTIVE(into) VS_SWITCH("effective", into, "only print the effective values and their sources")
 
 /* Prints a row: origin, key, value and, if `by` is set, the source in words.  Passwords are not shown. */
 void vs_effective_print(const struct vs_conf_value *value, int json);

@@ -50,9 +50,9 @@ struct flags {
 static int flags_parse(struct vs_serving *serving, struct flags *flags, int *argc, char **argv) {
     struct vesta_opts *const opts = &serving->opts;
     const struct vs_option config = {
-        "config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "a config (see vesta help check)", 0, 0, NULL};
+        "config", 'c', VS_OPT_TEXT, &serving->conf.path, "FILE", "the config file, see `vesta help check`", 0, 0, NULL};
     const struct vs_option rest[] = {VS_GENERATOR_OPTIONS, VS_EFFECTIVE(&flags->effective),
-                                     VS_SWITCH("json", &flags->json, "with --effective: JSON objects")};
+                                     VS_SWITCH("json", &flags->json, "with --effective: print JSON objects")};
     struct vs_option table[VS_OPTIONS_MAX] = {config};
     _Static_assert(1 + VS_COUNT(flags_rows) + VS_COUNT(rest) < VS_OPTIONS_MAX, "the table has room for every option");
     for (int i = 0; i < FLAGS; i++) {

@@ -258,10 +258,10 @@ static int run_serve(int argc, char **argv) {
 
 const struct vs_command vs_serve_command = {
     "serve", run_serve, "serve ids over HTTP and the Redis protocol", "serve [OPTION...]",
-    "Issues ids over HTTP, with Vesta (Java)'s routes and /v1, and over the Redis protocol, so that any\n"
-    "Redis client can be used.  By default only this machine can connect.  Stops on TERM or Ctrl-C after\n"
-    "answering requests in flight, or at once on a second one.  Logs one event per line.\n"
-    "USR1 reopens the log files.  USR2 logs the state of each namespace.\n"
+    "Issues ids over HTTP and over the Redis protocol.  HTTP has the routes of Vesta (Java) and of /v1, and any\n"
+    "Redis client can connect.  By default only this machine can connect.  After TERM or Ctrl-C, the server\n"
+    "answers the requests in flight and exits.  A second signal stops it at once.  The log has one event per\n"
+    "line.  USR1 reopens the log files, and USR2 logs the state of each namespace.\n"
     "\n"
     "  $ vesta serve &\n"
     "  $ curl -s http://127.0.0.1:8088/genid\n"
@@ -276,6 +276,6 @@ const struct vs_command vs_serve_command = {
     "\n"
     "  $ vesta serve --store 'zk://zk1,zk2/vesta?secret_file=/etc/vesta/zk.auth' \\\n"
     "    --namespace orders --layout snowflake &\n"
-    "  (prepared once by `vesta store init`, as are mysql: stores)\n"
+    "  (first prepare zk: and mysql: stores with `vesta store init`)\n"
     "\n"
     "  $ vesta serve -c /etc/vesta/vesta.lua --threads 2\n"};

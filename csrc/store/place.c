@@ -19,7 +19,7 @@ static int fail_hidden(const char *scheme, int number, const char *wrong, struct
         return vs_fail(err, VESTA_EOPTION, "%s, which is not shown because it may have a secret, %s", shown, wrong);
     return vs_fail(err, VESTA_EOPTION,
                    "%s, which is not shown because it may have a secret, is neither HOST:PORT nor " FORM
-                   ", where what is special in a name or a secret is written as %%XX",
+                   ", where special characters in a name or a secret are written as %%XX",
                    shown, scheme, scheme);
 }
 

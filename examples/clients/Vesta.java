@@ -104,25 +104,25 @@ public final class Vesta implements AutoCloseable {
             tlsUnverified = from.tlsUnverified;
         }
 
-        /** Ids of a block, 1 to 100000. */
+        /** Ids per block, 1 to 100000. */
         public Options size(int ids) {
             size = ids;
             return this;
         }
 
-        /** The age at which the rest of a block is dropped, so that no id is older. */
+        /** The maximum age of a block, after which its unused ids are discarded. */
         public Options ttl(Duration time) {
             ttl = time;
             return this;
         }
 
-        /** The time for a request to a server, including the connection. */
+        /** The maximum time of a request to a server, including the connection. */
         public Options timeout(Duration time) {
             timeout = time;
             return this;
         }
 
-        /** How long next() may wait if there is no block; zero: it never waits. */
+        /** The maximum time that next() waits for a block, or zero to never wait. */
         public Options wait(Duration time) {
             wait = time;
             return this;
@@ -146,7 +146,7 @@ public final class Vesta implements AutoCloseable {
             return this;
         }
 
-        /** The PEM file of the authorities that sign the certificates of rediss:// servers; by default the system's. */
+        /** The PEM file of the certificate authorities for rediss:// servers. The default is the system's. */
         public Options tlsCa(String path) {
             tlsCa = path;
             return this;
@@ -159,7 +159,7 @@ public final class Vesta implements AutoCloseable {
             return this;
         }
 
-        /** Does not verify servers, so that an attacker can read the secret. For tests only. */
+        /** Does not verify servers. For tests only, because an attacker could read the secret. */
         public Options tlsUnverified(boolean is) {
             tlsUnverified = is;
             return this;
@@ -176,7 +176,7 @@ public final class Vesta implements AutoCloseable {
                     "a TLS option is set, but no server begins with rediss://");
         }
 
-        /** Returns the AUTH command for a new connection; empty without a secret. */
+        /** Returns the AUTH command for a new connection, which is empty without a secret. */
         private String[] greeting(Server server) throws IOException {
             String secret = server.secret != null ? server.secret : password, name = server.user != null ? server.user : user;
             if (secret == null && secretFile != null) {
@@ -189,7 +189,7 @@ public final class Vesta implements AutoCloseable {
             return name == null ? new String[] {"AUTH", secret} : new String[] {"AUTH", name, secret};
         }
 
-        /** Created for each connection, so that the files can be replaced. */
+        /** Reads the files for each connection, so that they can be replaced. */
         private SSLContext tls() throws IOException, GeneralSecurityException {
             KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
             TrustManagerFactory known = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
@@ -360,7 +360,7 @@ public final class Vesta implements AutoCloseable {
         return String.join("; ", servers.stream().map(server -> server.address + ": " + server.said).toList());
     }
 
-    /** Makes the next block the current one, and drops it if it is too old. */
+    /** Makes the next block the current block, and discards it if it is too old. */
     private boolean turn() {
         Block block = next;
         if (block == null) return false;
@@ -388,7 +388,7 @@ public final class Vesta implements AutoCloseable {
         daemon(this::fetch, "vesta-fetch").start();
     }
 
-    /** Asks servers without a pause in the order of the list, until there is a block or no caller waits. */
+    /** Requests a block from the servers that are not in a pause, in list order, until a block arrives or no caller waits. */
     private void fetch() {
         lock.lock();
         try {
@@ -398,15 +398,15 @@ public final class Vesta implements AutoCloseable {
                     if (server.restNs() > 0 && other.restNs() < server.restNs()) server = other;
                 if (server.restNs() > 0) {
                     if (waiting == 0 || servers.stream().allMatch(one -> one.refuses)) break;
-                    changed.awaitNanos(Math.min(server.restNs(), REST_MIN_NS)); // a waiting caller shortens the pause
+                    changed.awaitNanos(Math.min(server.restNs(), REST_MIN_NS)); // if a caller waits, a server's pause is shorter
                 }
                 if (closed || ask(server)) break;
             }
-        } catch (InterruptedException ours) { // no other code can interrupt this thread; it ends, as after an error
+        } catch (InterruptedException ours) { // cannot happen, because no other code has this thread
             Thread.currentThread().interrupt();
         } finally {
             long used = current.used.get();
-            if (next == null && used < current.count * 9 / 10) current.mark = used + (current.count + 9) / 10; // the next attempt
+            if (next == null && used < current.count * 9 / 10) current.mark = used + (current.count + 9) / 10; // tries again after another tenth
             fetching = false;
             if (closed) servers.forEach(Server::close);
             changed.signalAll();
@@ -414,7 +414,7 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** Holds the lock, except while it waits for the server. */
+    /** Requests a block from a server. Holds the lock, except while it waits for the server. */
     private boolean ask(Server server) {
         Block block = null;
         Exception wrong = null;
@@ -445,7 +445,7 @@ public final class Vesta implements AutoCloseable {
         return wrong == null;
     }
 
-    /** Closes the client. The rest of its blocks is lost, and waiting calls of next() throw NoId. */
+    /** Closes the client. The unused ids of its blocks are lost, and waiting calls of next() throw NoId. */
     @Override
     public void close() {
         lock.lock();
@@ -472,10 +472,10 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** A block of ids that a server issued to this client only. `used` counts issued ids, and may exceed the end. */
+    /** A block of ids that a server issued to this client only. `used` counts the ids taken, and may exceed `count`. */
     private static final class Block {
         final AtomicLong used = new AtomicLong();
-        volatile long mark; // from here on, which is at most count, the next block is fetched
+        volatile long mark; // when `used` reaches it (at most count), the next block is fetched
         final long count;
         final boolean isTicks;
         final long base;
@@ -570,9 +570,9 @@ public final class Vesta implements AutoCloseable {
         }
     }
 
-    /** A server: its connection, which only the fetching thread uses, and whether to ask it. */
+    /** A server: its connection, which only the fetching thread uses, and the end of its pause after a failure. */
     private static final class Server {
-        // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
+        // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS. A name and a secret may contain %XX escapes.
         private static final Pattern FORM = Pattern.compile("(?:(rediss?)://(?:([!\"$-.0-9;->A-Z\\\\^-~]*)(?::([!\"$-.0->A-Z\\\\^-~]+))?@)?)?"
                 + "(\\[[0-9A-Fa-f:.]+\\]|[^\\[\\]\\s:/@]+):([0-9]{1,5})(/0?)?");
 
@@ -607,12 +607,12 @@ public final class Vesta implements AutoCloseable {
                     : "'" + text + "'";
             check(isWhole && port >= 1 && port <= 65535 && !"\0".equals(user) && !"\0".equals(secret),
                     "server " + shown + " is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "
-                    + "redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX");
+                    + "redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where special characters in a name or a secret are written as %XX");
             address = part.group(4) + ":" + part.group(5);
             host = part.group(4).replaceAll("[\\[\\]]", "");
         }
 
-        /** Decodes the %XX of a part of an address. Returns null if it is absent, and "\0" if it is not one line of text. */
+        /** Decodes the %XX escapes of a part of an address. Returns null if it is absent, and "\0" if it is not one line of text. */
         private static String decoded(String part) {
             if (part == null || part.isEmpty()) return null;
             if (part.replaceAll("%[0-9A-Fa-f]{2}", "").contains("%")) return "\0";
@@ -625,7 +625,7 @@ public final class Vesta implements AutoCloseable {
             }
         }
 
-        /** Returns the rest of its pause. */
+        /** Returns the remaining time of this server's pause. */
         long restNs() {
             return restNs == 0 ? 0 : failedAt + restNs - System.nanoTime();
         }
@@ -638,7 +638,7 @@ public final class Vesta implements AutoCloseable {
             failedAt = System.nanoTime();
         }
 
-        /** Closes the connection for good. Any thread may call it. */
+        /** Closes the connection permanently. Any thread may call it. */
         void hangUp() {
             ended = true;
             close();
@@ -662,7 +662,7 @@ public final class Vesta implements AutoCloseable {
                     return say(deadline, words);
                 } catch (Refused why) {
                     if (!why.getMessage().matches("(NOAUTH|NOPERM)\\b.*")) throw why;
-                    close(); // its secret is no longer valid, but may have been replaced
+                    close(); // retries on a new connection, because the secret may have been replaced
                 }
             connect(options, deadline);
             return say(deadline, words);
@@ -678,7 +678,7 @@ public final class Vesta implements AutoCloseable {
             if (greeting.length > 0) greet(greeting, deadline);
         }
 
-        /** Redis repeats the first arguments of an unknown command. */
+        /** Authenticates. Hides an error that repeats the secret, because Redis repeats the arguments of an unknown command. */
         private void greet(String[] greeting, long deadline) throws IOException {
             String secret = greeting[greeting.length - 1], beginning = secret.substring(0, Math.min(8, secret.length()));
             try {
@@ -708,7 +708,7 @@ public final class Vesta implements AutoCloseable {
             }
         }
 
-        /** Returns whether there are unexpected bytes or an end: then the connection cannot be used. */
+        /** Returns whether the connection is unusable, because unexpected bytes arrived or the server closed it. */
         private boolean hasMore() {
             try {
                 socket.setSoTimeout(1);

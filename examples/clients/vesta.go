@@ -36,19 +36,19 @@ import (
 	"unicode/utf8"
 )
 
-// Options of a client; see Defaults.
+// Options of a client.  Defaults returns their defaults.
 type Options struct {
-	Size    int           // ids of a block, 1 to 100000
-	TTL     time.Duration // after which the rest of a block is dropped, so that no id is older
-	Timeout time.Duration // for a request to a server, including the connection
-	Wait    time.Duration // how long Next may wait if there is no block; 0: it never waits
+	Size    int           // ids per block, 1 to 100000
+	TTL     time.Duration // maximum age of a block, after which its unused ids are discarded
+	Timeout time.Duration // maximum time of a request to a server, including the connection
+	Wait    time.Duration // maximum time that Next waits for a block, or 0 to never wait
 
 	// The client's name, its secret, or a file with the secret, if an address has none.
 	User, Password, SecretFile string
 
-	TLSCA                  string // PEM file of the authorities that sign the certificates of rediss:// servers; "": the system's
-	TLSCertificate, TLSKey string // PEM files of the client's certificate and key, if servers require one; the key may be in TLSCertificate
-	TLSUnverified          bool   // do not verify servers, so that an attacker can read the secret; for tests only
+	TLSCA                  string // PEM file of the certificate authorities for rediss:// servers, or "" for the system's
+	TLSCertificate, TLSKey string // PEM files of the client's certificate and key, which may be the same file
+	TLSUnverified          bool   // do not verify servers, for tests only, because an attacker could read the secret
 }
 
 // Defaults returns the options of a client that is opened with nil.  Change the options that you need.
@@ -70,7 +70,7 @@ const (
 	serverTextMax  = 2000
 )
 
-// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX.
+// An address is redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS.  A name and a secret may contain %XX escapes.
 const part = `(?:[!"$&-.0-9;->A-Z\\^-~]|%[0-9A-Fa-f]{2})`
 
 var (
@@ -81,9 +81,9 @@ var (
 
 // ---------------------------------------------------------------- blocks
 
-// A block has ids that a server issued to this client only.  used counts issued ids, and may exceed the end.
+// A block has ids that a server issued to this client only.  used counts the ids taken, and may exceed count.
 type block struct {
-	used, mark atomic.Int64 // from mark on, which is at most count, the next block is fetched
+	used, mark atomic.Int64 // when used reaches mark, which is at most count, the next block is fetched
 	count      int64
 	isTicks    bool
 
@@ -108,7 +108,7 @@ func (b *block) overlaps(other *block) bool {
 		b.first <= other.last && other.first <= b.last
 }
 
-// newBlock reads the reply to a request for size ids of name, a list of names and values.
+// newBlock parses the reply to a request for size ids of name.  The reply is a list of names and values.
 func newBlock(reply []string, name string, size int, asked time.Time) (*block, error) {
 	values := map[string]string{}
 	for i := 0; i+1 < len(reply); i += 2 {
@@ -171,12 +171,12 @@ func (b *block) fits() bool {
 
 // ---------------------------------------------------------------- servers
 
-// A refusal is an error of a server for which retrying does not help.
+// A refusal is a permanent error that a server returned, so that a retry cannot help.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// A server has a connection, which only the fetching goroutine uses, and the state that decides whether to ask it.
+// A server has a connection, which only the fetching goroutine uses, and the time until which it is in a pause.
 type server struct {
 	address, host string
 	isTLS         bool
@@ -209,7 +209,7 @@ func newServer(text string, number int) (*server, error) {
 			shown = fmt.Sprintf("%d, which is not shown because it may have a secret,", number)
 		}
 		return nil, fmt.Errorf("vesta: server %s is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "+
-			"redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %%XX", shown)
+			"redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where special characters in a name or a secret are written as %%XX", shown)
 	}
 	return &server{address: host + ":" + digits, host: strings.Trim(host, "[]"), isTLS: scheme == "rediss", user: user,
 		secret: secret, said: "not asked yet"}, nil
@@ -220,7 +220,7 @@ func isLine(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, isControl) < 0
 }
 
-// check checks that the servers and the options fit together.
+// check returns an error if the options contradict each other or the servers.
 func (o *Options) check(servers []*server) error {
 	isTLS := false
 	for _, s := range servers {
@@ -393,7 +393,7 @@ func (s *server) ask(options *Options, deadline time.Time, words ...string) (rep
 		why, _ := err.(refusal)
 		if !strings.HasPrefix(string(why), "NOAUTH") && !strings.HasPrefix(string(why), "NOPERM") {
 			return s.closedOn(reply, err)
-		} // its secret is no longer valid, but may have been replaced
+		} // retries on a new connection, because the secret may have been replaced
 	}
 	s.close(false)
 	conn, err := s.connect(options, deadline)
@@ -491,7 +491,7 @@ type Client struct {
 	next                    *block
 	fetching, closed        bool
 	waiting                 int
-	changed                 chan struct{} // closed and replaced at each change that a caller may wait for
+	changed                 chan struct{} // closed and replaced at each change, to wake the waiting callers
 	blocks, requests, drops int
 }
 
@@ -579,7 +579,7 @@ func (c *Client) nextSlowly() (uint64, error) {
 	return 0, ErrClosed
 }
 
-// turn makes the next block the current one, and drops it if it is too old.
+// turn makes the next block the current block, and discards it if it is too old.
 func (c *Client) turn() bool {
 	b := c.next
 	if b == nil {
@@ -599,7 +599,7 @@ func (c *Client) turn() bool {
 	return true
 }
 
-// drop drops the rest of a block.  A timer calls it, so that Next need not read a clock for each id.
+// drop discards the unused ids of a block.  A timer calls it, so that Next need not read a clock for each id.
 func (c *Client) drop(b *block) {
 	if b.used.Swap(spent) < b.count {
 		c.mu.Lock()
@@ -640,7 +640,8 @@ func (c *Client) fetchAhead() {
 	}
 }
 
-// fetch asks servers without a pause in the order of the list, until there is a block or no caller waits.
+// fetch requests a block from the servers that are not in a pause, in list order, until a block arrives or no caller
+// waits.
 func (c *Client) fetch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -656,7 +657,7 @@ func (c *Client) fetch() {
 				break
 			}
 			if left > restMin {
-				left = restMin // a waiting caller shortens the pause
+				left = restMin // if a caller waits, a server's pause is shorter
 			}
 			c.mu.Unlock()
 			time.Sleep(left)
@@ -667,7 +668,7 @@ func (c *Client) fetch() {
 		}
 	}
 	if b := c.current.Load(); c.next == nil && b.used.Load() < b.count*9/10 {
-		b.mark.Store(b.used.Load() + (b.count+9)/10) // the next attempt
+		b.mark.Store(b.used.Load() + (b.count+9)/10) // tries again after another tenth of the block
 	}
 	c.fetching = false
 	if c.closed {
@@ -676,7 +677,7 @@ func (c *Client) fetch() {
 	c.tell()
 }
 
-// ask holds the lock, except while it waits for the server.
+// ask requests a block from a server.  It holds the lock, except while it waits for the server.
 func (c *Client) ask(s *server) bool {
 	c.requests++
 	c.mu.Unlock()
@@ -709,7 +710,7 @@ func (c *Client) hangUp() {
 	}
 }
 
-// Close closes the client.  The rest of its blocks is lost, and waiting calls of Next return ErrClosed.
+// Close closes the client.  The unused ids of its blocks are lost, and waiting calls of Next return ErrClosed.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

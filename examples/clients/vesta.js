@@ -29,7 +29,7 @@ const WIDE_MAX = 2n ** 64n - 1n;
 const SECRET_BYTES_MAX = 511;
 const SERVER_TEXT_MAX = 2000;
 
-// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
+// redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS.  A name and a secret may contain %XX escapes.
 const PART = '(?:[!"$&-.0-9;->A-Z\\\\^-~]|%[0-9A-Fa-f]{2})';
 const SERVER = new RegExp(`^(?:(rediss?)://(?:(${PART}*)(?::((?:${PART}|:)+))?@)?)?(\\[[0-9A-Fa-f:.]+\\]|[^[\\]\\s:/@]+):(\\d{1,5})(/0?)?$`);
 
@@ -42,7 +42,7 @@ const OPTIONS = [...Object.keys(DEFAULTS), 'user', 'password', 'secretFile', 'tl
 class VestaError extends Error {
   /**
    * @param {string} message
-   * @param {'ERR_NO_BLOCK' | 'ERR_REFUSED' | 'ERR_CLOSED'} code ERR_REFUSED: all servers reject the request, and retrying does not help
+   * @param {'ERR_NO_BLOCK' | 'ERR_REFUSED' | 'ERR_CLOSED'} code ERR_REFUSED if all servers reject the request and a retry cannot help
    */
   constructor(message, code) {
     super(message);
@@ -98,7 +98,7 @@ class Block {
     this.turn();
   }
 
-  /** Computes the next id, and how many further ids follow from it by the same addition. */
+  /** Computes the next id, and how many ids after it can be computed by adding the stride. */
   turn() {
     this.id = this.first + BigInt(this.used) * this.stride;
     this.step = this.stride;
@@ -111,7 +111,7 @@ class Block {
     this.id = this.base | time | ((seq >> this.low_bits) << this.seq_shift) | (low << this.low_shift);
     const [bits, shift] = this.low_bits ? [this.low_bits, this.low_shift] : [this.seq_bits, this.seq_shift];
     this.step = 1n << shift;
-    this.run = this.used + Number((1n << bits) - (tick & ((1n << bits) - 1n))); // the first id that must be computed anew
+    this.run = this.used + Number((1n << bits) - (tick & ((1n << bits) - 1n))); // the index of the first id that needs this method again
   }
 
   /** Returns the next id. */
@@ -155,7 +155,7 @@ function parse(text, at, depth = 0) {
   return [values, end];
 }
 
-/** The certificate is not accepted, and retrying does not help. */
+/** The server's certificate is rejected, so a retry cannot help. */
 class Distrust extends Error {
   constructor(error) {
     super(`its certificate is not accepted: ${error.message}`);
@@ -164,7 +164,7 @@ class Distrust extends Error {
 
 const isAboutCertificate = (socket, error) => Boolean(socket.authorizationError) && error.code === socket.authorizationError;
 
-/** Decodes the %XX of a part of an address.  Returns null if it is not one line of text. */
+/** Decodes the %XX escapes of a part of an address.  Returns null if it is not one line of text. */
 function decoded(part) {
   try {
     const text = decodeURIComponent(part ?? '');
@@ -209,7 +209,7 @@ class Access {
     return user ? ['AUTH', user, secret] : ['AUTH', secret];
   }
 
-  /** Created for each connection, so that the files can be replaced. */
+  /** Reads the files for each connection, so that they can be replaced. */
   tls(host) {
     const read = (path) => (path ? fs.readFileSync(path) : undefined);
     return { servername: net.isIP(host) ? '' : host, minVersion: 'TLSv1.2', rejectUnauthorized: !this.tlsUnverified,
@@ -217,13 +217,13 @@ class Access {
   }
 }
 
-/** Redis repeats the first arguments of an unknown command. */
+/** Hides an error that repeats the secret, because Redis repeats the arguments of an unknown command. */
 function withoutSecret(reply, greeting) {
   const isTold = reply instanceof Said && reply.message.includes(greeting.at(-1).slice(0, 8));
   return isTold ? new Said('its reply to AUTH is not shown, because it repeats the secret') : reply;
 }
 
-/** A server: its connection, and whether to ask it. */
+/** A server: its connection, and the end of its pause after a failure. */
 class Server {
   constructor(text, number) {
     const [, scheme, user, secret, host, port, path] = (text.length <= SERVER_TEXT_MAX && SERVER.exec(text)) || [];
@@ -232,7 +232,7 @@ class Server {
     if (!host || Number(port) < 1 || Number(port) > 65535 || isNobody || this.user === null || this.secret === null || (path && !scheme)) {
       const shown = /@|:\/\//.test(text) ? `${number}, which is not shown because it may have a secret,` : `'${text}'`;
       throw new RangeError(`servers: ${shown} is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor ` +
-        'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
+        'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where special characters in a name or a secret are written as %XX');
     }
     Object.assign(this, { address: `${host}:${port}`, host: host.replace(/[[\]]/g, ''), port: Number(port), socket: null, pending: null });
     Object.assign(this, { errors: 0, said: 'not asked yet', refuses: false, restMs: 0, restsUntil: 0 });
@@ -270,7 +270,7 @@ class Server {
     else pending.resolve(reply);
   }
 
-  /** Closes the connection: a late reply would be read as the reply to the next request. */
+  /** Closes the connection, because a late reply would be read as the reply to the next request. */
   end(socket, error = new Error('ended the connection')) {
     if (socket) socket.destroy();
     if (socket !== this.socket) return;
@@ -298,12 +298,12 @@ class Server {
     const isOld = Boolean(this.socket);
     let reply = isOld ? await this.say(words, until) : null;
     if (isOld && reply instanceof Said && /^(NOAUTH|NOPERM)\b/.test(reply.message)) {
-      this.end(this.socket); // its secret is no longer valid, but may have been replaced
+      this.end(this.socket); // retries on a new connection, because the secret may have been replaced
     }
     if (!this.socket) {
       const greeting = access.greeting(this);
       this.connect(access);
-      if (this.isTls) { // sends nothing before the server is verified
+      if (this.isTls) { // verify the server before sending anything
         this.socket.once('secureConnect', () => this.settle(null));
         await this.wait(until);
       }
@@ -336,17 +336,17 @@ class Client {
    * @param {string[]} servers 'host:port', '[v6]:port' or 'redis://name:secret@host:port', with TLS 'rediss://...'
    * @param {string} name the namespace or tag
    * @param {object} [options] times are milliseconds
-   * @param {number} [options.size] ids of a block, 1 to 100000
-   * @param {number} [options.ttl] how long a block may be used, so that no id is older
-   * @param {number} [options.timeout] for a request to a server, including the connection
-   * @param {number} [options.wait] how long next() may wait if there is no block; 0: it never waits
+   * @param {number} [options.size] ids per block, 1 to 100000
+   * @param {number} [options.ttl] maximum age of a block, after which its unused ids are discarded
+   * @param {number} [options.timeout] maximum time of a request to a server, including the connection
+   * @param {number} [options.wait] maximum time that next() waits for a block, or 0 to never wait
    * @param {string} [options.user] the client's name, if an address has none
    * @param {string} [options.password] the client's secret, if an address has none
    * @param {string} [options.secretFile] a file with the secret in its first line, instead of password
-   * @param {string} [options.tlsCa] PEM file of the authorities that sign the certificates of rediss:// servers
+   * @param {string} [options.tlsCa] PEM file of the certificate authorities for rediss:// servers
    * @param {string} [options.tlsCertificate] PEM file of the client's certificate, if servers require one
-   * @param {string} [options.tlsKey] PEM file of its key, if that is another file
-   * @param {boolean} [options.tlsUnverified] do not verify servers, so that an attacker can read the secret; for tests only
+   * @param {string} [options.tlsKey] PEM file of the certificate's key, if it is a separate file
+   * @param {boolean} [options.tlsUnverified] do not verify servers, for tests only, because an attacker could read the secret
    */
   constructor(servers, name, options = {}) {
     const { size = DEFAULTS.size, ttl = DEFAULTS.ttl, timeout = DEFAULTS.timeout, wait = DEFAULTS.wait } = options;
@@ -434,7 +434,7 @@ class Client {
     return this.#fetching;
   }
 
-  /** Asks servers without a pause in the order of the list, until there is a block or no caller waits. */
+  /** Requests a block from the servers that are not in a pause, in list order, until a block arrives or no caller waits. */
   async #fetch() {
     while (!this.#closed) {
       const now = performance.now();
@@ -442,7 +442,7 @@ class Client {
       const server = this.#servers.reduce((best, other) => (when(other) < when(best) ? other : best));
       if (server.restsUntil > now) {
         if (this.#waiting === 0 || this.#refused()) return;
-        await new Promise((resolve) => { // a waiting caller shortens the pause; it has its own timer
+        await new Promise((resolve) => { // if a caller waits, a server's pause is shorter
           this.#wake = resolve;
           setTimeout(resolve, Math.min(server.restsUntil - now, REST_MS_MIN)).unref();
         });
@@ -468,7 +468,7 @@ class Client {
     }
   }
 
-  /** Closes the client.  The rest of its ids is lost, and waiting calls fail. */
+  /** Closes the client.  The unused ids of its blocks are lost, and waiting calls fail. */
   close() {
     this.#closed = true;
     [this.#block, this.#spare] = [null, null];

@@ -24,7 +24,7 @@ namespace Vesta;
 /** No id was available.  The message lists every server and its last result. */
 class NoIdException extends \RuntimeException {}
 
-/** All servers reject the request, and retrying does not help: an unknown name, or a missing or wrong password. */
+/** All servers reject the request, and a retry cannot help: the name is unknown, or the password is missing or wrong. */
 final class RefusedException extends NoIdException {}
 
 /** The client was closed. */
@@ -63,7 +63,7 @@ final class Wide
         return ($a ^ PHP_INT_MIN) < ($b ^ PHP_INT_MIN);
     }
 
-    /** @return ?int null if it is not a number of at most 64 bits */
+    /** @return ?int null if the text is not a number of at most 64 bits */
     public static function read(string $text): ?int
     {
         if (!preg_match('/^(0|[1-9]\d{0,19})$/D', $text)) {
@@ -168,7 +168,7 @@ final class Block
     }
 }
 
-/** The certificate is not accepted, and retrying does not help. @internal */
+/** The server's certificate is rejected, so a retry cannot help. @internal */
 final class Distrust extends \RuntimeException {}
 
 /** The client's credentials, and how it verifies servers. @internal */
@@ -219,7 +219,7 @@ final class Access
         return $secret === null ? null : ($user === null ? ['AUTH', $secret] : ['AUTH', $user, $secret]);
     }
 
-    /** Returns PHP's TLS options.  They are created for each connection, so that the files can be replaced. */
+    /** Returns PHP's TLS options.  It reads the files for each connection, so that they can be replaced. */
     public function tls(string $host): array
     {
         return array_filter([
@@ -230,12 +230,12 @@ final class Access
     }
 }
 
-/** A server: its connection, the pending request, and whether to ask it. @internal */
+/** A server: its connection, the pending request, and the end of its pause after a failure. @internal */
 final class Server
 {
     public const REST_NS_MIN = 100_000_000, REST_NS_MAX = 6_400_000_000;
     private const REPLY_BYTES_MAX = 65_536, TEXT_MAX = 2000;
-    // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
+    // redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS.  A name and a secret may contain %XX escapes.
     private const PART = '(?:[!"$&-.0-9;->A-Z\\\\^-~]|%[0-9A-Fa-f]{2})';
     private const FORM = '#^(?:(?<scheme>rediss?)://(?:(?<user>' . self::PART . '*)(?::(?<secret>(?:' . self::PART . '|:)+))?@)?)?'
         . '(?<host>\[[0-9A-Fa-f:.]+\]|[^][\s:/@]+):(?<port>\d{1,5})(?<path>/0?)?$#D';
@@ -253,7 +253,7 @@ final class Server
     /** @var string[] the pending request */
     private array $words = [];
     private string $unsent = '', $got = '';
-    /** @var string[] further requests, each sent after the reply to the one before */
+    /** @var string[] queued requests, each sent after the reply to the previous request */
     private array $queue = [];
 
     public function __construct(#[\SensitiveParameter] string $text, int $number)
@@ -266,7 +266,7 @@ final class Server
         if ($part['port'] < 1 || $part['port'] > 65535 || $isNobody || !$isLine || ($part['path'] !== null && $part['scheme'] === null)) {
             $shown = preg_match('~@|://~', $text) ? "$number, which is not shown because it may have a secret," : "'$text'";
             throw new \InvalidArgumentException("servers: $shown is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "
-                . 'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %XX');
+                . 'redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where special characters in a name or a secret are written as %XX');
         }
         [$this->user, $this->secret] = [$user === '' ? null : $user, $secret === '' ? null : $secret];
         [$this->address, $this->host] = ["$part[host]:$part[port]", trim($part['host'], '[]')];
@@ -285,7 +285,7 @@ final class Server
     public function begin(array $words, Access $access): void
     {
         if ($this->socket && ((string) @fread($this->socket, 1) !== '' || feof($this->socket))) {
-            $this->close(); // unexpected bytes, or an end
+            $this->close(); // unexpected bytes arrived, or the server closed the connection
         }
         $this->words = $words;
         $this->isOld = $this->socket !== null;
@@ -313,10 +313,10 @@ final class Server
         }
     }
 
-    /** Does a step of the handshake.  Returns false if it needs more bytes of the server. */
+    /** Performs a step of the TLS handshake.  Returns false if it needs more bytes from the server. */
     private function secure(): bool
     {
-        $said = ''; // PHP reports the error in a warning
+        $said = ''; // the text of the warning in which PHP reports an error
         set_error_handler(function (int $level, string $text) use (&$said): bool {
             $said = preg_replace('/^stream_socket_enable_crypto\(\): |\s+/', ' ', $text);
             return true;
@@ -368,7 +368,7 @@ final class Server
                 if ($reply) {
                     [$this->got, $this->unsent] = ['', array_shift($this->queue) ?? ''];
                     if ($reply[0] instanceof Said && $this->isOld && $reply[0]->mayBeOfOldSecret()) {
-                        $this->close(); // its secret is no longer valid, but may have been replaced
+                        $this->close(); // retries on a new connection, because the secret may have been replaced
                         $this->begin($this->words, $access);
                         continue;
                     }
@@ -394,7 +394,7 @@ final class Server
         [$read, $write, $except] = $toRead ? [[$this->socket], null, null] : [null, [$this->socket], null];
         $ready = @stream_select($read, $write, $except, intdiv($left, 1_000_000_000), intdiv($left, 1000) % 1_000_000);
         if ($ready === false && $left > 0) {
-            usleep(1000); // a signal, or too many descriptors for select
+            usleep(1000); // select failed, because of a signal or too many descriptors
         }
         return $ready === 1;
     }
@@ -481,17 +481,17 @@ final class Client
      * @param string[] $servers "host:port", "[v6]:port" or "redis://name:secret@host:port", with TLS "rediss://..."; PHP
      *     resolves host names without a deadline
      * @param string $name the namespace or tag
-     * @param int $size ids of a block, 1 to 100000
-     * @param float $ttl how many seconds a block may be used, so that no id is older
-     * @param float $timeout seconds for a request to a server, including the connection
-     * @param float $wait how many seconds next() may wait if there is no block; 0: it never waits
+     * @param int $size ids per block, 1 to 100000
+     * @param float $ttl maximum age of a block in seconds, after which its unused ids are discarded
+     * @param float $timeout maximum seconds of a request to a server, including the connection
+     * @param float $wait maximum seconds that next() waits for a block, or 0 to never wait
      * @param ?string $user the client's name, if an address has none
      * @param ?string $password the client's secret, if an address has none
      * @param ?string $secretFile a file with the secret in its first line, instead of $password
-     * @param ?string $tlsCa PEM file of the authorities that sign the certificates of rediss:// servers
+     * @param ?string $tlsCa PEM file of the certificate authorities for rediss:// servers
      * @param ?string $tlsCertificate PEM file of the client's certificate, if servers require one
-     * @param ?string $tlsKey PEM file of its key, if that is another file
-     * @param bool $tlsUnverified do not verify servers, so that an attacker can read the secret; for tests only
+     * @param ?string $tlsKey PEM file of the certificate's key, if it is a separate file
+     * @param bool $tlsUnverified do not verify servers, for tests only, because an attacker could read the secret
      * @throws \InvalidArgumentException
      */
     public function __construct(
@@ -540,7 +540,7 @@ final class Client
             if ($block && $block->used < $block->count && hrtime(true) < $block->askedAt + $this->ttlNs) {
                 $id = $block->take();
                 if ($block->used >= $this->lookAt) {
-                    $this->lookAt = $block->used + intdiv($block->count + 99, 100); // not for each id, because it costs a system call
+                    $this->lookAt = $block->used + intdiv($block->count + 99, 100); // checks every hundredth of a block, because each check costs a system call
                     if (!$this->spare) {
                         $this->fetch(0);
                     }
@@ -605,8 +605,8 @@ final class Client
     }
 
     /**
-     * Asks the first server without a pause.  If a caller waits, a server may be asked before its pause ends.  Returns
-     * false if all servers pause.
+     * Sends a request to the first server that is not in a pause.  If a caller waits, a server's pause is shorter.
+     * Returns false if all servers are in a pause.
      */
     private function begin(int $until): bool
     {
@@ -639,7 +639,7 @@ final class Client
         }
     }
 
-    /** Closes the client.  The rest of its ids is lost. */
+    /** Closes the client.  The unused ids of its blocks are lost. */
     public function close(): void
     {
         $this->forget();

@@ -32,7 +32,7 @@ SECRET_BYTES_MAX = 511
 SERVER_TEXT_MAX = 2000
 NEVER_S = float("-inf")
 
-# redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS; a name and a secret may contain %XX
+# redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS.  A name and a secret may contain %XX escapes.
 _PART = r'(?:[!"$&-.0-9;->A-Z\\^-~]|%[0-9A-Fa-f]{2})'
 _SERVER = re.compile(r"(?:(rediss?)://(?:(%s*)(?::((?:%s|:)*))?@)?)?(\[[0-9A-Fa-f:.]+\]|[^][\s:/@]+):([0-9]{1,5})(?(1)(?:/0?)?)"
                      % (_PART, _PART), re.ASCII)
@@ -43,7 +43,7 @@ class Error(Exception):
 
 
 class _Refused(Exception):
-    """A server rejected the request, and retrying does not help."""
+    """A server rejected the request, and a retry cannot help."""
 
 
 class _Block:
@@ -152,7 +152,7 @@ class _Access(NamedTuple):
         return ["AUTH", user, secret] if user else ["AUTH", secret]
 
     def context(self) -> ssl.SSLContext:
-        """Created for each connection, so that the files can be replaced."""
+        """Reads the files for each connection, so that they can be replaced."""
         context = ssl.create_default_context(cafile=self.tls_ca)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.tls_unverified:
@@ -163,7 +163,7 @@ class _Access(NamedTuple):
 
 
 class _Server:
-    """A server: its connection, and whether to ask it."""
+    """A server: its connection, and the end of its pause after a failure."""
 
     def __init__(self, text: str, number: int) -> None:
         found = _SERVER.fullmatch(text) if len(text) <= SERVER_TEXT_MAX else None
@@ -177,7 +177,7 @@ class _Server:
                 or secret == "" or user == "" and not secret:
             shown = "%d, which is not shown because it may have a secret," % number if re.search("@|://", text) else repr(text)
             raise ValueError("server %s is neither HOST:PORT of the Redis protocol, with a port from 1 to 65535, nor "
-                             "redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where what is special in a name or a secret is written as %%XX" % shown)
+                             "redis://NAME:SECRET@HOST:PORT, or rediss:// for TLS, where special characters in a name or a secret are written as %%XX" % shown)
         self.is_tls, self.host, self.port = scheme == "rediss", host.strip("[]"), int(port)
         self.address = "%s:%s" % (host, port)
         self.errors, self.said, self.refuses, self.ended = 0, "not asked yet", False, False
@@ -189,7 +189,7 @@ class _Server:
         self.rest_s, self.rests_until = 0.0, NEVER_S
 
     def hang_up(self) -> None:
-        """Ends the connection for good, from any thread.  The asking thread reads an end and closes the socket."""
+        """Shuts the connection down permanently, from any thread.  The fetching thread then reads an end and closes the socket."""
         self.ended = True
         try:
             if self.socket:
@@ -222,7 +222,7 @@ class _Server:
             except _Refused as why:
                 if not is_old or not str(why).startswith(("NOAUTH", "NOPERM")):
                     raise
-            self.close()  # its secret is no longer valid, but may have been replaced
+            self.close()  # retries on a new connection, because the secret may have been replaced
             self._connect(access, deadline)
             return self._say(words, deadline)
         except BaseException:
@@ -245,7 +245,7 @@ class _Server:
                 raise (_Refused("its reply to AUTH is not shown, because it repeats the secret") if greeting[-1][:8] in str(why) else why) from None
 
     def _has_more(self) -> bool:
-        """Returns whether there are unexpected bytes or an end: then the connection cannot be used."""
+        """Returns whether the connection is unusable, because unexpected bytes arrived or the server closed it."""
         try:
             self.socket.settimeout(0)
             self.socket.recv(1)
@@ -421,11 +421,11 @@ class Client:
             self._fetching = True
             try:
                 threading.Thread(target=self._fetch, name="vesta", daemon=True).start()
-            except RuntimeError:  # no thread can be created now; the next tenth tries again
+            except RuntimeError:  # no thread can be created now, so the next tenth of the block tries again
                 self._fetching = False
 
     def _fetch(self) -> None:
-        """Asks servers in the order of the list, servers without a pause first, until there is a block or no caller waits."""
+        """Requests a block from servers in list order, first those that are not in a pause, until a block arrives or no caller waits."""
         with self._lock:
             while True:
                 now = time.monotonic()
@@ -433,7 +433,7 @@ class Client:
                 if server.rests_until > now:
                     if not self._waiting or self._closed or all(one.refuses for one in self._servers):
                         break
-                    self._changed.wait(min(server.rests_until - now, REST_MIN_S))  # a waiting caller shortens the pause
+                    self._changed.wait(min(server.rests_until - now, REST_MIN_S))  # if a caller waits, a server's pause is shorter
                 if self._closed or self._ask(server):
                     break
             self._fetching = False
@@ -442,7 +442,7 @@ class Client:
             self._changed.notify_all()
 
     def _ask(self, server: _Server) -> bool:
-        """Asks a server, without holding the lock while it waits."""
+        """Requests a block from a server, without holding the lock while it waits."""
         self._requests += 1
         self._lock.release()
         try:
@@ -469,7 +469,7 @@ class Client:
         return wrong is None
 
     def close(self) -> None:
-        """Closes the client.  The rest of its ids is lost, and waiting calls raise Error."""
+        """Closes the client.  The unused ids of its blocks are lost, and waiting calls raise Error."""
         with self._lock:
             self._closed, self._fresh_until, self._next = True, NEVER_S, None
             self._changed.notify_all()

@@ -1,6 +1,6 @@
 -- Several namespaces in one server, each with its own layout.  A request names its namespace: GET orders, ?ns=users.
 -- Requests without a name get ids of `default`.
-local worker = env("WORKER", 7) -- set another worker id on each host
+local worker = env("WORKER", 7) -- set a different worker id on each host
 
 return {
   namespaces = {

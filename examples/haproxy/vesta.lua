@@ -1,12 +1,12 @@
--- vesta.lua -- gives each request of HAProxy (2.4 or newer) an id from vesta's servers.
+-- vesta.lua -- gives each request in HAProxy (2.4 or newer) an id from vesta servers.
 --
---     setenv VESTA_IDS "NAME HOST:PORT"       a namespace or tag, and where the Redis protocol is
+--     setenv VESTA_IDS "NAME HOST:PORT"       a namespace or tag, and an address of the Redis protocol
 --     lua-load /etc/haproxy/vesta.lua
---     http-request lua.vesta_id               sets txn.request_id: the request's own X-Request-Id if valid, else an id
+--     http-request lua.vesta_id               sets txn.request_id: the request's X-Request-Id if valid, else an id
 --
--- A task of its own fetches ids a hundred at a time, before they are needed; a request takes one out of memory.  Which
--- server is asked, and whether it is well, is HAProxy's business: HOST:PORT is a `listen` section before the servers.
--- Where no id comes in time txn.request_id is not set, and the configuration says what holds instead.
+-- A background task fetches ids a hundred at a time, before they are needed, and a request takes one from memory.
+-- HOST:PORT is a `listen` section of HAProxy, which chooses a healthy server.  If no id arrives in time, txn.request_id
+-- stays unset, and the configuration defines a replacement.
 local told = os.getenv "VESTA_IDS" or ""
 local name, host, port = told:match "^([%w_.:-]+) +(%S+):(%d+)$"
 if not name then error(('vesta.lua: setenv VESTA_IDS "NAME HOST:PORT" is expected, not "%s"'):format(told), 0) end
@@ -19,20 +19,20 @@ local POLL_MS = 5
 local REST_MS = 100    -- after an error, twice as long with each in a row
 local REST_MS_MAX = 6400
 
-local current, following = {}, nil -- lists whose end is taken first, and `until_s`
+local current, following = {}, nil -- lists of ids in descending order, each with the time `until_s` at which it expires
 local failures = 0
 
 local function now_s() return core.now().sec end
 
--- Reads the reply to VESTA.NEXT: an array of bulk strings.  nil and why, where it is anything else.
+-- Reads the reply to VESTA.NEXT, an array of bulk strings.  Returns nil and a message for any other reply.
 local function read(socket)
   local until_s = now_s() + TIMEOUT_S
   local head = socket:receive "*l"
   if head ~= "*" .. BATCH then return nil, head or "no reply" end
   local ids = {}
-  for i = BATCH, 1, -1 do -- the first to be given stands last
+  for i = BATCH, 1, -1 do -- reversed, because take() removes ids from the end
     local length, id = socket:receive "*l", socket:receive "*l"
-    if not id or length ~= "$" .. #id or not id:find "^%d+$" then return nil, "a reply that is not one" end
+    if not id or length ~= "$" .. #id or not id:find "^%d+$" then return nil, "the reply contains an invalid id" end
     if now_s() > until_s then return nil, "the reply takes too long" end
     ids[i] = id
   end
@@ -51,7 +51,7 @@ local function fetch()
   return ids, message or "no connection"
 end
 
--- At rest nothing is fetched: only a list that was begun is followed by another.
+-- Fetches the next list when half of the current one is used.  Without requests, it fetches nothing.
 core.register_task(function()
   while true do
     if following or (#current > BATCH / 2 and now_s() < current.until_s) then
@@ -81,11 +81,11 @@ local function take()
   return table.remove(current)
 end
 
--- As vesta.resty's: short, and nothing in it that a log or a header could trip over.
+-- Returns whether a request id is short and safe in logs and headers.  The rule is the same as in vesta.resty.
 local function is_request_id(text) return #text <= 64 and text:find "^[%w_.:+/=-]+$" ~= nil end
 
 core.register_action("vesta_id", { "http-req" }, function(txn)
-  local given = txn.http:req_get_headers()["x-request-id"] -- from 0
+  local given = txn.http:req_get_headers()["x-request-id"] -- the list's first index is 0
   local id = given and not given[1] and is_request_id(given[0]) and given[0] or take()
   local waited_ms = 0
   while not id and waited_ms < WAIT_MS_MAX do

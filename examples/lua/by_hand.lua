@@ -1,4 +1,4 @@
--- Builds ids by hand, and finds the ids of a day: for tests, back-fills and queries by time.
+-- Builds ids from field values, and calculates the range of ids of a day, for tests, back-fills and queries by time.
 local vesta = require "vesta"
 local layout = assert(vesta.layout "snowflake")
 

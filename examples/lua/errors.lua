@@ -6,7 +6,7 @@ print(select(3, vesta.open { layout = "uid", worker = 1 }))                 --> 
 print(select(3, vesta.open { layout = "snowflake time:64", worker = 1 }))   --> bad_layout
 print(pcall(vesta.open, { wroker = 1 }))     --> false	vesta.open: unknown option "wroker", did you mean "worker"?
 
--- This layout has 16 ids per second, so the seventeenth must wait.
+-- This layout has 16 ids per second, so the seventeenth call within a second must wait.
 local gen = assert(vesta.open {
   layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z", worker = 1, ahead_ms_max = 0,
 })

@@ -14,7 +14,7 @@ local policy = {
   on_exhausted = function() return "borrow", 5000 end,
 }
 
--- The policy's verdicts, in a world whose clock the test sets.
+-- Prints the policy's verdicts in a simulated world, whose clock the test sets.
 local world = testing.world { policy = policy }
 world:step_clock(-20)
 print(world:verdict "on_clock_back")          --> wait	nil	nil
@@ -23,7 +23,7 @@ print(world:verdict "on_clock_back")          --> borrow	520	nil
 world:step_clock(-3000)
 print(world:verdict "on_clock_back")          --> refuse	nil	the clock is back by 3520 ms
 
--- The policy at work: the layout has 16 ids per second, and the program needs 40 at once.
+-- Uses the policy in a generator.  The layout has 16 ids per second, and the program needs 40 ids at once.
 local gen = assert(vesta.open {
   layout = "sign:1 time:31 seq:4 worker:28 unit=1s epoch=2026-01-01T00:00:00Z", worker = 1, ahead_ms_max = 0,
   policy = policy,
@@ -31,5 +31,5 @@ local gen = assert(vesta.open {
 assert(gen:next())                            -- the first call waits for the lease
 print(#assert(gen:batch(40)))                 --> 40
 
--- A policy is also the name of a built-in one or a path, with options: { policy = { "borrow", borrow_ms_max = 500 } }
+-- `policy` can also be the name of a built-in policy, or a path, with options: { "borrow", borrow_ms_max = 500 }
 print(select(3, vesta.open { policy = "borow" }))   --> unknown_name

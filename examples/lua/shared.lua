@@ -7,5 +7,5 @@ local a, b, c = assert(one:next()), assert(two:next()), assert(one:next())
 print(a < b and b < c)                 --> true
 print(two:info().worker)               --> 7
 
--- The file contains its layout, and rejects any other.
+-- The file stores its layout.  Opening it with a different layout fails.
 print(select(3, vesta.open { path = "orders.gen", layout = "snowflake" }))  --> mismatch

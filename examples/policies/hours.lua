@@ -13,8 +13,8 @@ end
 return {
   api = 1, on_clock_back = on_clock_back,
   options = {
-    zone = { "UTC", "Europe/Berlin", "Asia/Shanghai", default = "UTC", about = "where the operators are" },
-    day_ms_max = { 0, 60000, default = 100, unit = "ms", about = "tolerated from 8 to 20 o'clock" },
-    night_ms_max = { 0, 60000, default = 5000, unit = "ms", about = "tolerated at other times" },
+    zone = { "UTC", "Europe/Berlin", "Asia/Shanghai", default = "UTC", about = "the time zone of the operators" },
+    day_ms_max = { 0, 60000, default = 100, unit = "ms", about = "largest step tolerated from 8 to 20 o'clock" },
+    night_ms_max = { 0, 60000, default = 5000, unit = "ms", about = "largest step tolerated at other times" },
   },
 }

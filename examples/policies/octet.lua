@@ -4,7 +4,7 @@ local function choose_worker(ctx)
   if not address then return nil, "the host has no IPv4 address: " .. (ctx.ip or "none at all") end
   local octet = address % 256
   for _, refused in ipairs(ctx.options.refuse) do
-    if octet == refused then return nil, ("%s ends in %d, which is refused"):format(ctx.ip, octet) end
+    if octet == refused then return nil, ("%s ends in %d, which is rejected"):format(ctx.ip, octet) end
   end
   if octet > ctx.range.last then
     return nil, ("%s ends in %d, and the largest worker id is %d"):format(ctx.ip, octet, ctx.range.last)
@@ -14,5 +14,5 @@ end
 
 return {
   api = 1, fixed = true, choose_worker = choose_worker,
-  options = { refuse = { list = true, default = { 0, 1, 255 }, about = "octets that are no worker ids" } },
+  options = { refuse = { list = true, default = { 0, 1, 255 }, about = "octets that are not used as worker ids" } },
 }

@@ -13,8 +13,8 @@ describe("octet", function()
   end)
 
   it("rejects the octets in its list", function()
-    assert.equal("10.0.0.255 ends in 255, which is refused", select(2, choose "10.0.0.255"))
-    assert.equal("10.0.0.17 ends in 17, which is refused", select(2, choose("10.0.0.17", { refuse = { 17 } })))
+    assert.equal("10.0.0.255 ends in 255, which is rejected", select(2, choose "10.0.0.255"))
+    assert.equal("10.0.0.17 ends in 17, which is rejected", select(2, choose("10.0.0.17", { refuse = { 17 } })))
     assert.equal(255, (choose("10.0.0.255", { refuse = { 17 } })))
   end)
 

@@ -11,7 +11,8 @@ local orders = box.schema.space.create("orders", { if_not_exists = true, format 
 } })
 orders:create_index("primary", { parts = { "id" }, if_not_exists = true })
 
--- Instances on one host share the file and its worker id.  Set another worker id on each host, or use a shared store.
+-- Instances on one host share the file and its worker id.  Set a different worker id on each host, or use a shared
+-- store.
 local order_ids = assert(ids.open {
   layout = "vesta-milli", worker = 12, namespace = "orders", path = "/var/lib/vesta/orders.gen",
 })

@@ -22,7 +22,7 @@ local function print_keys(is_json)
       table.insert(members, { "help", row.help })
       cli.json(cli.object(members))
     else
-      cli.printf("%s\n    %s\n    %s; without it: %s\n", path, row.help, expected, without)
+      cli.printf("%s\n    %s\n    %s (default: %s)\n", path, row.help, expected, without)
       if row.env then cli.printf("    in the environment: %s\n", row.env) end
     end
   end
@@ -32,7 +32,7 @@ end
 
 local function print_row(title, text) cli.printf("  %-14s  %s\n", title, text) end
 
--- Removes the table of options that follows the name.
+-- Returns a policy's name without the table of options that follows.
 local function policy_name(text) return text and text:gsub(' {%[".*$', "") end
 
 local function namespace_text(name, namespace)
@@ -90,7 +90,7 @@ local function path_of(options, operands)
 end
 
 -- Checks that the server's user can read the server's files.  Returns an error or nil.  A server that starts as root
--- reads its files before it becomes that user, so for such a server an unreadable file is only a note.
+-- reads its files before it switches to that user, so for such a server an unreadable file is only a note.
 local function check_files(path, notes)
   local list, user = server.unreadable(server.of_config(path))
   for _, file in ipairs(list) do
@@ -140,12 +140,12 @@ the config.  More: docs/config.md.
 
   $ vesta check /etc/vesta/vesta.lua
   vesta check: /etc/vesta/vesta.lua:4: namespaces.orders.wait_ms is not a
-  key; did you mean wait_ms_max?
+  key, did you mean wait_ms_max?
 ]],
   options = {
     { name = "config", letter = "c", value = "FILE",
       help = "the config file, like the operand FILE (default: $VESTA_CONFIG)" },
-    { name = "effective", kind = "switch", help = "only show the effective values and their sources" },
+    { name = "effective", kind = "switch", help = "only print the effective values and their sources" },
     { name = "keys", kind = "switch", help = "list every key with its type, default and variable" },
     { name = "json", kind = "switch", help = "print JSON objects" },
   },

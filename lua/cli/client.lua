@@ -15,8 +15,8 @@ local HUP = "send HUP to a running server"
 
 ---------------------------------------------------------------- the file
 
--- Returns the path of the clients file: from --file, from the config in --config or VESTA_CONFIG, or the default.
--- --effective prints it and ends the command.
+-- Returns the path of the clients file.  It comes from --file, from the config in --config or VESTA_CONFIG, or is the
+-- default.  With --effective, the function prints the path and ends the command.
 local function find_file(options)
   if options.file and options.config then cli.usage "--config names the clients file: leave out --file" end
   local path, config
@@ -39,7 +39,7 @@ end
 
 ---------------------------------------------------------------- changing
 
--- Returns the line of an account.  A right that is "off" is left out, which means no limit.
+-- Returns an account as a line of the clients file.  A limit that is "off" is omitted.
 local function line_of(account)
   local words = { account.name }
   for _, key in ipairs(RIGHTS) do
@@ -59,7 +59,7 @@ local function take_rights(account, options)
   end
 end
 
--- Puts the new token first.  The token that was newest until now also stays valid.
+-- Adds a new token.  The previous newest token also stays valid, and older tokens do not.
 local function take_token(account, entry)
   account.secrets = { { entry = entry }, account.secrets[1] }
   account.by_certificate, account.has_chosen = false, false
@@ -85,7 +85,7 @@ local function change_existing(options, name, edit)
     if not account then return nil, ("there is no client '%s'"):format(name) end
     local trouble = edit(account)
     if trouble then return nil, trouble end
-    if account.has_chosen then -- a line with the hash of a chosen secret must not be written again
+    if account.has_chosen then -- never write the hash of a chosen secret again
       return nil, ("client '%s' has a secret that a person chose, and such secrets are no longer accepted: replace it "
         .. "first by `vesta client rotate %s`"):format(name, name)
     end
@@ -107,9 +107,9 @@ end
 
 -- Prints only the token on stdout, so that a script can store it.
 local function report(what, token)
-  if not token then return term.say(("%s; %s"):format(what, HUP)) end
+  if not token then return term.say(("%s: %s"):format(what, HUP)) end
   term.out(token .. "\n")
-  term.say(("%s: stdout has the token, which is printed only this once; %s"):format(what, HUP))
+  term.say(("%s, and printed the token, which is not shown again: %s"):format(what, HUP))
 end
 
 ---------------------------------------------------------------- subcommands
@@ -132,7 +132,7 @@ local function add(options, operands)
     return nil, ("client '%s' exists already: `vesta client rotate` creates another token for it, and `set` changes "
       .. "its rights"):format(name)
   end)
-  report(token and "added" or by_certificate and "added; only a client certificate proves it"
+  report(token and "added" or by_certificate and "added, to authenticate with a client certificate only"
     or "added, for clients without credentials", token)
 end
 
@@ -159,7 +159,7 @@ local function rotate(options, operands)
   if options["drop-old"] then return drop_older(options, name) end
   local token, entry = draw()
   change_existing(options, name, function(account) take_token(account, entry) end)
-  report("a new token; the one before stays valid", token)
+  report("added a new token, kept the previous one valid", token)
 end
 
 local function remove(options, operands)
@@ -218,7 +218,7 @@ local function list(options, operands)
   local file = options.file
   local accounts, others = clients.read(file)
   if not accounts then
-    cli.fail("%s%s", others, others:find("No such file", 1, true) and "; `vesta client add NAME` creates it" or "")
+    cli.fail("%s%s", others, others:find("No such file", 1, true) and ": create it with `vesta client add NAME`" or "")
   end
   if others then term.say(("others may %s %s: chmod o= on it"):format(others, term.shown(file))) end
   if options.json then

@@ -1,5 +1,5 @@
 --- doctor.lua -- `vesta doctor`: checks this machine's setup for a server, and prints what to fix.
--- It changes nothing and claims nothing.  csrc/main/doctor collects the facts, and this file judges them.
+-- It changes nothing and claims no worker id.  csrc/main/doctor collects the facts, and this file judges them.
 local addresses = require "cli.lib.doctor_addresses"
 local cli = require "cli.lib.cli"
 local probe = require "probe"
@@ -9,9 +9,9 @@ local store_judges = require "cli.lib.doctor_stores"
 local term = require "term"
 local where = require "where"
 
-local ERROR_MS_MAX = 1000         -- a clock that may be off by more is not synchronized
+local ERROR_MS_MAX = 1000         -- a clock with a larger error bound counts as not synchronized
 local ROOM_BYTES_MIN = 16 << 20
-local SET_US_MIN = 1000000        -- slewing changes a clock by less between two looks
+local SET_US_MIN = 1000000        -- slewing moves a clock by less than this between two readings
 local BEHIND_US_MAX = 60000000
 local TEXT_AT = 22                -- the column of a finding's text
 local DAY_MS = 86400000
@@ -53,9 +53,9 @@ function Doctor:check_clock()
   local found, clock = self:about "clock", probe.clock()
   local now = term.iso(clock.now_ms)
   if clock.in_step == nil then
-    found("warn", nil, "%s; the kernel does not report whether it is synchronized", now)
+    found("warn", nil, "%s, and the kernel does not report whether it is synchronized", now)
   elseif not clock.in_step then
-    found("warn", "run chrony or systemd-timesyncd; when a clock is set back, requests wait",
+    found("warn", "run chrony or systemd-timesyncd, because requests wait when a clock is set back",
       "%s, and according to the kernel nothing synchronizes it", now)
   else
     local is_off = clock.error_ms > ERROR_MS_MAX
@@ -91,7 +91,8 @@ function Doctor:check_certificate()
   end
 end
 
--- A server that starts as root has read its files before it becomes another user, so only a later reload fails.
+-- A server that starts as root reads its files before it switches to its user.  For such a server an unreadable file is
+-- a warning, because only a reload fails.
 function Doctor:check_files()
   local list, user = server.unreadable(self.config)
   for _, file in ipairs(list) do
@@ -142,7 +143,7 @@ function Doctor:check_folder(path)
   if folder.file_system then
     found("fail", "set VESTA_STATE, or the namespace's path", "%s", folder.file_system)
   elseif self.user and blocked then
-    found("fail", todo, "%s; it belongs to user %d and has mode %o", blocked, folder.user, folder.mode)
+    found("fail", todo, "%s (it belongs to user %d and has mode %o)", blocked, folder.user, folder.mode)
   elseif not self.user and folder.unwritable then
     found(self:folder_state(), "run as its owner, or " .. CHMOD, "%s: %s", owned, folder.unwritable)
   elseif folder.is_unsafe then
@@ -155,7 +156,7 @@ function Doctor:check_folder(path)
   self:check_room("state", path, folder)
 end
 
--- Checks the free space of folders that the config names: folders of logs, and of stores on this machine.
+-- Checks the free space in the folders of the config's log files and local stores.
 function Doctor:check_places()
   local done = {}
   local function check(what, path)
@@ -219,7 +220,7 @@ local function check_map_file(found, file)
   if file.map_trouble then
     found("fail", nil, "%s", file.map_trouble)
   elseif file.map_renamed then
-    found("warn", nil, "%s; the map has another name in the meantime", file.map_renamed)
+    found("warn", nil, "%s, and the map has a different name now", file.map_renamed)
   elseif file.map_stale then
     found("ok", nil, "its map %s is no longer usable and will be replaced", file.map_stale)
   end
@@ -228,12 +229,12 @@ end
 local function check_lease(found, map)
   if map.is_stopped then
     found("fail", "find out whether two processes used one worker id, because their ids may be duplicates",
-      "stopped for good: %s", map.said or "the keeper reported no reason")
+      "stopped permanently: %s", map.said or "the keeper reported no reason")
   else
     local ends = map.left_s and (map.left_s < 0 and "ended %d s ago" or "ends in %d s unless renewed")
     local lease = map.worker and ("worker %s, its lease " .. ends):format(cli.unsigned(map.worker),
       math.abs(map.left_s)) or "no lease at the moment: no process is serving it"
-    found("ok", nil, "%s; %d of the %d leases in its map are used", lease, map.used, map.leases)
+    found("ok", nil, "%s, with %d of the %d leases in its map in use", lease, map.used, map.leases)
   end
   if map.said then found("warn", nil, "the keeper's last message: %s", map.said) end
 end
@@ -265,7 +266,7 @@ function Doctor:check_file(namespace, i)
   if file.no_file then found("warn", nil, "%s", file.no_file) end
   check_map_file(found, file)
   if file.layout == "" then
-    found("fail", "move it away; a new one will be created", "%s has no layout", file.path)
+    found("fail", "move it away, so that a new one is created", "%s has no layout", file.path)
     return true
   end
   check_lifetime(found, file.layout)
@@ -294,7 +295,7 @@ function Doctor:check_config(opened, path)
   for i, namespace in ipairs(self.config.namespaces) do
     local has_file = self:check_file(namespace, i)
     if namespace.store then store_judges.check_namespace(self, namespace, i, has_file) end
-    if namespace.policy then -- reading the config has loaded it
+    if namespace.policy then -- the policy loads, because reading the config has already loaded it
       self:found("ok", namespace.name, ("its policy %s loads"):format(namespace.policy))
     end
   end
@@ -313,7 +314,7 @@ local function run(options, operands)
   doctor:check_clock()
   if opened then
     doctor:check_config(opened, trouble)
-  else -- without a config, the other checks have no subject
+  else -- the other checks need a config
     doctor:found("fail", "config", trouble, "correct it and run vesta doctor again")
   end
   return doctor.fails and 1 or 0

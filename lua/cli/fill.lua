@@ -12,13 +12,13 @@ local wire = require "wire"
 local ADDRESS = "127.0.0.1:6379"
 local MARK_MAX = 100000000
 local NAME_MAX = 512
-local PUSH_MIN = 100        -- ids per RPUSH: a push without a reply burns few ids
+local PUSH_MIN = 100        -- minimum ids per RPUSH, small because a push without a reply discards its ids
 local PUSH_MAX = 5000
-local PUSHES_A_SECOND = 20  -- pushes grow if this many per second would not keep up
+local PUSHES_A_SECOND = 20  -- pushes grow to keep to at most this many per second
 local LOOK_MS_MIN, LOOK_MS_MAX = 5, 200
 local ID_WAIT_MS = 100
 local QUIET_MS = 2000       -- a longer wait for ids is reported
-local ONCE_MS = 5000        -- --once ends after this time without a push
+local ONCE_MS = 5000        -- --once fails after this time without a push
 local EMPTY_SAID_MS = 60000
 
 local Fill = {}
@@ -49,7 +49,7 @@ function Fill:print_counts_if_due()
   self:print_counts()
 end
 
--- Reports a trouble once, however long it lasts.
+-- Reports a problem once, even if it lasts.
 function Fill:say_trouble(text)
   if self.trouble == text then return end
   self.trouble = text
@@ -61,7 +61,7 @@ function Fill:say_well()
   self.trouble, self.troubles = "", 0
 end
 
--- Reports that Redis did not execute a command, and closes the connection.  The next look opens another.
+-- Reports that Redis did not execute a command, and closes the connection.  The next call of look reconnects.
 function Fill:take_outcome(outcome, text)
   local remedy = outcome == "refused" and fill_list.remedy(text) or secure.remedy(text, self.tls)
   self:say_trouble((outcome == "refused" and "%s rejected a command: %s%s" or "%s: %s%s"):format(self.address,
@@ -73,9 +73,9 @@ end
 
 ---------------------------------------------------------------- ids
 
--- Fills self.ids.  Returns whether there are ids.  A lack that lasts is reported.
+-- Fills self.ids.  Returns whether there are ids.  Reports a lack of ids that lasts QUIET_MS.
 function Fill:take_ids(count)
-  if self.ids then return true end -- Redis rejected their last push, so they can be pushed
+  if self.ids then return true end -- Redis rejected the push of these ids, so they can be pushed again
   local why
   self.ids, why = self.source:take(count, ID_WAIT_MS, self.format)
   if self.ids then return true end
@@ -102,15 +102,15 @@ end
 
 ---------------------------------------------------------------- rounds
 
--- Measures how many ids are popped per second, from the ids that disappeared since the last look.
+-- Measures how many ids are popped per second, from the ids that disappeared since the last reading of the length.
 function Fill:measure(length)
   local now_ms = wire.clock_ms()
   local span_ms = now_ms - self.look_ms
   if self.length > length then self.popped = self.popped + self.length - length end
   if self.length >= 0 and span_ms > 0 then self.rate = 0.7 * self.rate + 0.3 * self.popped * 1000 / span_ms end
   if length == 0 and self.was_full and (not self.empty_ms or now_ms - self.empty_ms > EMPTY_SAID_MS) then
-    say("the list is empty: it was flushed or lost, or ids are popped faster than they are pushed; filling it again "
-      .. "with new ids")
+    say("the list is empty, because it was flushed or lost, or ids are popped faster than they are pushed. Filling it "
+      .. "again with new ids")
     self.empty_ms = now_ms
   end
   self.look_ms, self.popped, self.length = now_ms, 0, length
@@ -137,8 +137,8 @@ function Fill:push_size()
   return math.min(math.tointeger(size), self.high - self.length)
 end
 
--- Reads the length of the list, and fills it to the high mark if it is below the low mark.  Returns whether the round
--- was completed.
+-- Reads the length of the list.  If it is below the low mark, fills the list to the high mark.  Returns false if
+-- reading, taking ids or pushing failed.
 function Fill:go_round()
   if not self:look() then return false end
   if self.length < self.low then self.refills = true end -- until the list reaches the high mark
@@ -151,7 +151,7 @@ function Fill:go_round()
     if not self:take_ids(self:push_size()) or not self:push_ids() then return false end
     self:say_well()
     self:print_counts_if_due()
-    wire.wait({}, false, 0) -- lets a signal in
+    wire.wait({}, false, 0) -- handles signals
   end
   local is_interrupted = wire.interrupted()
   if not self.was_full and not is_interrupted then say("the list %s has %d ids", self.list.name, self.length) end
@@ -159,7 +159,7 @@ function Fill:go_round()
   return true
 end
 
--- Returns how long to sleep: until the list is expected to be halfway to the low mark.
+-- Returns how many milliseconds to sleep: until the list is halfway to the low mark, at the current rate.
 function Fill:rest_ms()
   if self.troubles > 0 then return wire.rest_ms(self.troubles) end
   if self.rate <= 0 then return LOOK_MS_MAX end

@@ -1,5 +1,5 @@
---- guess.lua -- `vesta guess`: ranks the layouts that could have made some ids: presets, and layouts that the caller
--- names.
+--- guess.lua -- `vesta guess`: ranks the layouts that ids could have.  It tries the presets and the layouts that the
+-- caller names.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local fields = require "cli.lib.fields"
@@ -10,14 +10,14 @@ local where = require "where"
 
 local IDS_MAX = 1000       -- more ids add no evidence, and the time grows with the square of the count
 local NAMESPACES_MAX = 64  -- if a config has more namespaces, each layout is used only once
-local SURE = 0.75          -- the least share of an answer that counts as sure
+local SURE = 0.75          -- an answer with at least this share is sure
 local LIKELY_MIN = 0.1     -- families below this fraction of the first family's share are listed as less likely
-local SHOWN_MIN = 0.0005   -- given several ids, families with a smaller share are hidden
+local SHOWN_MIN = 0.0005   -- if there are several ids, families with a smaller share are not printed
 local HOUR_MS, DAY_MS = 3600000, 86400000
-local MONTH_MS = 30 * DAY_MS     -- the least age of a proposed epoch: a younger epoch would fit any number
+local MONTH_MS = 30 * DAY_MS     -- minimum age of a proposed epoch, because a younger epoch would fit any number
 local EPOCH_DOUBT_MS = DAY_MS // 2
 local YEAR_2000_MS = 946684800000
-local COUNTER_MAX = 1 << 44 -- in nearly every layout, a smaller number is an id of the first hours or days
+local COUNTER_MAX = 1 << 44 -- an id below this is from a layout's first hours or days, or not an id but a counter
 local NAME_AT = 9          -- the column of a layout's name
 local LINE_AT = 32         -- the column of a layout's details
 
@@ -60,9 +60,10 @@ end
 
 ---------------------------------------------------------------- epochs
 
--- If no known layout was in use at the time of --made, that time and the ids determine the epoch of each split of bits.
+-- If no known layout matches --made, --made and the ids determine an epoch for each way to split the bits.
 
--- Rounds an epoch that is right within a day: to the start of a year, else of a month, in UTC or UTC+8, else of a day.
+-- Rounds an epoch that is right within a day to the start of a year.  If none is near, rounds it to the start of a
+-- month (both in UTC or UTC+8), and if none is near, to the start of a day.
 local function rounded(epoch_ms)
   local best, best_apart
   for _, level in ipairs { "year", "month" } do
@@ -83,7 +84,7 @@ local function rounded(epoch_ms)
   return (epoch_ms + DAY_MS // 2) // DAY_MS * DAY_MS
 end
 
--- Returns a key that is equal for layouts that put the same fields at the same bits, whatever their names and epochs.
+-- Returns a key that is equal for layouts with the same unit and fields at the same bits.  Names and epochs may differ.
 local function split_key(layout)
   local words = { layout.unit }
   for i, field in ipairs(layout.fields) do
@@ -93,12 +94,12 @@ local function split_key(layout)
   return table.concat(words, " ")
 end
 
--- Known generators have an epoch from 2000 on, or 1970.
+-- Returns whether a generator could have this epoch.  Known generators have an epoch from 2000 on, or 1970.
 local function is_epoch(g, epoch_ms)
   return (epoch_ms >= YEAR_2000_MS or math.abs(epoch_ms) < EPOCH_DOUBT_MS) and epoch_ms < g.made_ms - MONTH_MS
 end
 
--- Proposes the split of each preset with the epoch under which the ids were made at --made.
+-- Proposes each preset's split of bits, with the epoch that dates the ids to --made.
 local function with_epochs(g, found)
   local proposed, seen = {}, {}
   for _, preset in ipairs(vesta.presets()) do
@@ -121,7 +122,7 @@ end
 
 ---------------------------------------------------------------- judgement
 
--- Returns the share of the first layout, together with all layouts that read the same times from the ids.
+-- Returns the total share of the layouts that decode the same times as the first layout does.
 local function share_of_first(g)
   local best, sum = g.ranked[1].layout, 0
   local a = best.fields[best.time]
@@ -180,7 +181,7 @@ end
 -- Marks a value that makes the layout less likely.
 local function mark(suspect, index) return suspect.odd[index] and "?" or "" end
 
--- Formats the time and the fields of a single id.
+-- Formats the decoded time and fields of a single id.
 local function id_details(g, suspect)
   local layout = suspect.layout
   local from_ms = summary_of(g, layout)
@@ -208,7 +209,7 @@ local function print_suspect(g, suspect, indent)
     math.max(LINE_AT, NAME_AT + #name + 2))
 end
 
--- Prints a family: layouts that differ only by their epoch, which the bits of an id cannot show.
+-- Prints a family.  Its layouts have the same time field and differ in the epoch, which an id does not show.
 local function print_family(g, family, has_head)
   if has_head then
     local layout = family[1].layout
@@ -246,7 +247,7 @@ local function print_doubt(g)
   if are_small(g.ids) then
     term.out "\n  "
     term.fitted("Numbers this small usually come from a counter: AUTO_INCREMENT, a sequence, or a segment of Leaf or "
-      .. "tinyid.  A counter has no layout; docs/migrate/README.md shows how to continue one.", 2, 2)
+      .. "tinyid.  A counter has no layout.  docs/migrate/README.md shows how to continue a counter.", 2, 2)
   end
   local doubt = "This is not yet an answer"
   if #g.ranked > 0 and g.ranked[1].is_proposed then
@@ -365,12 +366,12 @@ local function guess_all(g, options, operands)
     return 0
   end)
   if more > 0 then
-    term.say(("only the first %d ids are examined; %s more are ignored"):format(IDS_MAX, term.grouped(more)))
+    term.say(("only the first %d ids are examined, and %s more are ignored"):format(IDS_MAX, term.grouped(more)))
   end
   return #found > 0 and math.max(code, judge(g, found)) or code
 end
 
--- The presets are left out, because they are always the same.
+-- Prints the layouts of the options and the config.  Presets are omitted, because they never change.
 local function print_effective(options, suspects)
   local rows = {}
   for _, suspect in ipairs(suspects) do

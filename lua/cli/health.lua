@@ -1,4 +1,4 @@
---- health.lua -- `vesta health`: asks a running server whether it is healthy or ready.
+--- health.lua -- `vesta health`: checks over HTTP whether a running server is healthy or ready.
 local cli = require "cli.lib.cli"
 local config = require "config"
 local secure = require "cli.lib.secure"

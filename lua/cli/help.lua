@@ -11,7 +11,7 @@ local function print_overview()
   cli.printf("vesta %s -- 64-bit ids that never repeat, sort by time and can be read back\n\n", core.VERSION)
   term.out "Usage: vesta COMMAND ...\n\n"
   for _, command in ipairs(commands.all()) do cli.printf("  %-8s  %s\n", command.name, command.line) end
-  term.out "\n`vesta help COMMAND` explains a command; `vesta --version` prints the version.\n"
+  term.out "\n`vesta help COMMAND` explains a command.  `vesta --version` prints the version.\n"
   term.out "Exit codes: 0 success, 1 failure (or a duplicate was found), 2 usage error.\n"
 end
 
@@ -21,7 +21,7 @@ local function print_help(name, word, more)
   if word and (more or not topics.has_word(command, word)) then
     local words = topics.words(command)
     if words[1] and not more then cli.no_word(word, words) end
-    cli.usage("unexpected operand %s; help takes one command", term.shown(word))
+    cli.usage("unexpected operand %s: help takes one command", term.shown(word))
   end
   commands.help(command, word)
 end

@@ -5,7 +5,7 @@ local store = require "store"
 local term = require "term"
 local vesta = require "vesta"
 
-local TEXT_MAX = 4096 -- bytes of a layout that is written as several words
+local TEXT_MAX = 4096 -- maximum bytes of a layout that is joined from several operands
 
 ---------------------------------------------------------------- presets
 
@@ -65,8 +65,8 @@ local function print_layout(layout, now_ms)
   cli.printf("  fingerprint     %s\n", layout.fingerprint)
   if layout.read_only then cli.printf("\n  Its ids can be read, not issued: %s.\n", layout.read_only) end
   if is_over then
-    cli.printf("\n  !! The time of this layout ended at %s.  It can still read old ids but makes no new ones;\n"
-      .. "  !! an override extends it: a later epoch=, or a wider time field.\n", term.iso(layout.end_ms))
+    cli.printf("\n  !! The time of this layout ended at %s.  It can still read old ids but issues no new ones.\n"
+      .. "  !! To extend it, override it with a later epoch=, or with a wider time field.\n", term.iso(layout.end_ms))
   elseif not layout.read_only then
     local warning, why = store.lifetime(layout.text)
     local text = warning ~= "" and (warning or why)
@@ -76,8 +76,8 @@ end
 
 ---------------------------------------------------------------- prove
 
--- Returns the first instant by which the layouts can collide.  Binary search works, because layouts that collide by an
--- instant also collide by every later one.
+-- Returns the first instant by which the layouts can collide.  Binary search works, because layouts that can collide
+-- before an instant can also collide before every later instant.
 local function first_collision(q)
   local low, high = q.from_ms, math.max(q.first.end_ms, q.second.end_ms)
   high = math.min(high, q.until_ms)
@@ -114,10 +114,10 @@ local function print_collision(q)
   print_made(q, q.first, "the first ")
   print_made(q, q.second, "the second")
   if q.differ_until_ms > q.from_ms then
-    cli.printf("not before %s: until then, ids of the second that are made from %s on differ from all of the first\n",
+    cli.printf("not before %s: until then, ids of the second from %s on differ from all ids of the first\n",
       term.iso(q.differ_until_ms), term.iso(q.from_ms))
   else
-    term.out "no constant field has another value at the same bit; one more would prove it: version:1=1\n"
+    term.out "no constant fields differ at the same bit: add one to a layout, such as version:1=1\n"
   end
 end
 
@@ -159,8 +159,7 @@ end
 
 local function prove(options, operands)
   if #operands ~= 2 then
-    cli.usage("prove needs two layouts, each in quotes if it has several words; there %s %d",
-      #operands == 1 and "is" or "are", #operands)
+    cli.usage("prove needs two layouts (quote a layout of several words), got %d", #operands)
   end
   local q = { first = cli.check(facts.layout(operands[1])), second = cli.check(facts.layout(operands[2])) }
   q.from_ms, q.until_ms = read_times(options)
@@ -188,7 +187,7 @@ local function run(options, operands)
   if not operands[1] and not options.layout then
     return (options.json and print_presets_json or print_presets)(now_ms)
   end
-  local text = options.layout or table.concat(operands, " ") -- a layout of several words needs no quotes
+  local text = options.layout or table.concat(operands, " ") -- the layout may be written without quotes
   if not options.layout and #text >= TEXT_MAX then cli.usage("the layout is longer than %d bytes", TEXT_MAX) end
   local layout = cli.check(facts.layout(text))
   if options.json then print_json(layout) else print_layout(layout, now_ms) end

@@ -9,21 +9,21 @@ local vesta = require "vesta"
 local MS_PER_YEAR = 31556952000.0
 local DAY_S = 86400
 local PEAK_UNLESS_GIVEN = 10  -- as a multiple of the average
-local START_REQUESTS = 3      -- a listing, a claim and its first renewal
+local START_REQUESTS = 3      -- a start lists the worker ids, claims one and renews its lease
 local TOGETHER_S = 5          -- retries after an outage are spread over at least this time
 local LEASES = { "strict", "balanced", "autonomous" }
 local MADE = "(made for it)"
 
 local FORMULAS = {
   "IDS/S EACH = 2^seq / unit",
-  "USED = busiest / IDS/S EACH; busiest = peak / issuers, or --busiest",
+  "USED = busiest / IDS/S EACH, where busiest = peak / issuers, or --busiest",
   "WAITS = E[max(0, N - 2^seq)] / E[N], N Poisson with mean busiest x unit: a request that finds the unit used up "
     .. "waits for the next one, less than a unit",
   "UNTIL = epoch + 2^time x unit",
   "fenced = issuers x restarts / 86,400 s x lease: Little's law, for issuers that end without releasing their worker "
-    .. "id and return with another; none if worker ids are assigned by hand",
+    .. "id and return with another (none if worker ids are assigned by hand)",
   "WORKER IDS = issuers x (1 + surge) + fenced + 3 x sqrt(fenced)",
-  "WRITES/S = issuers / renewal while they issue ids; IDLE = issuers / idle renewal while they issue none",
+  "WRITES/S = issuers / renewal while they issue ids. IDLE = issuers / idle renewal while they issue none",
   "STARTS/S = issuers x restarts / 86,400 s x 3: a listing, a claim, a renewal",
   "ALL AT ONCE = issuers x 2 / 5 s: after an outage each reads once and writes once, spread over 5 s",
   "OUTAGE = the shorter of window and deadline (autonomous: the deadline), less one idle renewal",
@@ -44,7 +44,7 @@ local function erfc(x)
   return x >= 0 and result or 2 - result
 end
 
--- Returns E[max(0, N - room)] for a Poisson N: as a sum for a small mean, else by the normal approximation.
+-- Returns E[max(0, N - room)] for a Poisson N.  A small mean is summed, a large one uses the normal approximation.
 local function excess(mean, room)
   if mean <= 0 then return 0 end
   if mean > 700 then
@@ -52,7 +52,7 @@ local function excess(mean, room)
     local z = (room - mean) / sigma
     return math.max(0, sigma * (math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - z * erfc(z / math.sqrt(2)) / 2))
   end
-  local p, short, n = math.exp(-mean), 0, 0 -- short: E[max(0, room - N)], which is a finite sum
+  local p, short, n = math.exp(-mean), 0, 0 -- short is E[max(0, room - N)], a finite sum
   while n < room and n < mean + 60 * math.sqrt(mean) + 60 do
     short = short + (room - n) * p
     n = n + 1
@@ -98,7 +98,7 @@ local function load_of(name, need)
     outage_ms = lasts_ms - timing.idle_ms }
 end
 
--- Returns a layout that is made for the need, or nil and the reason why there is none.
+-- Returns a layout designed for the need, or nil and the reason why there is none.
 local function made_for(need, numbers)
   local epoch = need.epoch_ms
   local years = (need.now_ms + need.years * MS_PER_YEAR - epoch) / MS_PER_YEAR
@@ -136,14 +136,14 @@ local function percent(share)
   return (share >= 0.1 and "%.0f %%" or "%.1f %%"):format(share * 100)
 end
 
--- Prints a line whose first 13 columns are its title.
+-- Prints a line.  Its first 13 columns are its title, and wrapped lines are indented by 13.
 local function line(format, ...)
   term.fitted(format:format(...), 13, 0)
 end
 
 local function print_need(plan)
   local need, load = plan.need, plan.load
-  line("ids a second %s on average, %s at the peak; %s then of the busiest of %s issuers", rate(need.rate),
+  line("ids a second %s on average, %s at the peak, of which %s by the busiest of %s issuers", rate(need.rate),
     rate(need.peak), rate(need.busiest), term.grouped(need.issuers))
   line("worker ids   %s: %s issuers, %d %% twice while replaced, %s fenced on average under %s",
     term.grouped(load.numbers), term.grouped(need.issuers), need.surge, rate(load.fenced), load.name)
@@ -283,7 +283,7 @@ Calculates your needs from the rate of ids, the number of issuers, and the lifet
 The formulas are printed below the figures.  The exit code is 1 if no layout fits.  More: docs/layouts.md.
 
   $ vesta plan --rate 20k/s --peak 200k/s --issuers 500 --years 20
-  ids a second 20,000 on average, 200,000 at the peak; ...
+  ids a second 20,000 on average, 200,000 at the peak, ...
   worker ids   636: 500 issuers, 25 % twice while replaced, 4.2 fenced ...
   ...
 

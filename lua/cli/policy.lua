@@ -1,5 +1,5 @@
---- policy.lua -- `vesta policy check|run|test`: tries out policies before a server uses them.
--- Each policy runs in the module `sandbox`, within the limits of a server.
+--- policy.lua -- `vesta policy check|run|test`: checks, runs and tests policies before a server uses them.
+-- Each policy runs in the module `sandbox`, with the limits of a server.
 local cli = require "cli.lib.cli"
 local engine = require "vesta.engine"
 local hooks = require "vesta.hooks"
@@ -13,7 +13,8 @@ local ENV_MAX = 32
 local HOOKS = {}
 for i, row in ipairs(hooks.hooks) do HOOKS[i] = row[1] end
 
--- Ends the command with exit code 1 if value is false.  For faults of a policy, which are no usage errors.
+-- Ends the command with exit code 1 if value is nil or false.  Use it for faults of a policy, which are not usage
+-- errors.
 local function must(value, text)
   if not value then cli.fail("%s", text) end
   return value
@@ -43,7 +44,7 @@ local function quoted_words(option)
   return table.concat(words, " or ")
 end
 
--- Prints "  borrow_ms_max: default 1000 ms, from 0 to 86400000; how far ahead of the clock ids may go".
+-- Prints "  borrow_ms_max: default 1000 ms, from 0 to 86400000: how far ahead of the clock ids may go".
 local function print_option(option)
   local parts = { "  ", option.name, ": " }
   local function add(format, ...) parts[#parts + 1] = format:format(...) end
@@ -60,7 +61,7 @@ local function print_option(option)
   else
     add("%s", option.kind == "list" and "a list" or quoted_words(option))
   end
-  if option.about ~= "" then add("; %s", option.about) end
+  if option.about ~= "" then add(": %s", option.about) end
   cli.printf("%s\n", table.concat(parts))
 end
 
@@ -78,7 +79,7 @@ local function option_json(option)
   return cli.object(members)
 end
 
--- Makes a policy's declaration of an option safe to print: texts become one line, and numbers become integers.
+-- Makes a policy's declaration of an option safe to print.  Texts become single lines, and numbers become integers.
 local function presentable(option)
   option.name = sandbox.calm(option.name, 64)
   option.unit = sandbox.calm(option.unit or "", 24)
@@ -118,14 +119,14 @@ local function print_policy(name, policy, is_json)
   for _, option in ipairs(declared or {}) do print_option(option) end
 end
 
--- Warns of fields that the policy read from ctx but that ctx never has: most often the name is misspelt.  Returns
--- whether there is such a field.
+-- Warns about fields that the policy read from ctx but that ctx never has, which are usually misspelt.  Returns whether
+-- there is such a field.
 local function warn_of_misread(name, policy)
   local _, misread = policy:call "misread"
   for _, row in ipairs(misread) do
     local near = term.nearest(row[2], engine.TOLD[row[1]])
     term.say(("%s: %s reads ctx.%s, which is never set%s"):format(name, row[1], sandbox.calm(row[2], 48),
-      near and "; did you mean " .. near .. "?" or ""))
+      near and ", did you mean " .. near .. "?" or ""))
   end
   return misread[1] ~= nil
 end
@@ -166,8 +167,8 @@ end
 local function unknown_hook(given, name)
   if engine.TOLD[name] then cli.usage("put the function before the policy: vesta policy run %s %s", name, given) end
   local near = term.nearest(given, HOOKS)
-  if near then cli.usage("a policy has no function %s; did you mean %s?", term.shown(given), near) end
-  cli.usage("a policy has no function %s; it may have %s", term.shown(given), table.concat(HOOKS, ", "))
+  if near then cli.usage("a policy has no function %s, did you mean %s?", term.shown(given), near) end
+  cli.usage("a policy has no function %s: use one of %s", term.shown(given), table.concat(HOOKS, ", "))
 end
 
 -- Reads a file of records into ctx[field].  It runs in the policy's Lua state, within the policy's limits.
@@ -190,8 +191,8 @@ local function set_field(hook, ctx, files, is_given, given)
   for _, name in ipairs(engine.TOLD[hook]) do is_told[name] = true end
   if not is_told[field] then
     local near = term.nearest(field, engine.TOLD[hook])
-    cli.usage("%s has no input %s; %s", hook, term.shown(field),
-      near and "did you mean " .. near .. "?" or "its inputs are " .. table.concat(engine.TOLD[hook], ", "))
+    cli.usage("%s has no input %s%s", hook, term.shown(field),
+      near and ", did you mean " .. near .. "?" or ": its inputs are " .. table.concat(engine.TOLD[hook], ", "))
   end
   if is_given[field] then cli.usage("%s is set twice", field) end
   is_given[field] = true
@@ -305,8 +306,8 @@ local function run_policy(options, operands)
   if word == "check" then return check(options, operands, read_env(options.env)) end
   if word == "run" then return run(options, operands, read_env(options.env)) end
   local near = term.nearest(word, SUBCOMMANDS)
-  cli.usage("there is no subcommand %s; %s", term.shown(word),
-    near and "did you mean " .. near .. "?" or "there are check, run and test")
+  cli.usage("there is no subcommand %s%s", term.shown(word),
+    near and ", did you mean " .. near .. "?" or ": use check, run or test")
 end
 
 return {

@@ -6,7 +6,7 @@ local ids = require "ids"
 local term = require "term"
 local where = require "where"
 
--- Returns how many operands are times.  They come before the name=value operands.
+-- Returns the number of times among the operands.  Times come before the name=value operands.
 local function count_times(operands)
   for i, operand in ipairs(operands) do
     if operand:find("=", 1, true) then return i - 1 end
@@ -27,7 +27,7 @@ local function read_times(operands, count)
   return from_ms, until_ms
 end
 
--- For each field above the time without a given value, adds the value with which the namespace issues ids.
+-- Adds the namespace's current value of each field above the time for which the caller gave no value.
 local function add_issued(issuer, values)
   local is_given, added = {}, ""
   for _, value in ipairs(values) do is_given[value[1]] = true end
@@ -37,7 +37,7 @@ local function add_issued(issuer, values)
       added = added .. (" %s=%s"):format(value[1], cli.unsigned(value[2]))
     end
   end
-  if added ~= "" then term.say(("only ids with%s, as issued now; see also --all"):format(added)) end
+  if added ~= "" then term.say(("only ids with%s, as issued now (see also --all)"):format(added)) end
 end
 
 local function print_pairs(layout, pairs, options)
@@ -96,7 +96,7 @@ if other programs generated ids, use --all.  More: docs/layouts.md.
   2006515713438646272 2006878101304246271
 
   $ vesta range 2026-01-01T00:00:00Z
-  vesta range: only ids with version=0 method=2, as issued now; see also --all
+  vesta range: only ids with version=0 method=2, as issued now (see also --all)
   2678628990637309952 2678628991711051775  version=0  method=2
 ]],
   options = options,

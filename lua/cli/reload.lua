@@ -8,11 +8,11 @@ local term = require "term"
 local wire = require "wire"
 
 local WAIT_MS = 10000
-local LOOK_MS = 100 -- the interval of asking for the result
+local LOOK_MS = 100 -- interval of the requests for the result
 local RESULT_MAX = 511
 local UNREPORTED = "reload requested: this server has no policies, so only its log reports the result"
 
--- Returns the answer to one request, or ends the command.
+-- Sends a request, and returns the body of the response.  Ends the command after an error.
 local function ask(server, request)
   local question = feed.question()
   question:ask(server, request)
@@ -24,7 +24,7 @@ local function ask(server, request)
   return question.body
 end
 
--- Returns the policies in the server's status, or nil if the server has no policies.
+-- Returns `policies` from the server's status, or nil if the server has no policies.
 local function policies_of(server)
   local policies = json.get(json.read(ask(server, "GET /admin/status")), "policies")
   if policies and not json.get(policies, "reloads") then
@@ -34,7 +34,7 @@ local function policies_of(server)
   return policies
 end
 
--- Waits until another reload has ended, and returns the policies in the status after it.
+-- Waits until the server's count of reloads is no longer `reloads`.  Returns `policies` from the status after that.
 local function wait_for_result(server, reloads, wait_ms)
   local until_ms = wire.clock_ms() + wait_ms
   repeat
@@ -45,7 +45,7 @@ local function wait_for_result(server, reloads, wait_ms)
   admin.fail(server, ("the reload did not end within %d ms: read the server's log, or set --wait-ms"):format(wait_ms))
 end
 
--- Returns the exit code.
+-- Prints the result of the reload.  Returns the exit code.
 local function print_result(policies, is_json)
   local is_applied = json.get(policies, "reload_ok") == true
   local result = term.clean(json.text(json.get(policies, "reload_result"), RESULT_MAX))
@@ -55,12 +55,13 @@ local function print_result(policies, is_json)
   elseif is_applied then
     cli.printf("%s\n", result)
   else
-    term.say("the reload was rejected, the old policies stay in use: " .. result)
+    term.say("the reload was rejected, and the old policies stay in use: " .. result)
   end
   return is_applied and 0 or 1
 end
 
--- Returns the server, or nil and an exit code.  An error in the config is 1, because the server would also reject it.
+-- Returns the server, or nil and an exit code.  The code is 1 for an error in the config, because a server would reject
+-- the config too.
 local function find_server(options, operands)
   if options.config and options.admin then cli.check(wire.check(options.admin)) end
   local server, code = admin.find(options, operands)

@@ -15,12 +15,12 @@ local DATABASES_MAX = store.DATABASES_MAX
 
 ---------------------------------------------------------------- looking
 
--- A look has:
---     place
---     list, at_ms         the last reading and its time
---     before, before_ms   the reading before the last and its time
---     passed, strange     how many rows have names that are no tags, and one of these names
---     is_old              whether the store was unreachable this time
+-- A look is a table of counters that is read repeatedly:
+--     place               the table's place (segments_places.lua)
+--     list, at_ms         the last reading, and its time
+--     before, before_ms   the reading before the last, and its time
+--     passed, strange     how many rows have names that are not valid tags, and one of these names
+--     is_old              true if the store was unreachable at the last attempt
 
 -- Reads the counters.  Returns true, or nil and a message.
 local function look_at(look)
@@ -45,7 +45,7 @@ end
 local COLUMNS = { { "TAG", -24, -16 }, { "NEXT RANGE AT", 26, 19 }, { "STEP", 13, 7 }, { "GRANTED/S", 10, 9 },
   { "UPDATED", -24, -20 } }
 
--- Formats a number, with commas if there is room for them.
+-- Formats a number, with commas if the column is wide enough.
 local function number(n, room, is_narrow)
   if n < 0 then return "below 0" end
   local text = term.grouped(n)
@@ -147,7 +147,8 @@ end
 
 ---------------------------------------------------------------- add, step
 
--- Changes each database in turn.  If one fails, the error is reported and the others are still changed.
+-- Changes each database in turn.  If one fails, reports the error and changes the remaining databases.  Returns the
+-- exit code.
 local function change_all(options, tag, change, is_new)
   local code = 0
   for _, place in ipairs(places.open(options, tag, is_new)) do
@@ -183,7 +184,7 @@ end
 
 ---------------------------------------------------------------- take
 
--- Prints all numbers or none.  The numbers ascend, so if the last one fits the form, all of them do.
+-- Prints all numbers or none.  The largest number is formatted first, because if it fits the form, all numbers fit.
 local function print_numbers(tag, form, from, stop, json)
   local function text_of(n)
     if not form then return cli.unsigned(n) end

@@ -1,5 +1,5 @@
---- store.lua -- `vesta store init|show|advance|lower|relayout`: an operator's tasks on a store.  A server never does
--- them.
+--- store.lua -- `vesta store init|show|advance|lower|relayout`: changes to a store that only an operator makes, never a
+-- server.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local floor = require "cli.lib.store_floor"
@@ -14,7 +14,7 @@ local where = require "where"
 
 local NOT_DONE = { mismatch = true, bad_layout = true, epoch_end = true }
 
--- Creates the next layout of a namespace in use.  Hosts move to it one by one, by their configs.
+-- Creates a namespace with the next layout of a namespace in use.  Hosts move to it one at a time, by their configs.
 local function relayout(asked)
   local place = asked.place
   local function need(value, text, code)
@@ -57,7 +57,7 @@ local function check_options(options, action)
   if options.lease and not is_dated then cli.usage "--lease is for advance, lower and init --again" end
 end
 
----------------------------------------------------------------- all of a config
+---------------------------------------------------------------- all stores of a config
 
 local IS_OF_CONFIG = { init = true, show = true }
 
@@ -81,7 +81,7 @@ local function run_all(action, options, path)
   return show.config(list, options.json)
 end
 
--- Completes options.namespace for a change of one namespace.  The command ends if the config has several.
+-- Sets options.namespace to the config's only namespace.  Ends the command if the config has several.
 local function name_one(options, path, action)
   local namespaces, names = cli.go(where.namespaces(options)), {}
   for i, namespace in ipairs(namespaces) do names[i] = namespace.name end
@@ -150,7 +150,7 @@ server never does that.  More: docs/stores.md.
 
   $ vesta store init --store sqlite:/var/lib/vesta/vesta.db \
     --namespace orders --layout snowflake
-  store is ready: the database and its tables exist; ...
+  store is ready: the database and its tables exist, ...
   namespace orders was created: sign:1=0 time:41 worker:10 seq:12 unit=1ms ...
 
   $ vesta store show --store 'zk://zk1/vesta?secret_file=/etc/vesta/zk.auth'

@@ -1,4 +1,4 @@
---- top.lua -- `vesta top`: the state of a server, from the events of its admin listener.
+--- top.lua -- `vesta top`: shows the state of a server, which its admin listener sends as events.
 local admin = require "cli.lib.admin"
 local cli = require "cli.lib.cli"
 local feed = require "cli.lib.feed"
@@ -11,23 +11,27 @@ local top_screen = require "cli.lib.top_screen"
 local views = require "cli.lib.top_views"
 local wire = require "wire"
 
-local ONCE_MS = 5000          -- patience for two events, which give a rate, or for an answer
+local ONCE_MS = 5000          -- --once waits at most this long for two events, which a rate needs, or for a response
 local SAID_MS = 5000          -- how long the last line shows the result of an action
-local AFTER_TROUBLE_MS = 5000 -- pause before a failed question is asked again
-local PAGE_LINES = 10         -- PgDn scrolls so many lines
-local PAGES_MAX = 1000        -- pages of tags
+local AFTER_TROUBLE_MS = 5000 -- pause after a failed request
+local PAGE_LINES = 10         -- lines that PgDn scrolls
+local PAGES_MAX = 1000        -- maximum pages of tags
 
 local ACTIONS = {
   r = { request = "POST /admin/reload", done = "the server reloads",
-    question = "Reload policies and tables of tags?  y: yes, any other key: no" },
+    question = "Reload policies and tag tables?  y: yes, any other key: no" },
   d = { request = "POST /admin/drain", done = "the server drains",
-    question = "Drain: answer requests in flight, and END the server?  y: yes, any other key: no" },
+    question = "Drain: answer requests in flight, and STOP the server?  y: yes, any other key: no" },
 }
 
 ---------------------------------------------------------------- the current view
 
--- `of` is the picked namespace and `after` the tag before a page, or "".  said_text is the newest answer to the view's
--- question, and `said` is its value.
+-- A view polls a route of the admin listener:
+--     place       its index in top_views.lua
+--     question    the request in flight (feed.lua)
+--     said_text   the body of the newest response, and `said` its JSON value
+--     of          the chosen namespace, or ""
+--     after       the tag before the page that is shown, or ""
 local View = {}
 View.__index = View
 
@@ -57,7 +61,7 @@ local function place_of(name, now)
   return 0
 end
 
--- The namespace to show.  "": all, or none.
+-- Returns the name of the namespace to show, or "" for all namespaces or none.
 function View:subject(now)
   local picks, place = self:row().picks, place_of(self.of, now)
   if picks ~= "namespace" and picks ~= "all" then return "" end
@@ -65,13 +69,13 @@ function View:subject(now)
   return now.namespaces[place] and now.namespaces[place].name or ""
 end
 
--- Picks the next namespace (1) or the previous one (-1).  With tags, picks the next page or the first.
+-- Chooses the next namespace (step 1) or the previous one (-1).  A view of tags goes to its next page (1) or its first.
 function View:pick(now, step)
   local picks, count = self:row().picks, #now.namespaces
   if picks == "page" then
     self.after = step > 0 and json.text(json.get(self.said, "next"), 64) or ""
   elseif picks and count > 0 then
-    local first = picks == "all" and 0 or 1 -- 0: all namespaces
+    local first = picks == "all" and 0 or 1 -- index 0 stands for all namespaces
     local place = math.max(first, place_of(self.of, now)) + step
     place = place < first and count or place > count and first or place
     self.of = place > 0 and now.namespaces[place].name or ""
@@ -79,7 +83,7 @@ function View:pick(now, step)
   if picks then self:forget() end
 end
 
--- A server may send any bytes as a name.
+-- Escapes a name for a URL, because a server may send any bytes as a name.
 local function escaped(name)
   return (name:gsub("[^%w_.-]", function(byte) return ("%%%02X"):format(byte:byte()) end))
 end
@@ -92,8 +96,8 @@ function View:ask(server, now)
   self.is_asked, self.next_ms = true, wire.clock_ms() + row.every_ms
 end
 
--- Asks if it is time, unless `server` is nil, and reads.  true: a new answer or trouble.
--- The last answer stays until a newer one arrives.
+-- Reads the response to the view's request.  Sends the next request if it is due and `server` is not nil.  Returns true
+-- if a response or an error arrived.  The last response stays valid until a newer one arrives.
 function View:step(server, now)
   if not self:row().path or not now.is_known then return false end
   if not self.is_asked and server and wire.clock_ms() >= self.next_ms then self:ask(server, now) end
@@ -119,14 +123,14 @@ end
 local Top = {}
 Top.__index = Top
 
--- true: an event arrived.
+-- Reads the stream.  Returns true if an event arrived.
 function Top:take_event()
   self.stream:connect()
   local event = self.stream:read()
   if not event then return false end
   local pid = self.state.pid
   self.state = state.take(self.state, event, term.now_ms())
-  if self.state.pid ~= pid then self.view.next_ms = 0 end -- another server may have the route that the last one lacked
+  if self.state.pid ~= pid then self.view.next_ms = 0 end -- a new server may have a route that the old one lacked
   self.events = self.events + 1
   return true
 end
@@ -138,7 +142,7 @@ function Top:frame(goes_on)
     foot = self.asks and self.asks.question or is_said and self.foot or "", scroll = self.view.scroll }
 end
 
--- Waits for bytes, a key, or the time.  false: a signal ends the command.
+-- Waits until bytes arrive, a key is pressed or `ms` has passed.  Returns false if a signal ends the command.
 function Top:wait(has_keys, ms)
   local connections = { self.stream:connection(), self.view.question:connection(), self.action:connection() }
   return wire.wait(connections, has_keys, ms)
@@ -161,7 +165,8 @@ function Top:wait_for_events()
   end
 end
 
--- The first question makes the server read the store.  A later answer has the result.
+-- Returns whether the response is complete.  The first request for workers makes the server read the store, and only a
+-- later response contains the result.
 function Top:is_read()
   local said = self.view.said
   return self.view:row().name ~= "workers" or json.get(said, "held") ~= nil or json.get(said, "read_unix_ms") ~= nil
@@ -176,7 +181,7 @@ function Top:wait_for_answer()
   end
 end
 
--- True if the view continues with the next namespace or the next page of tags.
+-- Returns whether the view continues with another namespace or page of tags.  `done`: how many were printed.
 function Top:has_another(done)
   local picks = self.view:row().picks
   if self.view.trouble ~= "" or wire.interrupted() then return false end
@@ -231,7 +236,7 @@ end
 local SCROLLS = { down = 1, up = -1, ["page down"] = PAGE_LINES, ["page up"] = -PAGE_LINES, home = -(1 << 40),
   ["end"] = 1 << 40 }
 
--- false: the command ends.
+-- Handles a key.  Returns false if the key ends the command.
 function Top:take_key(key)
   local view = self.view
   if key == "q" or key == "Q" or key == "\4" then return false end
@@ -257,7 +262,7 @@ function Top:take_key(key)
   return true
 end
 
--- false: the command ends.
+-- Handles the keys that were typed.  Returns false if the command ends.
 function Top:take_keys()
   local typed = screen.keys()
   if not typed then return false end
@@ -275,7 +280,7 @@ function Top:watch()
     if has_key and not self:take_keys() then return end
     self:take_event()
     if self.stream.is_refused then return end
-    local is_there = self.stream.answer or self.stream.polls -- an absent server is not asked
+    local is_there = self.stream.answer or self.stream.polls -- no requests to an unreachable server
     self.view:step(is_there and self.server or nil, self.state)
     self:read_action()
     self.view.scroll = top_screen.draw(self:frame(false))

@@ -1,4 +1,4 @@
---- workers.lua -- `vesta workers`: lists the worker ids of a namespace, their holders and the rest of their leases.
+--- workers.lua -- `vesta workers`: lists the worker ids of a namespace, with their holders and remaining lease times.
 local cli = require "cli.lib.cli"
 local screen = require "screen"
 local stores = require "cli.lib.stores"
@@ -31,7 +31,7 @@ local function print_table(place, list)
   local counts, is_narrow = list:counts(), tables.is_narrow(COLUMNS)
   tables.print(COLUMNS)
   for i = 1, #list do print_row(list:row(i), is_narrow) end
-  term.fitted(("%s: %d held, %d expired, %d free, %s never used; at %s by the store's clock"):format(
+  term.fitted(("%s: %d held, %d expired, %d free, %s never used, at %s by the store's clock"):format(
     stores.title(place), counts.held, counts.expired, counts.free, term.grouped(counts.never),
     term.iso(counts.store_ms)), 2, 0)
 end
@@ -62,7 +62,7 @@ end
 
 ---------------------------------------------------------------- the command
 
--- If the first namespace of a config was shown, because no namespace was named, names the others.
+-- Reports the config's other namespaces, if only the first was printed because the command names no namespace.
 local function print_others(options, place)
   local is_named = options.namespace or cli.go(where.environment(options)).namespace
   if not stores.config(options) or options.store or is_named then return end
@@ -112,7 +112,7 @@ lists its options.  More: docs/stores.md, and docs/migrate/README.md for import.
   $ vesta workers --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
   WORKER  STATE        LEFT       CLOCK  USED BELOW                HOLDER, ...
      417  held        11:58    -0.002 s  2026-11-21T20:10:00.123Z  web1 pid ...
-  default: 1 held, 0 expired, 0 free, 1,023 never used; at ...
+  default: 1 held, 0 expired, 0 free, 1,023 never used, at ...
 
   $ vesta workers import --from leaf --source zk://zk1:2181/snowflake \
     --name orders --store 'zk://zk1/vesta?secret_file=/etc/vesta/zk.auth' \

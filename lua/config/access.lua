@@ -53,9 +53,11 @@ end
 
 -- Returns what to do about a clients file that is absent or unreadable.
 local function remedy(path, trouble)
-  if trouble == "absent" then return ("; `vesta client add NAME --file %s` creates it"):format(ask.shown(path)) end
+  if trouble == "absent" then
+    return (": create it with `vesta client add NAME --file %s`"):format(ask.shown(path))
+  end
   if trouble == "unreadable" then
-    return "; let the server's user read it, for example: chgrp vesta FILE && chmod 640 FILE"
+    return ": let the server's user read it, for example with chgrp vesta FILE && chmod 640 FILE"
   end
   return ""
 end
@@ -82,8 +84,8 @@ end
 
 ---------------------------------------------------------------- addresses
 
---- Returns why an HTTP address that other machines can reach is not served, or nil if the config decides which clients
--- can connect.
+--- Returns why the server rejects an HTTP address that other machines can reach.  Returns nil if the config decides
+-- which clients can connect.
 function access.closed(reading)
   if reading.top.clients or reading.top.open then return nil end
   return ("other machines can reach it, and any of them could request ids: name the clients (%s, which vesta client "
@@ -160,7 +162,7 @@ local function check_certificate(reading)
   end
 end
 
---- Checks that the keys of TLS fit together.  Opens no certificate.
+--- Checks that the TLS keys do not contradict each other.  Opens no certificate.
 function access.check_tls(reading)
   local top = reading.top
   beside(reading, "tls.certificate")

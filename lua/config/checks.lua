@@ -5,9 +5,9 @@ local ask = require "config.ask"
 local checks = {}
 
 local STORE_NAME_MAX = 63
-local HOST_BYTES_MAX = 253 -- of a DNS name; a longer origin does not fit the head of a reply
+local HOST_BYTES_MAX = 253 -- maximum bytes of a DNS name, so that an origin fits in a response head
 
-local good_layouts = {} -- a cache: thousands of namespaces may have the same layout
+local good_layouts = {} -- caches checked layouts, because thousands of namespaces may have the same layout
 
 function checks.layout(text)
   if good_layouts[text] then return nil end
@@ -34,12 +34,12 @@ function checks.uri(text)
   local scheme = text:match "^[^:]*"
   local rest = text:sub(#scheme + 1)
   local is_path = store and store.is_local or rest:find "^:/[^/]" and not rest:find("[:@]", 2) or rest == ":/"
-  local shown = is_path and text or text:sub(1, #scheme + (rest ~= "" and 1 or 0)) -- the rest may contain a password
+  local shown = is_path and text or text:sub(1, #scheme + (rest ~= "" and 1 or 0)) -- hides a possible password
   local schemes = {}
   for known in ask.store_forms:gmatch "(%l+):" do schemes[#schemes + 1] = known end
   local near = rest ~= "" and not store and ask.nearest(scheme, schemes)
   return ("is '%s', which must be %s%s"):format(ask.quote(shown), ask.store_forms,
-    near and ("; did you mean %s:?"):format(near) or "")
+    near and (". Did you mean %s:?"):format(near) or "")
 end
 
 function checks.mode(text)
@@ -76,7 +76,7 @@ function checks.namespace(text) return ask.namespace(text) end
 function checks.tag(text)
   if text == "*" or not ask.namespace(text) then return nil end
   return ("has '%s', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -%s"):format(
-    ask.quote(text), text:find("[, ]") and '; several tags are { "a", "b" }' or "")
+    ask.quote(text), text:find("[, ]") and ': write several tags as { "a", "b" }' or "")
 end
 
 function checks.form(text)

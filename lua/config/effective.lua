@@ -4,8 +4,8 @@ local keys = require "config.keys"
 
 local effective = {}
 
-local ORIGIN = "\30"    -- between a key and its origin
-local SEPARATOR = "\31" -- between the texts of a list, which contain no control characters
+local ORIGIN = "\30"    -- separates a key from its origin
+local SEPARATOR = "\31" -- separates the texts of a list, which contain no control characters
 
 ---------------------------------------------------------------- packing
 
@@ -23,7 +23,8 @@ local function text_of(value)
   return effective.text(value) or ""
 end
 
--- Appends the key and the text of each value, then "".  If origin(key) is not the file, it is appended to the key.
+-- Appends the key and the text of each value to `out`, then "".  A key is followed by its origin if that is not the
+-- file.
 local function pack_values(out, rows, entry, origin)
   local count = #out
   for key, value in next, entry do
@@ -97,8 +98,8 @@ end
 --- Unpacks a text for effective.value.  [group].names has the names of a part.
 effective.open = unpack
 
---- Returns the value of a key as text, or nil.  The entries of a list are joined with commas.  `name`: the entry of the
--- part.
+--- Returns the value of a key as text, or nil.  The entries of a list are joined with commas.  For a key of a part,
+-- `name` is the name or index of the entry.
 function effective.value(said, key, name)
   local row = keys.row[key]
   return value_of(said, row, name, (row.kind == "list" or row.kind == "secrets") and ", ")
@@ -112,7 +113,7 @@ local function list_of(text)
   return list
 end
 
-local BARE = { integer = true, switch = true } -- JSON has them without quotes
+local BARE = { integer = true, switch = true } -- kinds of values that need no quotes in JSON
 
 local function visit_row(said, row, name, visit)
   local path = keys.path(row, name)
@@ -185,7 +186,8 @@ local function fitting(names, size)
   return size >= 4 and all:sub(1, math.min(used, size - 4)) .. "..." or ""
 end
 
---- Returns the keys that differ and that only a restart changes, cut to `size` bytes including a NUL, and their count.
+--- Returns the keys that differ and take effect only after a restart, cut to `size` bytes including a NUL, and their
+-- count.
 function effective.differences(old, new, size)
   local names = names_of(unpack(old), unpack(new))
   return fitting(names, size), #names

@@ -37,7 +37,8 @@ end
 
 function keys.is_secret(row) return row.kind == "secret" or row.kind == "secrets" end
 
---- Returns "namespaces.orders.path" or "segments[1].table".  `name`: the entry of the part.
+--- Returns the path of a key, such as "namespaces.orders.path" or "segments[1].table".  For a key of a part, `name` is
+-- the name or index of the entry.
 function keys.path(row, name)
   if not row.part then return row.key end
   if row.part.check then return row.group .. "." .. name .. "." .. row.name end
@@ -46,7 +47,7 @@ end
 
 ---------------------------------------------------------------- the tree
 
--- A node has its children in the schema's order and by name.  A child has a row, a node, or a part with its own node.
+-- A node has its children in the schema's order and by name.  A child has a row, a node, or a part, which has a node.
 local function new_node() return { order = {}, child = {} } end
 
 local function child_of(node, name)

@@ -1,12 +1,13 @@
---- namespaces.lua -- checks that the keys of a namespace fit together, and that namespaces do not conflict.
+--- namespaces.lua -- checks that the keys of a namespace do not contradict each other, and that namespaces do not
+-- conflict.
 local ask = require "config.ask"
 local stores = require "config.stores"
 local wrong = require "config.wrong"
 
 local namespaces = {}
 
--- Checks that a layout can issue ids now.  If its time ended or its epoch is in the future, that is an error only if
--- nothing else is served, because other namespaces are not affected.
+-- Checks that a layout can issue ids now.  A layout whose time ended or whose epoch is in the future is an error only
+-- if the server serves nothing else, because other namespaces are not affected.
 local function check_lifetime(reading, name, layout)
   local known = reading.lifetimes[layout] or { ask.lifetime(layout) }
   reading.lifetimes[layout] = known
@@ -67,8 +68,8 @@ function namespaces.check(reading)
   end
 end
 
---- Returns why an address that other machines can reach is not served, or nil: a namespace would draw its worker id
--- from a store of this machine, and another host may draw the same worker id from its own store.
+--- Returns why the server rejects an address that other machines can reach, or nil.  The reason is a namespace that
+-- gets its worker id from a store on this machine, because another host can get the same worker id from its own store.
 function namespaces.unnumbered(reading)
   if reading.top.single_host then return nil end
   for _, name in ipairs(reading.namespaces.names) do

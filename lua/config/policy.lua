@@ -1,4 +1,5 @@
---- policy.lua -- reads the policies of a config: converts their options to text, checks their variables, tries them.
+--- policy.lua -- reads the policies of a config: converts their options to text, checks their variables, and test-runs
+-- them.
 local ask = require "config.ask"
 local keys = require "config.keys"
 local schema = require "config.schema"
@@ -7,10 +8,10 @@ local wrong = require "config.wrong"
 
 local policy = {}
 
-local OPTIONS_BYTES_MAX = 60000 -- of the options as Lua text, which the policy's Lua state runs
-local WRITTEN_BYTES_MAX = 10 * OPTIONS_BYTES_MAX -- stops writing, because shared tables are written each time
+local OPTIONS_BYTES_MAX = 60000 -- maximum bytes of the options as Lua text, which the policy's Lua state runs
+local WRITTEN_BYTES_MAX = 10 * OPTIONS_BYTES_MAX -- maximum bytes written, because shared tables repeat
 local OPTIONS_DEPTH_MAX = 8
-local OPTIONS_KEYS_MAX = 1024   -- in one table
+local OPTIONS_KEYS_MAX = 1024   -- maximum keys of one table
 local PATH_MAX = 511
 
 ---------------------------------------------------------------- options as Lua text
@@ -19,7 +20,8 @@ local function quoted(text)
   return '"' .. text:gsub('[%c"\\\128-\255]', function(c) return ("\\%03d"):format(c:byte()) end) .. '"'
 end
 
--- The smallest integer has no decimal notation, but hexadecimal integers wrap around.  An exponent marks a float.
+-- Formats a number as Lua text.  The smallest integer is written in hexadecimal, because Lua would read its decimal
+-- digits as a float.  A float is written with an exponent, so that Lua reads it as a float.
 local function number_text(value)
   if math.type(value) == "integer" then return (value == math.mininteger and "0x%x" or "%d"):format(value) end
   if value ~= value or value == math.huge or value == -math.huge then
@@ -63,7 +65,7 @@ function table_text(value, depth)
       OPTIONS_DEPTH_MAX, OPTIONS_KEYS_MAX)
   end
   if why then return nil, why end
-  if depth == 0 and places > 1 then return nil, "has an option without a name, [2]; options are NAME = VALUE" end
+  if depth == 0 and places > 1 then return nil, "has an option without a name, [2]: write options as NAME = VALUE" end
   local out = { "{" }
   for i = depth == 0 and 2 or 1, places do
     local text, problem = value_text(value[i], depth)
@@ -88,8 +90,8 @@ local function beside(reading, name)
   return (reading.folder .. name):sub(1, PATH_MAX)
 end
 
---- Reads the value of a policy key.  Returns the policy and its row, which is that of shadow_policy if the value has
--- `shadow = true`; or nil and an error.
+--- Reads the value of a policy key.  Returns the policy and its row, which is the row of shadow_policy if the value has
+-- `shadow = true`.  Returns nil and a message after an error.
 function policy.read(reading, row, value)
   if type(value) == "string" then
     local good, problem = values.policy(row, beside(reading, value))
@@ -165,7 +167,7 @@ local function try(reading, name, key, env)
   asked.text = text
 end
 
---- Loads and tries every policy, within the limits of a server, which therefore need not try them again.
+--- Loads and test-runs every policy with the limits of a server.  The server need not test-run them again.
 function policy.check(reading)
   for _, name in ipairs(reading.namespaces.names) do
     local env = environment(reading, name, reading.namespaces.at[name].policy_env)

@@ -1,7 +1,7 @@
 --- read.lua -- reads a config: combines the file's table, the environment and the flags into one table of values.
 --
 -- C passes a table:
---   path, shown, folder   the path, the path for messages, and the folder with a slash; nil without a file
+--   path, shown, folder   the path, the path for messages, and the folder with a slash (all nil without a file)
 --   text                  the file's text
 --   given, count          the file's first return value, and the number of return values
 --   open_files            [contents] = "PATH, which others may read", for secrets that file() read
@@ -120,7 +120,7 @@ return function(reading)
   read_environment(reading)
   read_flags(reading)
   whole(reading)
-  if reading.is_handed then -- C decides when it knows the addresses of these sockets
+  if reading.is_handed then -- C decides later, when it knows the addresses of the passed sockets
     reading.unnumbered, reading.closed = namespaces.unnumbered(reading), access.closed(reading)
   end
   reading.said = effective.pack(reading)

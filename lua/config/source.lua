@@ -63,7 +63,7 @@ end
 
 ---------------------------------------------------------------- other formats
 
-local TABLE = "; the config is a Lua file that returns a table: return { threads = 2 }"
+local TABLE = ", but a config is a Lua file that returns a table: return { threads = 2 }"
 
 -- Matches "name:", "name: value" and "- name:".
 local function like_yaml(text, at)
@@ -111,7 +111,7 @@ function source.hint(text, line)
   if text:find("^%[[%a_]", at) then return "this looks like TOML or INI" .. TABLE end
   if text:find("^%[", at) then return "this looks like JSON" .. TABLE end
   if like_yaml(text, at) then return "this looks like YAML" .. TABLE end
-  if text:find("^<", at) then return "this looks like XML; the config is a Lua file that returns a table" end
+  if text:find("^<", at) then return "this looks like XML, but a config is a Lua file that returns a table" end
   if like_comment(line_of_number(text, line)) then return "Lua comments start with --" end
   return nil
 end

@@ -30,10 +30,10 @@ local function names_of(reading, word)
   local names = reading.stores.names
   if #names == 0 then return "there are none under stores" end
   local near = ask.nearest(word, names)
-  return ("stores are " .. table.concat(names, ", ")):sub(1, 199) .. (near and "; did you mean " .. near .. "?" or "")
+  return ("stores are " .. table.concat(names, ", ")):sub(1, 199) .. (near and ". Did you mean " .. near .. "?" or "")
 end
 
--- Notes a secret that the kind of store does not use.
+-- Adds a note about a secret that the kind of store does not use.
 local function note_secret(reading, name, key)
   local store = reading.stores.at[name]
   local row = row_of(reading, store.uri)
@@ -78,7 +78,8 @@ local function list_of(kind)
   return schemes ~= "" and schemes or "none that is installed"
 end
 
---- Returns whether a single namespace is all that is served.  Then a problem of that namespace is an error.
+--- Returns whether the server serves a single namespace and nothing else.  Then a problem of that namespace is an
+-- error.
 function stores.is_alone(reading)
   return #reading.namespaces.names == 1 and #reading.segments.names == 0
 end
@@ -89,7 +90,7 @@ function stores.resolve(reading, name, namespace)
   if not written then return end
   local is_named = reading.stores.at[written] ~= nil
   if not is_named and not written:find(":", 1, true) then
-    wrong.key(reading, "namespaces.*.store", name, "is '%s', which is not a store; %s", ask.quote(written),
+    wrong.key(reading, "namespaces.*.store", name, "is '%s', which is not a store: %s", ask.quote(written),
       names_of(reading, written))
   end
   local uri = is_named and complete_uri(reading, written) or written
@@ -114,7 +115,7 @@ end
 function stores.resolve_segment(reading, place, segment, name)
   local key = segment.store and "segments.#.store" or "segments.#.stores"
   if not reading.stores.at[name] then
-    wrong.key(reading, key, place, "has '%s', which is not a store; %s", ask.quote(name),
+    wrong.key(reading, key, place, "has '%s', which is not a store: %s", ask.quote(name),
       names_of(reading, name))
   end
   local uri = complete_uri(reading, name)
@@ -122,17 +123,17 @@ function stores.resolve_segment(reading, place, segment, name)
   if why then wrong.key(reading, "stores.*.uri", name, "cannot be used: %s", why) end
   local row = row_of(reading, uri)
   if not row.counters then
-    wrong.key(reading, key, place, "has '%s', which cannot hold counters; these can: %s", name, list_of "counters")
+    wrong.key(reading, key, place, "has '%s', which cannot hold counters: use one of %s", name, list_of "counters")
   end
   if segment.order == "dense" and not row.reservations then
-    wrong.key(reading, key, place, "has '%s', which cannot hold the reservations of order dense; these can: %s", name,
+    wrong.key(reading, key, place, "has '%s', which cannot hold the reservations of order dense: use one of %s", name,
       list_of "reservations")
   end
   table.insert(segment.uris, uri)
   table.insert(segment.secrets, secret_of(reading, name) or "")
 end
 
---- Notes unused stores: often the name of the store is misspelt elsewhere.
+--- Adds a note about each unused store, because its name is often misspelt elsewhere.
 function stores.note_unused(reading)
   local used = {}
   for _, name in ipairs(reading.namespaces.names) do used[reading.namespaces.at[name].store or ""] = true end

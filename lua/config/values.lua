@@ -9,7 +9,7 @@ local keys = require "config.keys"
 
 local values = {}
 
-local ENTRY_BYTES_MAX = 250   -- of a list: an address, a tag
+local ENTRY_BYTES_MAX = 250   -- maximum bytes of a list's entry, such as an address or a tag
 local FIELDS_MAX = 16
 local FIELD_NAME_MAX = 15
 
@@ -36,8 +36,8 @@ local function wrong_type(row, value)
     is_quoted and ", without quotes" or "")
 end
 
---- Returns an error if a table has keys that are not names, or more than `max` names; else nil.  The indexes 1 to
--- `places` are allowed and not counted.
+--- Returns an error message if a table has keys that are not names, or more than `max` names.  Returns nil otherwise.
+-- The indexes 1 to `places` are allowed and not counted.
 function values.wrong_names(value, max, places)
   local count = 0
   for name in next, value do
@@ -46,13 +46,13 @@ function values.wrong_names(value, max, places)
       count = count + 1
       if count > max then return ("has more than %d entries"):format(max) end
     elseif math.type(name) ~= "integer" or name < 1 or name > places then
-      return ("has an entry without a name, [%s]; entries are NAME = VALUE"):format(values.shown(name))
+      return ("has an entry without a name, [%s]: write entries as NAME = VALUE"):format(values.shown(name))
     end
   end
   return nil
 end
 
---- Returns an error if a table is not a list of 1 to `max` entries; else nil.
+--- Returns an error message if a table is not a list of 1 to `max` entries.  Returns nil otherwise.
 function values.wrong_list(value, max)
   local length, count = #value, 0
   for index in next, value do
@@ -81,7 +81,7 @@ local CONTROLS = "[\0-\31\127]"
 
 -- Returns an error that applies to the text of any key, or nil.
 local function wrong_text(row, text)
-  if text == "" then return "is empty; leave the key out instead" end
+  if text == "" then return "is empty: leave the key out instead" end
   local at = text:find(CONTROLS)
   if at then
     local byte = text:byte(at)
@@ -111,7 +111,7 @@ local function put_text(row, text, is_flag)
   if not words[text] then
     local near = ask.nearest(text, list)
     return nil, ("is '%s', which must be %s%s"):format(ask.quote(text), keys.expected(row),
-      near and ("; did you mean %s?"):format(near) or "")
+      near and (". Did you mean %s?"):format(near) or "")
   end
   return text
 end
@@ -152,7 +152,7 @@ function read.text(row, value)
 end
 read.secret, read.choice = read.text, read.text
 
---- Accepts an integer for a word of digits: method = 2 is method = "2".
+--- Reads a word.  An integer is accepted as a word of digits: method = 2 means method = "2".
 function read.word(row, value)
   local text = math.type(value) == "integer" and ("%d"):format(value)
   return read.text(row, text and keys.words(row)[text] and text or value)
@@ -201,7 +201,7 @@ function read.fields(row, value)
     end
     parts[i] = ("%s=%d"):format(name, number)
   end
-  if #parts == 0 then return nil, "is an empty table; leave the key out instead" end
+  if #parts == 0 then return nil, "is an empty table: leave the key out instead" end
   return put_text(row, table.concat(parts, " "))
 end
 
@@ -209,7 +209,7 @@ end
 values.read = read
 values.wrong_type = wrong_type
 
---- Returns a policy as { name, options }.  `options`: Lua text, or nil.
+--- Returns a policy as { name, options }.  `options` is Lua text or nil.
 function values.policy(row, name, options, is_flag)
   local good, why = keep(row, name, is_flag)
   if not good then return nil, why end

@@ -8,7 +8,7 @@ local schema = require "config.schema"
 local values = require "config.values"
 local wrong = require "config.wrong"
 
--- Ends the reading with an error about the whole table at the path `shown` ("namespaces.orders." or "").
+-- Raises an error about the whole table at the path `shown` ("namespaces.orders." or "").
 local function blame(reading, shown, text)
   wrong.path(reading, shown ~= "" and shown:sub(1, -2) or "the config", text)
 end
@@ -55,15 +55,15 @@ local function unknown(reading, node, shown, name)
   local near, home = ask.nearest(name, names), home_of(name)
   local text
   if ELSEWHERE[name] then
-    text = ELSEWHERE[name]
+    text = ": " .. ELSEWHERE[name]
   elseif near then
-    text = "did you mean " .. near .. "?"
+    text = ", did you mean " .. near .. "?"
   elseif home then
-    text = "it belongs in " .. home
+    text = ": it belongs in " .. home
   else
-    text = ("keys here are " .. table.concat(names, ", ")):sub(1, 399)
+    text = (": keys here are " .. table.concat(names, ", ")):sub(1, 401)
   end
-  wrong.path(reading, shown .. ask.quote(name), "is not a key; " .. text)
+  wrong.path(reading, shown .. ask.quote(name), "is not a key" .. text)
 end
 
 -- Returns the path of a part's entry for messages: "namespaces.orders." or "segments[1].".
@@ -71,8 +71,8 @@ local function entry_path(part, name)
   return part.check and part.group .. "." .. name .. "." or part.group .. "[" .. name .. "]."
 end
 
--- Returns the nodes of the table's keys in the schema's order, and rejects unknown keys.  `shown`: the table's path, or
--- nil for a part's entry.
+-- Returns the nodes of the table's keys in the schema's order, and rejects unknown keys.  `shown` is the table's path,
+-- or nil for a part's entry.
 local function present(reading, node, given, shown, part, entry)
   local list, stranger = {}, nil
   for name in next, given do
@@ -96,7 +96,7 @@ end
 
 ---------------------------------------------------------------- values
 
--- Notes a secret that comes from a file which other users may read.
+-- Adds a note about a secret from a file that other users may read.
 local function note_source(reading, row, name, text)
   local file = reading.open_files[text]
   if file then reading.note("%s comes from %s: chmod o= on it", keys.path(row, name), ask.shown(file)) end
@@ -121,8 +121,9 @@ local function put(reading, row, value, into, name)
   if row.kind == "secret" then note_source(reading, row, name, good) end
 end
 
--- A fast path, because there may be thousands of entries: reads an entry whose values are all valid texts, numbers and
--- lists.  Returns nil otherwise: then the slow path reports the first error in the schema's order.
+-- Reads an entry whose values are all valid texts, numbers and lists, and returns nil for any other entry.  This path
+-- is fast, because there may be thousands of entries.  After nil, the slow path reports the first error in the schema's
+-- order.
 local function read_simple(part, given, entry)
   for key, value in next, given do
     local child = part.node.child[key]
@@ -174,7 +175,7 @@ local function walk_part(reading, part, shown, given)
   local why = values.wrong_names(given, part.max, 0)
   if why then blame(reading, shown, why) end
   local names = sorted(given)
-  if #names == 0 then blame(reading, shown, "is an empty table; leave the key out instead") end
+  if #names == 0 then blame(reading, shown, "is an empty table: leave the key out instead") end
   for _, name in ipairs(names) do walk_entry(reading, part, name, given[name]) end
 end
 

@@ -1,4 +1,5 @@
---- whole.lua -- checks that all keys of a config fit together, and adds notes about valid but unusual settings.
+--- whole.lua -- checks that the keys of a config do not contradict each other, and adds notes about valid but unusual
+-- settings.
 local access = require "config.access"
 local ask = require "config.ask"
 local effective = require "config.effective"

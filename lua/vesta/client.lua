@@ -1,8 +1,8 @@
---- vesta.client -- gets ids from vesta servers.  This file checks the options.  csrc/rock/client.c and a thread in C do
--- the rest.
+--- vesta.client -- gets ids from vesta servers.  This file only checks the options.  csrc/rock/client.c and its thread
+-- fetch and issue the ids.
 local options = require "vesta.options"
 
-local WAIT_MS_MAX = 5000 -- if a server does not reply, there is time to ask the next one
+local WAIT_MS_MAX = 5000 -- long enough to try the next server if one does not reply
 
 local function servers(value)
   if type(value) == "string" then return value end

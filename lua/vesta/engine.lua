@@ -1,9 +1,8 @@
---- vesta.engine -- the policy engine: the globals of a policy, the checks of its table, calls of its functions, and the
--- checks of their results.  The rock uses it (vesta.policy), and the program (csrc/policy, with a limited Lua state for
--- each policy), and vesta.testing.
--- It is plain Lua from 5.1 on, without files, generators or C.  Messages may contain any byte of a policy, so callers
--- must clean them before they log them.  It calls no method of strings that policies may not use, because a policy's
--- string methods are restricted: see engine.WHITELIST.
+--- vesta.engine -- the policy engine.  It provides a policy's globals, checks its table, calls its functions, and
+-- checks their results.  Three modules use it: vesta.policy in the rock, vesta.testing, and csrc/policy in the program,
+-- which runs each policy in a limited Lua state.  It is plain Lua from 5.1 on, without files, generators or C.
+-- Messages may contain any byte of a policy, so callers must clean them before they log them.  In a policy's state,
+-- string methods are restricted to engine.WHITELIST, so the engine calls no other string method.
 local helpers = require "vesta.policy.helpers"
 local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
@@ -14,11 +13,12 @@ local find = string.find
 local engine = {}
 
 local API = 1
-local MS_MAX = 24 * 3600 * 1000 -- the longest time of "wait" and "borrow"
+local MS_MAX = 24 * 3600 * 1000 -- maximum milliseconds of "wait" and "borrow"
 local QUOTED_MAX = 48           -- bytes of a value in a message
-local WORDS_MAX = 16            -- how many words of an option are shown
+local WORDS_MAX = 16            -- maximum words of an option in a declaration
 
--- By function: its verdicts, or {} if it returns a worker id; and the names of the fields of its ctx.
+-- Two tables by function.  VERDICTS has its verdicts, or {} if it returns a worker id.  TOLD has the names of the
+-- fields of its ctx.
 local VERDICTS, TOLD = {}, {}
 for _, row in ipairs(hooks.hooks) do
   local hook, verdicts = row[1], row[2]
@@ -34,7 +34,7 @@ engine.VERDICTS, engine.TOLD = VERDICTS, TOLD
 
 ---------------------------------------------------------------- values in messages
 
---- Cuts a text to at most `max` bytes and appends "...".  It cuts no UTF-8 character.
+--- Cuts a longer text to at most `max` bytes, at the end of a UTF-8 character, and appends "...".
 function engine.cut(text, max)
   if #text <= max then return text end
   while max > 0 and text:byte(max + 1) >= 0x80 and text:byte(max + 1) < 0xc0 do max = max - 1 end
@@ -62,8 +62,8 @@ end
 ---------------------------------------------------------------- a policy's globals
 
 --- The functions of Lua that a policy may use.  Every version of Lua has them.  Patterns are excluded, because a match
--- can run for minutes, and so is every function that the limits of csrc/host cannot stop.  string.find accepts only
--- plain text.
+-- can run for minutes.  Every other function that the limits of csrc/host cannot stop is excluded too.  string.find
+-- accepts only plain text.
 engine.WHITELIST = {
   _G = { "assert", "error", "ipairs", "next", "pairs", "pcall", "select", "tonumber", "tostring", "type" },
   string = { "byte", "char", "find", "format", "len", "lower", "rep", "reverse", "sub", "upper" },
@@ -71,10 +71,10 @@ engine.WHITELIST = {
   math = { "abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "min", "modf", "pi", "sqrt" },
 }
 
--- Replacements for common globals that a policy lacks.
+-- Hints for common globals that a policy lacks.
 local WAYS = {
-  print = "; use log(text)", io = "; use log(text)", require = "; a policy is one file",
-  os = "; ctx.now_ms is the time, localtime(ms, zone) shows it by a zone's clocks, env(name) is a variable",
+  print = ": use log(text)", io = ": use log(text)", require = ": a policy is one file",
+  os = ": use ctx.now_ms for the time, localtime(ms, zone) for a zone's time, and env(name) for a variable",
 }
 
 --- Returns a read-only view of a table.  Writing raises, and so does reading a name that the table lacks.  `prefix`
@@ -90,7 +90,8 @@ function engine.seal(contents, prefix, whose, ways)
   end })
 end
 
--- caller: the level for error() at which an enclosed function finds the policy.  By default enclosing changes nothing.
+-- `caller` is the level for error() that names the policy's line.  By default, `enclose` returns its function
+-- unchanged.
 local caller = 2
 local function enclose(func) return func end
 
@@ -106,8 +107,8 @@ local function offered(library, into)
   return into
 end
 
---- The libraries of all policies.  A host may make `string` the metatable of strings, so that methods are restricted
--- too.
+--- The libraries of all policies.  A host may set libraries.string as the __index of strings, which restricts methods
+-- such as text:match too.
 engine.libraries = {}
 local contents = {}
 for _, library in ipairs { "string", "table", "math" } do
@@ -141,7 +142,7 @@ local function env_by(world)
       error(("env: policies may not read %s: name it in policy_env, unless it is a secret")
         :format(engine.cut(name, QUOTED_MAX)), caller)
     end
-    return nil -- the policy may read the variable, which is not set
+    return nil -- the policy may read this variable, but the variable is not set
   end
 end
 
@@ -181,7 +182,7 @@ local function wrong_entry(key, value)
   if type(key) ~= "string" then return ("a key of a policy is a %s, not a name"):format(type(key)) end
   if not KEYS[key] then
     local _, near = nearest(key, KEYS)
-    return ("%s is not a key of a policy%s"):format(shown(key), near and "; did you mean '" .. near .. "'?" or "")
+    return ("%s is not a key of a policy%s"):format(shown(key), near and ", did you mean '" .. near .. "'?" or "")
   end
   if VERDICTS[key] and type(value) ~= "function" then
     return ("%s is a %s, not a function"):format(key, type(value))
@@ -222,8 +223,8 @@ local function copy(value, seen)
   return made
 end
 
---- Checks a policy's table and its options.  Returns the policy: { functions by name, options with defaults, rules,
--- fixed }.  Raises a text that begins with `where`.
+--- Checks a policy's table and its options.  Returns the policy, a table with `functions` by name, `options` including
+-- defaults, `rules` and `fixed`.  Raises a message that begins with `where`.
 function engine.take(result, given, where)
   local wrong = wrong_table(result)
   local functions, options = {}, given
@@ -234,20 +235,20 @@ function engine.take(result, given, where)
   return { functions = functions, options = options, rules = rules, fixed = rawget(result, "fixed") or false }
 end
 
---- Returns whether the worker id that a policy chooses is fixed for a host.  has_ordinal: whether the host has an
--- ordinal.
+--- Returns whether the worker id that a policy chooses is fixed for a host.  has_ordinal tells whether the host's name
+-- has an ordinal.
 function engine.is_fixed(policy, has_ordinal)
   return policy.fixed == true or policy.fixed == "ordinal" and has_ordinal
 end
 
--- Runs a chunk through engine.call, so that error levels in a policy never name a line of this file.
+-- Runs a chunk by engine.call.  A direct call would let error levels in a policy name a line of this file.
 local function run(chunk)
   local ok, result = engine.call(chunk)
   if not ok then error(result, 0) end
   return result
 end
 
--- Returns the table of a text such as "{ first = 0 }".
+-- Returns the table that a text such as "{ first = 0 }" describes.
 local function data_of(text, what)
   local made = run(engine.compile("return " .. text, "=" .. what, engine.seal({}, "global ", what)))
   if type(made) ~= "table" then
@@ -256,14 +257,18 @@ local function data_of(text, what)
   return made
 end
 
---- The host sets compile(text, chunk, env).  It returns the function of a source text, and raises for bytecode.
+--- compile(text, chunk, env) compiles source text to a function, and raises for bytecode.  The host sets it.
 engine.compile = nil
---- Calls a policy's function.  A host without its own limits sets a pcall that stops endless functions.
+--- Calls a policy's function.  A host without other limits replaces it by a pcall that stops endless functions.
 engine.call = pcall
 
---- Runs a policy's text and returns the policy, as engine.take does.  Raises.
--- source: text; chunk ("@" and its path); options and env, each a table or the text of a table.
--- world: say(text) logs; zone(name) returns a function(ms) that returns a table.  Both return nil and why if they fail.
+--- Runs a policy's text.  Returns the policy, like engine.take.  Raises a message after an error.
+--     source.text           the policy's text
+--     source.chunk          "@" and its path
+--     source.options, env   a table, or the text of a table
+--     world.say(text)       logs a line
+--     world.zone(name)      returns a function(ms) that returns a table of the local time
+-- Both functions of world return nil and the reason if they fail.
 function engine.load(source, world)
   local env, options = source.env or {}, source.options or {}
   if type(env) == "string" then env = data_of(env, "environment") end
@@ -276,7 +281,7 @@ function engine.load(source, world)
   return engine.take(result, options, where)
 end
 
---- Returns the value of a file of Lua data, which has no globals.  Raises.
+--- Runs a file of Lua data, which has no globals, and returns its value.  Raises a message after an error.
 function engine.data(_, text, chunk, what)
   return run(engine.compile(text, chunk, engine.seal({}, "", what)))
 end
@@ -285,7 +290,7 @@ end
 
 function engine.has(policy, hook) return policy.functions[hook] ~= nil end
 
--- Returns the place of a function's definition, for messages.
+-- Returns the file and line of a function's definition, for messages.
 local function place_of(func)
   local info = getinfo(func, "S")
   return ("%s:%d: "):format(info.short_src, info.linedefined)
@@ -301,8 +306,8 @@ local function is_answer(hook, word)
   return false
 end
 
--- Reads the two values after the first: milliseconds and a reason, in any order.  Returns the wrong value and the
--- expectation, or nil, nil, milliseconds, reason.
+-- Reads a function's second and third result: milliseconds and a reason, in any order.  Returns nil, nil, milliseconds,
+-- reason.  After an error, returns the wrong value and a description of the expected one.
 local function read_more(word, ...)
   local amount_ms, reason
   for i = 1, 2 do
@@ -337,7 +342,7 @@ local function finish(policy, hook, ok, ...)
   return nil, (...)
 end
 
---- Starts to record fields that a function reads from ctx although its ctx never has them.
+--- Starts to record the fields that functions read from ctx although their ctx never has them.
 function engine.watch(policy) policy.misread = {} end
 
 --- Returns the recorded fields: { { function, name }, ... }.
@@ -355,7 +360,8 @@ local function watch_ctx(misread, hook, ctx)
 end
 
 --- Calls a policy's function.  Returns true, its verdict (for choose_worker a worker id or nil), milliseconds or nil,
--- and a reason or nil.  Returns false and why if the result is no verdict, or nil and the raised value.
+-- and a reason or nil.  Returns false and a message if the result is not a verdict.  Returns nil and the raised value
+-- if the function raises.
 function engine.ask(policy, hook, ctx)
   ctx.options = copy(policy.options, {})
   if policy.misread then watch_ctx(policy.misread, hook, ctx) end

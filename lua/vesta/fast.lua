@@ -1,9 +1,10 @@
 --- vesta.fast -- for LuaJIT: makes the hot calls through the FFI, so that a trace can contain them, and adds 64-bit
 -- integers as cdata.
--- It replaces next_int and batch_int of the generator's class, and next and batch if the compiler is on: interpreted
--- FFI calls are slower than a C function.  An id that is available at once never leaves the trace.  Pauses, the first
--- call of a generator, closed generators and wrong arguments go to the replaced function, which waits or reports the
--- error. It declares no C names, so it can be loaded twice, and together with other libraries.
+-- It replaces next_int and batch_int of the generator's class.  It also replaces next and batch, but only if the
+-- compiler is on, because interpreted FFI calls are slower than a C function.  An id that is available at once never
+-- leaves the trace.  Pauses, the first call of a generator, closed generators and wrong arguments go to the replaced
+-- function, which waits or reports the error.  It declares no C names, so it can be loaded twice, and together with
+-- other libraries.
 local ffi = require "ffi"
 
 local BATCH_MAX = 10000
@@ -33,8 +34,8 @@ return function(core)
   local slow_next, slow_batch = methods.next, methods.batch
 
   -- Buffers for ids until they become Lua values.  Creating a Lua value can run a finalizer or a debug hook, which may
-  -- request ids as well.  While a buffer is busy, such calls use the slow functions.  After an out-of-memory error busy
-  -- stays set, and all further calls use the slow functions.
+  -- request ids as well.  While `busy` is set, such calls use the slow functions.  After an out-of-memory error `busy`
+  -- stays set, so all later calls use the slow functions.
   local text_out, texts_out, ints_out = chars(room), chars(piece * room), ffi.new("int64_t[?]", piece)
   local busy = false
 
@@ -81,7 +82,7 @@ return function(core)
     return parse(id)
   end
 
-  -- A client's integers are parsed from its texts.
+  -- The class of clients returns only decimal strings, so its next_int and batch_int parse these strings.
   local servers = core.servers.__index
   local servers_next, servers_batch = servers.next, servers.batch
 

@@ -1,8 +1,9 @@
 --- vesta.hooks -- defines the functions of a policy, the fields of their ctx, and their verdicts.
--- The rock and vesta.testing use these rows, and the program uses them by way of csrc/policy/header.lua.  A spec
--- compares docs/policies-reference.md and library/vesta.lua with them.
+-- The rock and vesta.testing use these rows.  csrc/policy/header.lua generates C tables from them for the program.  A
+-- spec compares docs/policies-reference.md and library/vesta.lua with them.
 return {
-  hooks = { -- a function; its verdicts, or "" if it returns a worker id; the verdict of the fixed rules
+  -- Columns: the function, its verdicts ("" if it returns a worker id), and the verdict of the fixed rules.
+  hooks = {
     { "choose_worker", "" },
     { "on_clock_back", "wait borrow switch refuse", "refuse" },
     { "on_exhausted", "wait borrow refuse", "refuse" },
@@ -10,8 +11,8 @@ return {
     { "on_store_down", "continue refuse", "continue" },
     { "on_lease_lost", "claim stop", "claim" },
   },
-  -- Fields of ctx: kind; the functions that get the field; its value when a policy is tried, or nothing for nil (a
-  -- moment: milliseconds from now); "absent" if a server may have no value for it.
+  -- Columns: the field of ctx, its kind, the functions that get it, its value in a trial run (nothing for nil, and for
+  -- a moment the milliseconds from now), and "absent" if a server may have no value for it.
   fields = {
     { "namespace", "text", "all", "default" },
     { "now_ms", "moment", "all", "0" },
@@ -33,7 +34,8 @@ return {
     { "attempt", "integer", "choose_worker", "1" },
     { "leaving", "integer", "choose_worker", nil, "absent" },
   },
-  records = { -- a field of each of ctx.records, and its kind; a number is 0 or more
+  -- Columns: the field of a record in ctx.records, and its kind.  A number is 0 or more.
+  records = {
     { "worker", "number" },
     { "epoch", "number" },
     { "holder", "text" },
@@ -44,8 +46,8 @@ return {
     { "written_ms", "moment" },
     { "seen_ms", "moment" },
   },
-  -- Situations in which a function is tried: the function, the message's text after "when it is tried", and the fields
-  -- of ctx that differ from the values above.
+  -- Situations of trial runs.  Columns: the function, the description for messages, which follows "when it is tried",
+  -- and the values of ctx.
   situations = {
     { "on_clock_back", "with a clock that is 5 ms back", "back_ms=5" },
     { "on_exhausted", "with an exhausted sequence", "ahead_ticks=1" },

@@ -1,5 +1,5 @@
---- vesta -- 64-bit ids that never repeat, sort by time, can be read back and can be made by hand.
--- This module wraps vesta.core: it checks options, and installs LuaJIT's fast calls and nginx's way of waiting.
+--- vesta -- 64-bit ids that never repeat, sort by time, can be decoded, and can be built from fields.
+-- This module wraps vesta.core.  It checks options, and installs the fast calls for LuaJIT and the waits for nginx.
 -- A wrong type raises at the caller's line.  Other failures return nil, message, code, and sometimes seconds to wait.
 local core = require "vesta.core"
 local judge = require "vesta.judge"
@@ -15,7 +15,7 @@ local vesta = {
 }
 
 local WAIT_MS_MAX = 100             -- the default wait for an id in plain Lua
-local LEASE_WAIT_MS_MAX = 2000      -- the same if a lease must be claimed first, which needs several writes to a disk
+local LEASE_WAIT_MS_MAX = 2000      -- the default if a lease must be claimed first, which needs several disk writes
 local EXACT_MAX = 2 ^ 53
 
 local in_nginx = type(ngx) == "table" and ngx.get_phase ~= nil
@@ -77,7 +77,7 @@ local KINDS = {
   whole = options.whole, whole_ms = options.whole_ms, flag = options.flag,
 }
 
--- By name: the options that a generator has in every language, and the options that only Lua has.
+-- Maps each option's name to its check: options of generators in every language, and options that only Lua has.
 local OPTIONS = { wait_ms_max = { check = options.wait }, policy = { check = policy },
   policy_env = { check = policy_env } }
 for _, row in ipairs(core.options()) do
@@ -92,7 +92,7 @@ local warned
 local function warn_private()
   if warned then return end
   warned = true
-  judge.warn "vesta: unsafe_private: ids of this generator may repeat; for tests only"
+  judge.warn "vesta: unsafe_private: ids of this generator may repeat, so use it for tests only"
 end
 
 local function open(checked)
@@ -102,7 +102,7 @@ local function open(checked)
   return core.open(checked)
 end
 
--- Opens a generator by `open_it`.  A policy first decides whether to start.
+-- Opens a generator by `open_it`, unless its policy rejects the start.
 local function open_judged(checked, now_ms, open_it)
   if not checked.policy then return open_it(checked) end
   local loaded, message, code = judge.start(checked, now_ms)

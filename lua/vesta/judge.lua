@@ -1,12 +1,12 @@
---- vesta.judge -- asks the policy of a generator if a pause is longer than the call may wait.
--- In plain Lua, C calls it (csrc/rock/gen.c), and inside nginx, vesta.resty does.  A call that gets its id at once
--- never calls it.  If a policy fails, the fixed rules apply.
+--- vesta.judge -- calls the policy of a generator if a pause is longer than the call may wait.
+-- csrc/rock/gen.c calls this module in plain Lua, and vesta.resty calls it inside nginx.  A call that gets its id at
+-- once never calls it.  If a policy fails, the fixed rules apply.
 local engine = require "vesta.engine"
 local policies = require "vesta.policy"
 
 local HOOK_OF = { clock_back = "on_clock_back", full = "on_exhausted", ahead = "on_exhausted" }
-local WAIT_MS_MAX = 60000 -- if a policy returns "wait" without a time
-local SWITCH_WAIT_MS = 1000 -- the time for the keeper to claim another worker id, or to fail
+local WAIT_MS_MAX = 60000 -- the wait if a policy returns "wait" without a time
+local SWITCH_WAIT_MS = 1000 -- the wait after "switch", in which the keeper claims another worker id or fails
 
 local policy_of = setmetatable({}, { __mode = "k" }) -- by generator
 
@@ -22,7 +22,7 @@ judge.warn = policies.warn
 local function warn_of(policy, problem)
   if policy.warned then return end
   policy.warned = true
-  judge.warn(("vesta: policy %s: %s; the fixed rules apply, and this is logged once"):format(policy.name, problem))
+  judge.warn(("vesta: policy %s: %s. The fixed rules apply, and this is logged once"):format(policy.name, problem))
 end
 
 --- Returns whether a policy chooses worker ids.
@@ -31,12 +31,11 @@ function judge.names_worker(policy) return policies.has(policy, "choose_worker")
 --- Returns whether the keeper must ask a policy before it claims.
 function judge.chooses(policy) return judge.names_worker(policy) or policies.has(policy, "on_lease_lost") end
 
---- Loads the policy in the options of vesta.open, and asks it whether to start.  Returns the policy, or nil, message,
--- code.
+--- Loads the policy of vesta.open's options, and calls its on_start.  Returns the policy, or nil, message, code.
 function judge.start(options, now_ms)
   local policy, message, code = policies.load(options.policy, { policy_env = options.policy_env })
   if not policy then return nil, message, code end
-  -- A policy that chooses worker ids is asked later, when the records of its peers are known.
+  -- If the policy chooses worker ids, on_start is called later, when the records of the peers are known.
   if not policies.has(policy, "on_start") or judge.chooses(policy) then return policy end
   local ok, word, _, reason = policies.ask(policy, "on_start", { now_ms = now_ms, peers = {} })
   if not ok then
@@ -47,14 +46,14 @@ function judge.start(options, now_ms)
   return policy
 end
 
---- Lets a policy decide about the pauses of a generator.
+--- Assigns a policy to a generator.  The policy then decides about its pauses.
 function judge.keep(gen, policy) policy_of[gen] = policy end
 
 local function refusal(policy, reason) return reason and ("%s (policy %s)"):format(reason, policy.name) end
 
 ---------------------------------------------------------------- worker ids, as in csrc/policy/control/leases.c
 
--- Returns the other holders of worker ids, with the present times of their clocks.
+-- Returns the other holders of worker ids, with the current times of their clocks.
 local function peers_of(choice)
   local peers = {}
   for _, record in ipairs(choice.records) do
@@ -81,7 +80,7 @@ local function word_of(policy, hook, ctx)
   warn_of(policy, word)
 end
 
--- Calls on_start and on_lease_lost if they are due.  Sets policy.over to the reason if the policy wants no lease.
+-- Calls on_start and on_lease_lost if they are due.  If the policy rejects a lease, sets policy.over to the reason.
 local function ask_first(policy, namespace, choice, now_ms)
   if not policy.started then
     policy.started = true
@@ -100,10 +99,11 @@ local function ask_first(policy, namespace, choice, now_ms)
   policy.lost = choice.lost
 end
 
--- Answers the keeper of this process, which waits for a choice.  Returns as judge.judge.
+-- Passes the policy's choice to the keeper of this process, if the keeper waits for it.  Returns the same as
+-- judge.judge.
 local function choose(policy, core, gen)
   local choice = core.choice(gen)
-  if not choice then return 0 end -- another call has answered
+  if not choice then return 0 end -- another call has already passed the choice to the keeper
   local info = gen:info()
   ask_first(policy, info.namespace, choice, core.now_ms())
   if policy.over then
@@ -124,7 +124,8 @@ local function choose(policy, core, gen)
   return core.choose(gen) and 0
 end
 
---- Answers the keeper if it waits for a choice.  For callers with a timer, because there may be no call for an id.
+--- Passes the policy's choice to the keeper, if the keeper waits for it.  Call it from a timer, because a process may
+-- have no calls for ids.
 function judge.answer(core, gen)
   local policy = policy_of[gen]
   if policy and judge.chooses(policy) then choose(policy, core, gen) end
@@ -132,8 +133,8 @@ end
 
 ---------------------------------------------------------------- pauses
 
---- Decides about a generator's last pause.  Returns for how many milliseconds to wait (0: try again at once), or nil
--- and the policy's reason, if any.
+--- Decides about a generator's last pause.  Returns how many milliseconds to wait, where 0 means to retry at once.
+-- Returns nil, and the policy's reason if there is one, if the call must fail.
 function judge.judge(core, gen)
   local pause = core.pause(gen)
   local policy, hook = policy_of[gen], pause and HOOK_OF[pause.code]

@@ -2,9 +2,9 @@
 
 local gsub = string.gsub -- a policy's state has no text:gsub
 
-local WORD_MAX = 32  -- bytes of a word that are compared
-local SLIPS_MAX = 2  -- the greatest distance, and less for short names
-local START_MIN = 3  -- a prefix of at least so many letters also counts as near
+local WORD_MAX = 32  -- maximum bytes of a word that are compared
+local SLIPS_MAX = 2  -- maximum distance of a near name, and less for short names
+local START_MIN = 3  -- a prefix with at least this many letters also counts as near
 
 -- Returns the optimal string alignment distance: how many letters to insert, delete, replace, or swap with the next
 -- one.

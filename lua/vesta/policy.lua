@@ -1,14 +1,14 @@
 --- vesta.policy -- loads and calls policies in the caller's Lua state.  vesta.judge applies their verdicts to
 -- generators, and vesta.testing returns them to specs.
--- vesta.engine, which the server also uses, defines a policy's globals and verdicts, so a file runs unchanged in both.
--- Here it is no sandbox: a program that calls vesta.open runs the policy as its own code.
+-- The server and this module both use vesta.engine, so a policy's file runs unchanged in both.  Unlike the server, this
+-- module is not a sandbox: a program that calls vesta.open runs the policy with its own rights.
 local engine = require "vesta.engine"
 
 local policy = {}
 
 local FILE_BYTES_MAX = 64 * 1024
-local TEXT_MAX = 255 -- bytes of a reason or a name
-local WRONG_MAX = 500 -- bytes of an error message
+local TEXT_MAX = 255 -- maximum bytes of a reason or a name
+local WRONG_MAX = 500 -- maximum bytes of an error message
 
 local SHIPPED = {
   "any", "borrow", "butterfly", "butterfly_db", "ip_bits", "ip_list", "leaf", "ordinal", "refuse", "switch", "twitter",
@@ -39,8 +39,8 @@ end
 
 local LINES_MAX = 10 -- lines per second that a policy may log
 
--- Returns the function log(text): it calls the host's function, or else writes to stderr or nginx's log, with a limit
--- of lines per second.
+-- Returns the function log(text) of a policy.  It calls the host's function if there is one, or else writes to nginx's
+-- log or stderr.  It drops lines above the limit per second.
 local function say_by(name, host)
   local second, lines, dropped = nil, 0, 0
   return function(text)
@@ -59,7 +59,7 @@ local function say_by(name, host)
   end
 end
 
--- Returns a function(ms) for a time zone, or nil and why.  C reads the zone's file.
+-- Returns a function(ms) that returns the local time of a zone, or nil and a message.  C reads the zone's file.
 local function zone(name)
   local has_core, core = pcall(require, "vesta.core")
   if not has_core then return nil, "it needs the rock, or vesta policy test" end
@@ -72,7 +72,7 @@ local function zone(name)
   end
 end
 
--- Returns the variables for env(name): policy_env lists variables of the process, and env contains values.
+-- Returns the variables for env(name).  host.policy_env lists variables of the process, and host.env contains values.
 local function environment(host)
   local env = {}
   for _, name in ipairs(host.policy_env or {}) do
@@ -95,7 +95,7 @@ local function read_file(path)
   return text
 end
 
--- Reads a policy that comes with vesta, from package.path.
+-- Reads a built-in policy from package.path.
 local function read_shipped(name)
   for template in package.path:gmatch "[^;]+" do
     local path = template:gsub("%?", "vesta/policy/" .. name)
@@ -105,7 +105,7 @@ local function read_shipped(name)
   return nil, "vesta/policy/" .. name .. ".lua is not in any folder of package.path"
 end
 
---- Returns whether a name is the path of a policy, and not the name of one that comes with vesta.
+--- Returns whether a name is the path of a policy, and not the name of a built-in policy.
 function policy.is_path(name)
   return (name:find("/", 1, true) or name:sub(-4) == ".lua") and not name:find("\0", 1, true)
 end
@@ -130,8 +130,8 @@ end
 
 local INSTRUCTIONS_MAX = 10000000 -- per call, as in csrc/host
 
--- Sets the hook.  Returns a function that restores the earlier hook.  LuaJIT's compiled code runs no hooks, so the
--- compiler is off in the meantime.
+-- Sets the debug hook.  Returns a function that restores the previous hook.  LuaJIT's compiled code runs no hooks, so
+-- the compiler is off until then.
 local function watch(on_count)
   local hook, mask, count = debug.gethook()
   local is_compiling = type(jit) == "table" and jit.status()
@@ -143,8 +143,8 @@ local function watch(on_count)
   end
 end
 
--- pcall with a limit of instructions.  A function may catch the error, so every instruction after the limit raises it
--- again until the call is over.
+-- A pcall with an instruction limit.  Because the function may catch the error, every instruction after the limit
+-- raises it again until the call ends.
 local bounded
 function bounded(func, ...)
   local hook = debug.gethook()
@@ -188,9 +188,11 @@ local function copy_without(key_left_out, from)
   return copy
 end
 
---- Loads a policy.  spec: a name, a path, { name or path, option = ... }, or a table of functions with api = 1.
--- host, optional: log = function(text) receives the lines of log(), instead of stderr; policy_env = { "NAME" } lists
--- variables of the process for env(), and env = { NAME = "value" or false } contains values.
+--- Loads a policy.  `spec` is a name, a path, { name or path, option = ... }, or a table of functions with api = 1.
+-- `host` is optional and may have:
+--     log          function(text), which receives the lines of log() instead of stderr
+--     policy_env   { "NAME" }, variables of the process for env()
+--     env          { NAME = "value" or false }, values for env()
 -- Returns { name =, functions =, options =, fixed = }, or nil, message, code.
 function policy.load(spec, host)
   host = host or {}
@@ -229,7 +231,7 @@ local function finish(hook, answered, word, amount_ms, reason)
 end
 
 --- Calls a function of a policy.  Returns true, its verdict (for choose_worker a worker id or nil), milliseconds or
--- nil, and a reason or nil; or false and an error.  Never raises.
+-- nil, and a reason or nil.  Returns false and a message after an error.  Never raises.
 function policy.ask(self, hook, ctx)
   if self.asking then return false, hook .. " was called while another function of this policy runs" end
   self.asking = true

@@ -9,39 +9,40 @@ local SLEEPS = {
   rewrite = true, server_rewrite = true, access = true, content = true, timer = true, preread = true,
   ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
 }
-local SLEEP_S_MIN = 0.001  -- nginx's timers have milliseconds
+local SLEEP_S_MIN = 0.001  -- the resolution of nginx's timers
 local ANSWER_POLL_S = 0.25 -- how often a worker checks whether its keeper waits for a choice
 local REPORT_S = 2         -- how long a worker waits for a lease before it logs why there is none
-local VERDICTS_MAX = 3     -- verdicts of a policy about one call
+local VERDICTS_MAX = 3     -- maximum policy verdicts for one call
 local REQUEST_ID_MAX = 64  -- characters of a client's X-Request-Id
 local BATCH_MAX = 10000
 
 local wait_s_max = setmetatable({}, { __mode = "k" })
 local chooses = setmetatable({}, { __mode = "k" }) -- whether the generator's policy chooses worker ids
 
--- A function in C.  It returns how long to sleep, or nil, and whether to wake the keeper (a worker's or the server's).
+-- A C function.  It returns the seconds to sleep or nil, and whether to wake the keeper, which runs in an nginx worker
+-- or in the server.
 local pause_step
 
--- Asks the generator's policy about a pause that is longer than the time to wait.  Returns as wait_out.
+-- Calls the generator's policy about a pause that is longer than the call may wait.  Returns the same as wait_out.
 local function judged(gen, phase, patience)
   if patience.verdicts == VERDICTS_MAX then return nil end
   patience.verdicts = patience.verdicts + 1
   local wait_ms, message = patience.judge(gen)
   if not wait_ms then return nil, message end
   if wait_ms == 0 then return true end
-  patience.verdicts = VERDICTS_MAX -- the policy set the time, so it is not asked again after it
+  patience.verdicts = VERDICTS_MAX -- the policy set the time to wait, so it is not called again for this call
   if not SLEEPS[phase] then return nil end
   patience.left_s = wait_ms / 1000
   return true
 end
 
---- Waits for one pause if the phase and the remaining time allow it, and otherwise asks the policy.  Returns true to
--- try again, or nil and the policy's message, if any.  `patience`: the rest of this call's time and verdicts.
+--- Waits for one pause if the phase and the remaining time allow it, and otherwise calls the policy.  Returns true to
+-- retry, or nil and the policy's message, if any.  `patience` has the remaining time and the verdicts of this call.
 local function wait_out(gen, code, wait_s, patience)
   local phase = ngx.get_phase()
   if not SLEEPS[phase] then patience.left_s = 0 end
   local step_s, wakes_keeper = pause_step(code, wait_s, patience.left_s)
-  -- A thread that is started in init_by_lua does not exist in the workers, which are forked later.
+  -- Starts no keeper in the phase init, because nginx forks its workers later, and threads do not survive a fork.
   if wakes_keeper and phase ~= "init" then gen:keep() end
   if code == "choose" then -- the keeper waits for the policy's choice before it claims
     local answered, message = patience.judge(gen)
@@ -75,7 +76,8 @@ local function waiting_next(next_now, class, judge)
   end
 end
 
--- Keeps the ids that it has while it waits, because a batch may need more ids than a time unit has.
+-- Returns a batch function that waits.  It retains ids across its waits, because a batch may need more ids than a time
+-- unit has.
 local function waiting_batch(batch_now, class, take, judge)
   return function(self, n)
     local is_count = type(n) == "number" and n >= 1 and n <= BATCH_MAX and n % 1 == 0
@@ -94,7 +96,7 @@ local function waiting_batch(batch_now, class, take, judge)
   end
 end
 
--- Like waiting_next, for a segment, which waits only for a range.
+-- Like waiting_next, but for a segment, which pauses only until a range arrives.
 local function waiting_for_range(call, class)
   return function(self, n)
     local left_s
@@ -113,8 +115,8 @@ end
 
 local answer_keeper
 
---- Replaces the generators' methods by methods that wait.  Called by the module vesta.  `judge` decides about a
--- generator's last pause, and `answer` answers a keeper that waits for a choice.
+--- Replaces the generators' methods by methods that wait.  The module vesta calls it with judge.judge and judge.answer
+-- of vesta.judge.
 function resty.install(core, judge, answer)
   answer_keeper, pause_step = answer, core.pause_step
   local methods = core.gen.__index
@@ -159,8 +161,8 @@ function resty.open_segment(core, options)
   return seg
 end
 
--- Logs a missing lease.  A generator that is only a fallback gets no requests until its servers fail, which would be
--- too late to find out.
+-- Logs that a generator has no lease.  A generator that is only a fallback gets no requests until its servers fail, and
+-- then it is too late to notice.
 local function report(premature, gen)
   local info = not premature and gen:info()
   if not info or info.holds_lease or info.keeper == "" then return end
@@ -168,12 +170,12 @@ local function report(premature, gen)
 end
 
 --- Starts the keeper of this nginx worker.  Call it in init_worker_by_lua of every worker: one keeper is active at a
--- time. It starts none if a server keeps the file.
+-- time.  It starts no keeper if a server keeps the file.
 function resty.keep(gen)
   if ngx.get_phase() == "init" then
     error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)
   end
-  -- A timer answers the keeper, because its worker may get no requests.
+  -- A timer passes the policy's choice to the keeper, because this nginx worker may get no requests.
   if chooses[gen] then
     ngx.timer.every(ANSWER_POLL_S, function(premature)
       if not premature then answer_keeper(gen) end

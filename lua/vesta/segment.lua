@@ -1,7 +1,7 @@
 --- vesta.segment -- opens counters, whose numbers come from a database.  This file checks the options.
 local options = require "vesta.options"
 
-local WAIT_MS_MAX = 2000 -- the default wait for a range of the database in plain Lua
+local WAIT_MS_MAX = 2000 -- the default wait for a range from the database in plain Lua
 local STEP_MAX = 2 ^ 32
 local STORES_MAX = 8
 
@@ -45,7 +45,7 @@ local function check(given)
   return checked
 end
 
--- `resty` is vesta.resty inside nginx.
+-- `resty` is the module vesta.resty inside nginx, and otherwise nil.
 return function(core, resty)
   return function(given)
     local checked = check(given)

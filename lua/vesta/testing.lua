@@ -16,7 +16,7 @@ local trial = require "vesta.trial"
 local testing = {}
 
 local NOW_MS = 1767225600000   -- 2026-01-01T00:00:00Z: a test does not depend on the real time
-local ATTEMPTS_MAX = 10        -- choose() gives up after so many lost claims
+local ATTEMPTS_MAX = 10        -- choose() gives up after this many lost claims
 
 ---------------------------------------------------------------- layouts: the properties that policies depend on
 
@@ -60,7 +60,7 @@ local function read_unit(text)
   return MEASURES_MS[measure] and tonumber(count) * MEASURES_MS[measure]
 end
 
--- Returns how many worker ids a layout has, how many ids a time unit has, and the unit's milliseconds.
+-- Returns the number of worker ids of a layout, the number of ids in a time unit, and the unit's milliseconds.
 local function read_layout(text)
   local workers, seq_bits, unit_ms = 1, 0, nil -- a layout may split its sequence into two fields
   for _, word in ipairs(helpers.split(PRESETS[text] or text, " ")) do
@@ -84,8 +84,8 @@ end
 local world = {}
 world.__index = world
 
--- The options of a world, which become its fields.  A test may set the fields at any time.  ORDINAL means that the
--- ordinal comes from the host's name, as in a server.
+-- Defaults of a world's options, which become its fields.  A test may set the fields at any time.  ORDINAL means that
+-- the ordinal comes from the host's name, as in a server.
 local ORDINAL = {}
 local DEFAULTS = { layout = "vesta-milli", now_ms = NOW_MS, lease_ms = 600000, random = 0.5, last_ms = false }
 
@@ -135,9 +135,9 @@ local function check_env(env)
   end
 end
 
---- Creates a world: { policy = as in vesta.open, env = ..., and any of the fields above }.
--- env: the variables that the policy may read, { REGION = "eu", ROLE = false }; false means that it is not set.
--- The list world.said receives the lines that the policy logs.
+--- Creates a world.  `given` has `policy` (as in vesta.open), optionally `env`, and any fields of ctx.
+-- `env` has the variables that the policy may read, such as { REGION = "eu", ROLE = false }, where false means that the
+-- variable is not set.  The list world.said receives the lines that the policy logs.
 function testing.world(given)
   if type(given) ~= "table" or not given.policy then
     error("testing.world: a table with a policy is expected, like { policy = \"borrow\" }", 2)
@@ -196,7 +196,7 @@ function clock:pass(ms) return self.move(self.gen, 0, ms) end
 function testing.generator(given)
   local has_rock, message = pcall(require, "vesta") -- it also installs the calls for this version of Lua
   if not has_rock then
-    error("testing.generator needs the rock, which `vesta policy test` does not load; use busted: "
+    error("testing.generator needs the rock, which `vesta policy test` does not load: use busted: "
       .. message:match "^[^\n]*", 2)
   end
   if given ~= nil and type(given) ~= "table" then
@@ -218,8 +218,8 @@ end
 
 ---------------------------------------------------------------- the store
 
---- Claims a worker id for a holder: world:claim { worker = 7, holder = "host-3" }.  Other fields of the record may be
--- set too.  Returns the record, or nil and why: the worker id is held, or the store is down.
+--- Claims a worker id for a holder: world:claim { worker = 7, holder = "host-3" }.  You can also set other fields of
+-- the record.  Returns the record.  Returns nil and a message if the worker id is held or the store is down.
 function world:claim(given)
   local old = self.records[given.worker]
   if not self.is_store_up then return nil, "the store is down" end
@@ -262,7 +262,7 @@ local function list(self)
   return records
 end
 
--- Returns the present holders of worker ids, for ctx.peers.
+-- Returns the current holders of worker ids, for ctx.peers.
 local function peers(self)
   local found = {}
   for _, record in ipairs(list(self)) do
@@ -304,7 +304,7 @@ for _, row in ipairs(hooks.fields) do
 end
 
 --- Calls a function of the policy.  Returns its verdict (for choose_worker a worker id or nil), milliseconds or nil,
--- and a reason or nil.  `more`: fields of ctx that differ from the world's.  Raises if the policy fails.
+-- and a reason or nil.  `more` overrides fields of ctx for this call.  Raises if the policy fails.
 function world:verdict(hook, more)
   local told = engine.TOLD[hook]
   if not told then error("world:verdict: a policy has no function " .. nearest(tostring(hook), engine.TOLD), 2) end
@@ -332,8 +332,8 @@ function world:verdict(hook, more)
   return word, amount_ms, reason
 end
 
---- Does what a keeper does: lists the records, calls choose_worker, and claims the worker id.  If the claim is lost, it
--- tries again with fresh records.  Returns the worker id, or nil and why.
+--- Claims a worker id like a keeper: lists the records, calls choose_worker, and claims its result.  If another holder
+-- claims it first, tries again with fresh records.  Returns the worker id, or nil and a message.
 function world:choose()
   if not self.is_store_up then return nil, "the store is down" end
   for attempt = 1, ATTEMPTS_MAX do

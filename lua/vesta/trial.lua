@@ -1,5 +1,5 @@
---- vesta.trial -- prepares the inputs with which a policy is tried: the ctx of a function, values from texts, records
--- of worker ids, and the situations of vesta.hooks.
+--- vesta.trial -- prepares the inputs of trial runs of a policy: the ctx of a function, values from texts, records of
+-- worker ids, and the situations of vesta.hooks.
 local engine = require "vesta.engine"
 local hooks = require "vesta.hooks"
 local nearest = require "vesta.nearest"
@@ -35,7 +35,7 @@ local function read_integer(text)
   return number
 end
 
---- Returns the form of a field's value for a message.  `absent`: the caller's word for an absent value.
+--- Describes a field's value for a message.  `absent` is the caller's word for an absent value.
 function trial.form(field, absent)
   return FORMS[KINDS[field]] .. (MAY_BE_ABSENT[field] and ", or " .. absent .. " for a server that has none" or "")
 end
@@ -54,8 +54,8 @@ local function day_number(year, month, day)
     + math.floor((153 * (month - 3) + 2) / 5) + day - 719469
 end
 
--- Returns the Unix milliseconds of "2026-01-31T02:00:00Z", with or without a fraction; nil if the text has another
--- form.
+-- Returns the Unix milliseconds of "2026-01-31T02:00:00Z", with or without a fraction.  Returns nil if the text has a
+-- different form.
 local function read_moment(text)
   local year, month, day, hour, min, sec, fraction =
     match(text, "^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)(%.?%d*)Z$")
@@ -68,8 +68,8 @@ local function read_moment(text)
   return ((days * 24 + tonumber(hour)) * 60 + tonumber(min)) * 60000 + tonumber(sec) * 1000 + ms
 end
 
---- Checks a field's value; false means absent.  Returns the value, with moments as numbers, or nil and the expected
--- form.
+--- Checks a field's value, where false means absent.  Returns the value, with moments as numbers, or nil and a
+-- description of the expected value.
 function trial.value(field, value)
   local kind = KINDS[field]
   if kind == "moment" and type(value) == "string" then value = read_moment(value) or value end
@@ -87,13 +87,13 @@ function trial.value(field, value)
   return nil, trial.form(field, "false")
 end
 
---- Returns the ordinal in a host's name, as a server reads it: 7 for "orders-7.example.com"; nil if there is none.
+--- Returns the ordinal in a host's name, as a server reads it: 7 for "orders-7.example.com".  Returns nil without one.
 function trial.ordinal_of(host)
   local digits = match(match(host, "^[^.]*"), ".*%-(%d+)$")
   return digits and #digits <= ORDINAL_DIGITS_MAX and tonumber(digits) or nil
 end
 
---- Reads a field's value from a text: "1000", "0-923" or "host-0".  Returns nil if the text has another form.
+--- Reads a field's value from a text: "1000", "0-923" or "host-0".  Returns nil if the text has a different form.
 function trial.read(field, text)
   local kind = KINDS[field]
   if kind == "text" then return text end
@@ -104,7 +104,7 @@ function trial.read(field, text)
   return first and last and first <= last and { first = first, last = last } or nil
 end
 
---- Returns the ctx with which a function is tried.
+--- Returns the ctx for a trial run of a function.
 function trial.ctx(hook, now_ms)
   local ctx = {}
   for _, name in ipairs(engine.TOLD[hook]) do
@@ -138,7 +138,7 @@ local function record_of(number, given)
     if not MEMBERS[word] then
       local _, near = nearest(word, MEMBERS)
       error(("row %d: a record has no '%s'%s"):format(number, engine.cut(word, 48),
-        near and "; did you mean '" .. near .. "'?" or ""), 0)
+        near and ", did you mean '" .. near .. "'?" or ""), 0)
     end
   end
   local record = {}
@@ -154,7 +154,7 @@ local function record_of(number, given)
   return record
 end
 
---- Returns ctx.records for a list of rows: checks the rows and adds missing fields.  Raises with the row and the field.
+--- Returns ctx.records for a list of rows.  Adds missing fields.  Raises a message with the row and field of an error.
 function trial.records(list)
   if type(list) ~= "table" then error("a list of records is expected, not a " .. type(list), 0) end
   if #list > ROWS_MAX then error(("more than %d records"):format(ROWS_MAX), 0) end
@@ -172,8 +172,10 @@ end
 
 ---------------------------------------------------------------- situations
 
--- Returns records.  "all": all are held.  "some": one each is held, expired, released with a future until_ms, and
--- released.  "ours": like "some", but the first belongs to this host.
+-- Returns the records of a situation:
+--     "all"    all are held
+--     "some"   one is held, one expired, one released with a future until_ms, and one released
+--     "ours"   like "some", but the first belongs to this host
 local function rows_of(word, now_ms)
   local records = {}
   for i = 1, ROWS do
@@ -222,7 +224,7 @@ function trial.prepare(policy, i, namespace, now_ms)
   return hook .. " fails when it is tried " .. name
 end
 
---- Calls the policy in the prepared situation.  Returns as engine.ask.
+--- Calls the policy in the prepared situation.  Returns the same as engine.ask.
 function trial.perform(policy)
   return engine.ask(policy, policy.situation.hook, policy.situation.ctx)
 end

@@ -109,7 +109,7 @@ describe("choose_worker", function()
           policy = { api = 1, name = "bad", choose_worker = function() ]] .. body .. [[ end } })
         local id, message = gen:next()
         print(id and gen:info().worker < 1024, message)]], help.path(help.name()), "file:" .. help.path(help.name()))
-      assert.matches("vesta: policy bad: [^\n]*choose_worker [^\n]*; the fixed rules apply, and this is logged once\n",
+      assert.matches("vesta: policy bad: [^\n]*choose_worker [^\n]*. The fixed rules apply, and this is logged once\n",
         said)
       assert.matches("true", said)
     end

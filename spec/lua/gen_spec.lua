@@ -173,7 +173,7 @@ describe("vesta.open", function()
         local gen = assert(vesta.open { unsafe_private = true, layout = "vesta-milli", worker = 3 })
         assert(gen:explain(assert(gen:next())).worker == 3)
       end]]
-    assert.are.equal("vesta: unsafe_private: ids of this generator may repeat; for tests only\n", said)
+    assert.are.equal("vesta: unsafe_private: ids of this generator may repeat, so use it for tests only\n", said)
   end)
 end)
 

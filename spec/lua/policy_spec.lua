@@ -113,7 +113,7 @@ describe("the option policy", function()
     { "return { api = 2, on_clock_back = error }", "api is 2, " },
     { "return { api = '1', on_clock_back = error }", "api is 1, " },
     { "return { api = 1, on_clockback = error }",
-      "'on_clockback' is not a key of a policy; did you mean 'on_clock_back'%?" },
+      "'on_clockback' is not a key of a policy, did you mean 'on_clock_back'%?" },
     { "return { api = 1, on_clock_back = 'wait' }", "on_clock_back is a string, not a function" },
     { "return { api = 1, name = 5, on_clock_back = error }", "name is a number, not a text" },
     { "return { api = 1, [2] = error }", "a key of a policy is a number, not a name" },
@@ -327,7 +327,7 @@ describe("a policy that fails", function()
     out:close()
     local said, lines = help.run(FAILING, made.path), 0
     for line in said:gmatch "[^\n]+" do
-      assert.matches("^vesta: policy wrong: .*on_exhausted .*; the fixed rules apply, and this is logged once$", line)
+      assert.matches("^vesta: policy wrong: .*on_exhausted .*. The fixed rules apply, and this is logged once$", line)
       lines = lines + 1
     end
     assert.equal(#FAILS, lines, said)

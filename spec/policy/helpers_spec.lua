@@ -91,7 +91,7 @@ describe("read_options", function()
       (select(2, read_options({ options = { w = false } }, { w = { "a", "b" } }))))
     assert.equal("the option w is missing: a list",
       (select(2, read_options({ options = {} }, { w = { list = true, needed = true } }))))
-    assert.equal('there is no option "x"; there is w',
+    assert.equal('there is no option "x": use w',
       (select(2, read_options({ options = { x = 1 } }, { w = { 1, 2 } }))))
   end)
 end)

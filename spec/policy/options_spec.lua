@@ -52,15 +52,16 @@ describe("an option", function()
 
   it("that nobody knows is refused, with those there are", function()
     local known = {
-      any = "are none", butterfly = "are none", butterfly_db = "are none", ip_bits = "are bits, offset",
-      ip_list = "is ips", leaf = "is peers_ms_max", ordinal = "is offset", twitter = "are peers_ms_max, worker",
-      uid = "are borrow_ms_max, first, last", vesta = "are border, first, last, role",
+      any = "", butterfly = "", butterfly_db = "", ip_bits = "one of bits, offset",
+      ip_list = "ips", leaf = "peers_ms_max", ordinal = "offset", twitter = "one of peers_ms_max, worker",
+      uid = "one of borrow_ms_max, first, last", vesta = "one of border, first, last, role",
     }
     for _, policy in ipairs(CHOOSERS) do
       local worker, reason = ask("choose_worker", { policy, rolle = 1 })
       assert.is_nil(worker)
-      local hint = policy == "vesta" and "did you mean role?" or "there " .. known[policy]
-      assert.equal('there is no option "rolle"; ' .. hint, reason)
+      local hint = policy == "vesta" and ", did you mean role?"
+        or known[policy] == "" and ": this policy has no options" or ": use " .. known[policy]
+      assert.equal('there is no option "rolle"' .. hint, reason)
       assert.is_nil((ask("choose_worker", { policy, [7] = 7 })))
       assert.is_nil((ask("choose_worker", { policy, [HUGE] = 7 })))
     end
@@ -163,7 +164,7 @@ describe("an option", function()
         'the option worker must be a whole number from 0 to 9007199254740992, not "x"' },
       { "on_exhausted", { "uid", borrow_ms_max = 60001 },
         "the option borrow_ms_max must be a whole number from 0 to 60000, not 60001" },
-      { "on_clock_back", { "uid", x = 1 }, 'there is no option "x"; there are borrow_ms_max, first, last' },
+      { "on_clock_back", { "uid", x = 1 }, 'there is no option "x": use one of borrow_ms_max, first, last' },
     } do
       local word, reason = ask(row[1], row[2])
       assert.equal("refuse", word)

@@ -37,7 +37,7 @@ static const struct wrong no_policies[] = {
     {"return { api = '1' }", "api is 1"},
     {"return { api = {} }", "api is table"},
     {"return { api = 1, on_clok_back = function() end }",
-     "p.lua: 'on_clok_back' is not a key of a policy; did you mean 'on_clock_back'?"},
+     "p.lua: 'on_clok_back' is not a key of a policy, did you mean 'on_clock_back'?"},
     {"return { api = 1, hook = 1 }", "'hook' is not a key of a policy"},
     {"return { api = 1, [''] = 1 }", "'' is not a key"},
     {"return { api = 1, ['a\\nb'] = 1 }", "'a\\x0ab' is not a key"},

@@ -143,7 +143,7 @@ def _(world):
         file.write('return { http = { listen = "off" }, resp = { listen = "unix:%s" }, namespaces = { default = { path = "%s" } } }'
                    % (world.path("s"), world.path("a.gen")))
     done = world.run("doctor", "-c", config)
-    assert "%s is a directory, not our map: remove it; the map has another name in the meantime" % os.path.realpath(name) in done.out, done.out
+    assert "%s is a directory, not our map: remove it, and the map has a different name now" % os.path.realpath(name) in done.out, done.out
     same(done.code, 0)
 
 

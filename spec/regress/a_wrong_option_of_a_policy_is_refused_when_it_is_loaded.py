@@ -5,11 +5,11 @@ import subprocess
 
 from serving import SLOW, VESTA, claim, environment, fails, main, same, write
 
-WRONG = (("borrow", "{ borow_ms_max = 500 }", 'there is no option "borow_ms_max"; did you mean borrow_ms_max?'),
+WRONG = (("borrow", "{ borow_ms_max = 500 }", 'there is no option "borow_ms_max", did you mean borrow_ms_max?'),
          ("borrow", "{ borrow_ms_max = '500' }", 'the option borrow_ms_max must be a whole number from 0 to 86400000, not "500"'),
          ("twitter", "{}", "the option worker is missing: a whole number from 0"),
-         ("leaf", "{ peers_ms = 5 }", 'there is no option "peers_ms"; did you mean peers_ms_max?'),
-         ("refuse", "{ loudly = true }", 'there is no option "loudly"; there are none'),
+         ("leaf", "{ peers_ms = 5 }", 'there is no option "peers_ms", did you mean peers_ms_max?'),
+         ("refuse", "{ loudly = true }", 'there is no option "loudly": this policy has no options'),
          ("vesta", "{ role = 'servers' }", 'the option role must be "embedded" or "server", not "servers"'))
 
 
@@ -55,7 +55,7 @@ def _(world):
 def _(world):
     mine = "return { api = 1, %s on_exhausted = function(ctx) return 'borrow', ctx.options.ms or 7 end }"
     for rules, options, code, said in (("options = { ms = { 0, 10 } },", "{ ms = 5 }", 0, ""), ("options = { ms = { 0, 10 } },", "{ ms = 11 }", 1, "from 0 to 10, not 11"),
-                                       ("options = { ms = { 0, 10 } },", "{ sm = 5 }", 1, 'no option "sm"; did you mean ms?'),
+                                       ("options = { ms = { 0, 10 } },", "{ sm = 5 }", 1, 'no option "sm", did you mean ms?'),
                                        ("", "{ ms = 5, whatever = 'x' }", 0, ""), ("options = 5,", "{}", 1, "options is a number"),
                                        ("options = { ms = 5 },", "{}", 1, 'options has no rule for "ms": { least, most }'), ("options = { [1] = {} },", "{}", 1, "options has no rule for 1: ")):
         with open(world.path("mine.lua"), "w") as file:

@@ -60,7 +60,7 @@ def asked_for(world):
     uri = target(world, "butterfly")
     fails(call(world, uri, "--source", source("o6", -5), "--butterfly", "1.0.2"), 2, "--zone is missing", "+08:00", "database")
     fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "Z"), 1, "worker id 5", "24 hours", "a time zone other than --zone Z")
-    fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "database", "--yes"), 1, "nothing was written")
+    fails(call(world, uri, "--source", source("o6", 8), "--butterfly", "1.0.2", "--zone", "database", "--yes"), 1, "Nothing was written")
 
 
 @claim("the database's own zone does not matter if the JVM's is given")
@@ -81,12 +81,12 @@ def which(world):
     where = source("o6", 0)
     new, old = target(world, "butterfly epoch=2022-01-01T00:00:00+08:00", "new"), target(world, "butterfly-v1.0.1", "old")
     started = ("--original", "butterfly epoch=2022-01-01T00:00:00+08:00")
-    fails(call(world, new, "--source", where, "--zone", "Z"), 2, "--butterfly is missing", "1.0.1", "1.0.2", "three consecutive ids")
+    fails(call(world, new, "--source", where, "--zone", "Z"), 2, "--butterfly is missing", "1.0.1", "1.0.2", "Three consecutive ids")
     fails(call(world, new, "--source", where, "--butterfly", "1.0.2", "--zone", "Z"), 1, "no later epoch", "--original")
     same(held_h(world, new, "--source", where, "--butterfly", "1.0.2", "--zone", "Z", *started), 24.0)
     same(held_h(world, old, "--source", where, "--butterfly", "1.0.1", "--zone", "Z"), 24.0)
-    fails(call(world, new, "--source", where, "--butterfly", "1.0.1", "--zone", "Z", "--yes"), 1, "butterfly-v1.0.1", "nothing was written")
-    fails(call(world, old, "--source", where, "--butterfly", "1.0.2", "--zone", "Z", "--yes"), 1, "the original's ids have the layout butterfly,", "nothing was written")
+    fails(call(world, new, "--source", where, "--butterfly", "1.0.1", "--zone", "Z", "--yes"), 1, "butterfly-v1.0.1", "Nothing was written")
+    fails(call(world, old, "--source", where, "--butterfly", "1.0.2", "--zone", "Z", "--yes"), 1, "the original's ids have the layout butterfly,", "Nothing was written")
     same(json.loads(world.run("workers", "--store", new, *NS, "--json").out)["workers"], [])
 
 
@@ -107,7 +107,7 @@ def uid(world):
         if fits:
             same((done.code, json.loads(done.out)["found"]), (0, 7))
         else:
-            fails(done, 1, "no later epoch", "nothing was written")
+            fails(done, 1, "no later epoch", "Nothing was written")
             same(world.run(*args, "--store", uri).code, 0)  # They are held forever, so no time is compared.
 
 

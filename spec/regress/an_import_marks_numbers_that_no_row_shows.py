@@ -56,18 +56,18 @@ def unknown(world):
     for i, (rows, why) in enumerate(((["TRUNCATE TABLE WORKER_NODE"], "truncated"),
                                      (["ALTER TABLE WORKER_NODE MODIFY ID BIGINT NOT NULL"], "the table has no AUTO_INCREMENT"))):
         source = database("no%d" % i, UID_TABLE, DUMP, *rows)
-        fails(call(world, uri, "--from", "uid", "--source", source, "--yes"), 1, why, "--issued N", "nothing was written")
+        fails(call(world, uri, "--from", "uid", "--source", source, "--yes"), 1, why, "--issued N", "Nothing was written")
         same(numbers(call(world, uri, "--from", "uid", "--source", source, "--issued", "50")), (list(range(1, 51)), 50))
 
 
 @claim("too many worker ids are rejected unless the namespace excludes them, and so are those outside the field")
 def many(world):
     source = database("many", UID_TABLE, DUMP, "ALTER TABLE WORKER_NODE AUTO_INCREMENT = 200001")
-    fails(call(world, target(world, LATER), "--from", "uid", "--source", source, "--yes"), 1, "1 to 200000", "--static 1-200000", "nothing was written")
+    fails(call(world, target(world, LATER), "--from", "uid", "--source", source, "--yes"), 1, "1 to 200000", "--static 1-200000", "Nothing was written")
     uri = target(world, LATER, "static", ("--static", "1-200000"))
     same(numbers(call(world, uri, "--from", "uid", "--source", source, "--yes")), ([42], 200000))
     served.mariadb().sql("ALTER TABLE many.WORKER_NODE AUTO_INCREMENT = 3000000")
-    fails(call(world, uri, "--from", "uid", "--source", source), 1, "2999999", "ends at 2097151", "nothing was written")
+    fails(call(world, uri, "--from", "uid", "--source", source), 1, "2999999", "ends at 2097151", "Nothing was written")
 
 
 @claim("for Leaf, all worker ids that its node ever issued are marked, even after nodes were deleted")
@@ -96,7 +96,7 @@ def epochs(world):
         if fits:
             same((layout, done.code, done.err), (layout, 0, ""))
         else:
-            fails(done, 1, "ids could collide", "nothing was written", "--original LAYOUT")
+            fails(done, 1, "ids could collide", "Nothing was written", "--original LAYOUT")
 
 
 @claim("a ticket server's table that does not show its issued numbers is rejected: without a row, counting from 1, or "

@@ -163,7 +163,7 @@ static int audit_run(int argc, char **argv) {
     int rc;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
-                "the ids' layout: also look for oddities in their fields"),
+                "the ids' layout, to find oddities in their fields too"),
         VS_WHERE_OPTIONS(&where),
         VS_CHOICE("format", &asked.notation, "any|dec|hex|base32|base62", "how the ids are written (default: dec)"),
         VS_SWITCH("json", &where.json, "print a JSON object"),
@@ -185,14 +185,18 @@ static int audit_run(int argc, char **argv) {
 }
 
 const struct vs_command vs_audit_command = {
-    "audit", audit_run, "find equal ids and oddities in lists of ids", "audit [OPTION...] [FILE...]",
-    "Reads ids, one per line in the first column, from files or stdin, and counts exactly how many occur more\n"
-    "than once.  Decimal ids may be negative, in quotes, or end as in 5n or 5LL.  --format reads other ids.\n"
-    "In a line of JSON it reads all ids of a list, or the first one of an object, if they have 15 digits.\n"
-    "With --layout also: ids of another layout, from the future, out of order within their worker, ids that\n"
-    "sort differently than their times because a field above the time differs, and ids per worker.\n"
-    "Needs 16 bytes of memory per id.\n"
-    "Exit code 1 if an id occurs twice, 2 if a line is not an id.\n"
+    "audit", audit_run, "find duplicates and oddities in lists of ids", "audit [OPTION...] [FILE...]",
+    "Reads ids from files or stdin, one per line in the first column, and counts exactly how many occur more\n"
+    "than once.  Decimal ids can be negative, in quotes, or end as in 5n or 5LL.  --format reads other formats.\n"
+    "In a line of JSON, the command reads all ids of a list, or the first id of an object, if the ids have at\n"
+    "least 15 digits.\n"
+    "\n"
+    "With --layout it also reports ids of a different layout, ids from the future, ids that are out of order\n"
+    "within their worker, ids that do not sort by time because a field above the time differs, and the number\n"
+    "of ids per worker.\n"
+    "\n"
+    "It needs 16 bytes of memory per id.  The exit code is 1 if an id occurs twice, and 2 if a line is not an\n"
+    "id.\n"
     "\n"
     "  $ vesta gen -n 1000000 | vesta audit\n"
     "  total             1,000,000\n"

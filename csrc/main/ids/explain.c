@@ -234,12 +234,12 @@ static int explain_run(int argc, char **argv) {
     reading.first = true;
     const struct vs_option table[] = {
         VS_TEXT("layout", &reading.where.text[VS_W_LAYOUT], "TEXT|PRESET",
-                "the layout that made the id (default: the namespace's, else vesta-second)"),
+                "the ids' layout (default: the namespace's, else vesta-second)"),
         VS_WHERE_OPTIONS(&reading.where),
         VS_NOTATION(&reading.notation),
         VS_SWITCH("compare", &compares, "with --json: also print an object that compares two ids"),
-        VS_TEXT("since", &since, "TIME", "with -: mark only ids made since then (default: ten years ago)"),
-        VS_TEXT("form", &form, "TEXT", "read business numbers of this form instead, and check their check digits"),
+        VS_TEXT("since", &since, "TIME", "with -: mark only ids generated after this time (default: ten years ago)"),
+        VS_TEXT("form", &form, "TEXT", "decode business numbers with this form, and verify their check digits"),
         VS_SWITCH("json", &reading.where.json, "print one JSON object per line"),
         {0},
     };
@@ -262,15 +262,16 @@ static int explain_run(int argc, char **argv) {
 }
 
 const struct vs_command vs_explain_command = {
-    "explain", explain_run, "take ids apart: fields, time, worker, holder",
+    "explain", explain_run, "decode ids: fields, time, worker, holder",
     "explain [OPTION...] [ID...]\n       vesta explain [OPTION...] -",
-    "Shows what the bits of an id mean.  Ids are operands, or lines of stdin, as they are at hand: decimal,\n"
-    "hex, base32, base62, negative, in quotes, or somewhere in a line.  Two ids are also compared.\n"
+    "Decodes the fields of ids.  Ids are operands, or lines of stdin.  They can be decimal, hex, base32, base62\n"
+    "or negative, and can have quotes or other text around them.  If there are two ids, the command also\n"
+    "compares them.\n"
     "\n"
-    "An id does not record its layout: another --layout shows other fields, and `vesta guess`\n"
-    "lists likely layouts.  If you name the namespace (-c, --store, --path, --namespace, or VESTA_CONFIG,\n"
-    "VESTA_STORE, VESTA_NAMESPACE in the environment), its layout is used, and the process that held the\n"
-    "worker id is shown.\n"
+    "An id does not contain its layout, so a wrong --layout shows wrong fields.  `vesta guess` lists likely\n"
+    "layouts.  If you name the namespace (with -c, --store, --path, --namespace, or with VESTA_CONFIG,\n"
+    "VESTA_STORE, VESTA_NAMESPACE in the environment), the command uses its layout and also shows the\n"
+    "process that held the worker id.\n"
     "\n"
     "With - the command copies the text of stdin and marks each id in it.\n"
     "\n"

@@ -199,12 +199,12 @@ static int gen_run(int argc, char **argv) {
     int effective = 0;
     run.left = 1;
     const struct vs_option table[] = {
-        {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids (default: 1)", 1, IDS_MAX, NULL},
+        {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids to print (default: 1)", 1, IDS_MAX, NULL},
         VS_FORMAT(&run.base, "how ids are written"),
-        VS_SWITCH("json", &run.json, "one JSON object per line, {\"id\":\"...\"}"),
+        VS_SWITCH("json", &run.json, "print one JSON object per line, {\"id\":\"...\"}"),
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long to wait for an id (default: 10000)", 0, WAIT_MS_MAX,
          NULL},
-        {"config", 'c', VS_OPT_TEXT, &config_path, "FILE", "a server's config, which has the namespace", 0, 0, NULL},
+        {"config", 'c', VS_OPT_TEXT, &config_path, "FILE", "a server's config that contains the namespace", 0, 0, NULL},
         VS_GENERATOR_OPTIONS,
         VS_EFFECTIVE(&effective),
         {0},
@@ -224,12 +224,12 @@ static int gen_run(int argc, char **argv) {
 
 const struct vs_command vs_gen_command = {
     "gen", gen_run, "print new ids", "gen [-n N] [OPTION...]",
-    "Prints new ids, one per line.  They never repeat, whichever other programs make ids in the same\n"
-    "namespace.  The first call on a machine draws a worker id and stores it.  Later calls and other\n"
-    "programs share its generator file.  If the namespace default has another layout than --layout, and you\n"
-    "name no namespace, path, store or config, the ids belong to a namespace named after the preset, or after\n"
-    "the layout's fingerprint.  Waits while the clock is behind or the sequence of the second is exhausted,\n"
-    "and prints why if that takes longer than two seconds.\n"
+    "Prints new ids, one per line.  They never repeat, even if other programs issue ids in the same namespace.\n"
+    "The first call on a machine claims a random worker id.  Later calls and other programs share its\n"
+    "generator file.  If the namespace `default` has a different layout than --layout, and you name no\n"
+    "namespace, path, store or config, the command uses a namespace named after the preset, or after the\n"
+    "layout's fingerprint.  It waits while the clock is behind or the sequence is exhausted, and prints the\n"
+    "reason if it waits longer than two seconds.\n"
     "\n"
     "  $ vesta gen\n"
     "  vesta gen: drew worker id 417 at random and stored it in file:/...\n"

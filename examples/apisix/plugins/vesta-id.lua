@@ -1,5 +1,5 @@
 --- vesta-id -- a plugin for Apache APISIX that adds an id of vesta servers to each request and its response.
--- A valid id in the request is kept.  If no id is available, the request continues without one.
+-- A request that already has a valid id keeps it.  If no id is available, the request continues without one.
 local core = require "apisix.core"
 local resty_client = require "vesta.resty.client"
 local is_request_id = require "vesta.resty".is_request_id

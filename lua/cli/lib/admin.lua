@@ -14,13 +14,13 @@ admin.OPTIONS = {
     help = "a file with the token on its only line (default: $VESTA_ADMIN_TOKEN, or none)" },
 }
 
-admin.EFFECTIVE = { name = "effective", kind = "switch", help = "only show the effective values and their sources" }
+admin.EFFECTIVE = { name = "effective", kind = "switch", help = "only print the effective values and their sources" }
 
 --- Returns { address, token, tls } of the server's admin listener, from the same flags, variables and config as the
 -- server's.  Returns nil and an exit code after --effective or after an error message.
 function admin.find(options, operands)
   if operands[1] then
-    cli.usage("unexpected operand %s; the server is named by --admin or -c", term.shown(operands[1]))
+    cli.usage("unexpected operand %s: name the server with --admin or -c", term.shown(operands[1]))
   end
   local token, code
   if options["token-file"] then
@@ -30,7 +30,7 @@ function admin.find(options, operands)
   local path, variable = options.config, os.getenv "VESTA_CONFIG"
   if not path and not options.admin and variable ~= "" then path = variable end
   local flags = {}
-  -- config.admin reads the address as a server does, and a server at tls: needs a certificate that a client lacks.
+  -- tls: is removed, because config.admin reads the address as a server does, which needs a certificate for tls:.
   local plain = options.admin and options.admin:gsub("^tls:", "")
   if plain then table.insert(flags, { "--admin", "admin.listen", plain }) end
   if token then table.insert(flags, { "--token-file", "admin.token", token }) end
@@ -44,13 +44,13 @@ function admin.find(options, operands)
     cli.usage "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE with admin.listen"
   end
   address = options.admin or address
-  local is_described = not options.admin and address:find "^tls:" -- by a config or by the server's variables
+  local is_described = not options.admin and address:find "^tls:" -- the address is from the config or a variable
   local tls = is_described and secure.of_config(options, { tls = { certificate = certificate } })
     or secure.of_options(options, address)
   return { address = address, token = secret, tls = tls }
 end
 
---- Ends the command.  The message begins with the address, once.
+--- Ends the command with a message that begins with the server's address.
 function admin.fail(server, trouble)
   local address = server.address
   local is_named = trouble:sub(1, #address + 1) == address .. ":"

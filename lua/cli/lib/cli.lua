@@ -3,7 +3,7 @@
 --   cli.usage(format, ...)    prints a message and ends the command with exit code 2: the command line is wrong
 --   cli.fail(format, ...)     prints a message and ends the command with exit code 1
 --   cli.check(value, text, code)   returns value; if it is nil, reports the library's error and ends the command
---   cli.go(value, ...)        returns its arguments; if value is nil, ends the command with the exit code that follows
+--   cli.go(value, ...)        returns its arguments; if value is nil, the second is an exit code that ends the command
 --   cli.exit(code)            ends the command with this exit code, without a message
 --   cli.printf(format, ...)   prints to stdout
 --   cli.json(value)           prints one line of JSON
@@ -23,8 +23,8 @@ end
 --- Ends a command because `word` is none of its subcommands.
 function cli.no_word(word, words)
   local near = term.nearest(word, words)
-  if near then cli.usage("there is no subcommand %s; did you mean %s?", term.shown(word), near) end
-  cli.usage("there is no subcommand %s; there %s %s", term.shown(word), #words > 1 and "are" or "is",
+  if near then cli.usage("there is no subcommand %s, did you mean %s?", term.shown(word), near) end
+  cli.usage("there is no subcommand %s: use %s%s", term.shown(word), #words > 1 and "one of " or "",
     table.concat(words, ", "))
 end
 
@@ -45,14 +45,14 @@ function cli.check(value, text, code)
   return value
 end
 
---- Passes on the values of a function.  If it returned nil and an exit code, it has printed a message, and the command
--- ends.
+--- Returns the values of a function.  If they are nil and an exit code, the function has printed a message, and the
+-- command ends with this code.
 function cli.go(value, ...)
   if value == nil then exit(...) end
   return value, ...
 end
 
-local RATE_MAX = 1e15 -- far more than 62 bits can issue; excludes infinity
+local RATE_MAX = 1e15 -- more than any layout can issue, but finite
 local YEARS_MAX = 1e6
 local PER_SECOND = { [""] = 1, ["/s"] = 1, ["/ms"] = 1000, ["/min"] = 1 / 60, ["/h"] = 1 / 3600, ["/day"] = 1 / 86400 }
 local THOUSANDS = { [""] = 1, k = 1e3, M = 1e6 }

@@ -1,4 +1,4 @@
---- commands.lua -- all commands of the program: the files of lua/cli, and those that csrc/main contains.
+--- commands.lua -- finds the commands of the program: the files of lua/cli, and the commands in csrc/main.
 --
 -- A command is a table:
 --     name                 set by this module: the name of the command's file
@@ -52,7 +52,7 @@ function commands.unknown(name)
   local names = {}
   for i, command in ipairs(commands.all()) do names[i] = command.name end
   local near = term.nearest(name, names)
-  local hint = near and ("; did you mean %s?"):format(near) or ""
+  local hint = near and (", did you mean %s?"):format(near) or ""
   return term.usage(("there is no command %s%s"):format(term.shown(name), hint))
 end
 
@@ -63,7 +63,7 @@ function commands.word(command, name)
   end
 end
 
--- The options except --help.
+-- Returns the options except --help.
 local function own_options(command, word)
   local part = word and commands.word(command, word) or command
   return command.run and (part.options or {}) or native.options(command.name)

@@ -93,7 +93,7 @@ local function report_vesta(doctor, row, process, version, note)
   end
   if version and version ~= facts.VERSION then
     return found("warn", "restart the server, or run the doctor of its version",
-      "%s, of version %s; this doctor is of version %s", text, version, facts.VERSION)
+      "%s, of version %s, and this doctor is of version %s", text, version, facts.VERSION)
   end
   found("ok", nil, "%s%s", text, row.is_local and "" or ", and other machines can reach it")
   if row.protocol ~= "resp" and not doctor.is_asked then check_ready(doctor, row) end
@@ -117,7 +117,7 @@ local function check_shown(doctor, row)
   local _, trouble = server.ask(row.address, QUESTIONS.http, ASK_MS, { pinned = doctor.config.tls.certificate })
   if not trouble or not trouble:find("certificate is rejected", 1, true) or trouble:find "expired" then return end
   doctor:found("warn", row.protocol, ("%s presents another certificate than %s"):format(row.address,
-    doctor.config.tls.certificate), "look for the reason in its log; restart it if the config has changed")
+    doctor.config.tls.certificate), "read its log for the reason, and restart it if the config has changed")
 end
 
 local function check_address(doctor, row)
@@ -140,7 +140,7 @@ local function check_address(doctor, row)
   local is_vesta_process = process and process.name == "vesta"
   if is_vesta_process and reply and reply ~= "" then return report_vesta(doctor, row, process, nil, "") end
   if is_vesta_process then
-    return found("fail", "restart it if the config has changed since its start; otherwise look at its log",
+    return found("fail", "restart it if the config has changed since its start, or else read its log",
       "%s listens at %s, but does not answer%s", text_of_process(process), row.address,
       trouble and ": " .. trouble or "")
   end

@@ -7,9 +7,9 @@ local stores = require "store"
 
 local judges = {}
 
-local AHEAD_MS_MAX = 1000 -- a greater difference from the store's clock is reported
-local FAULTS_MAX = 5      -- a table's further unusable tags are only counted
-local TRIPS = 4           -- round trips of a renewal: connecting, reading, writing
+local AHEAD_MS_MAX = 1000 -- maximum difference from the store's clock without a warning
+local FAULTS_MAX = 5      -- maximum unusable tags of a table that are listed; more are only counted
+local TRIPS = 4           -- round trips of a renewal, which connects, reads and writes
 local MESSAGES = "see the messages in docs/stores.md" -- if the store gives no remedy
 
 ---------------------------------------------------------------- a store
@@ -21,8 +21,8 @@ local function check_record(found, namespace, store)
     found("fail", ("create it: vesta store init --store URI --namespace %s --layout ... (add --again if the store lost "
       .. "it)"):format(namespace.name), "the namespace is not in the store")
   elseif store.is_another then
-    found("fail", "name the current address of that store, or restore its data; to move, see docs/stores.md, Moving to "
-      .. "another store",
+    found("fail", "name the current address of that store, or restore its data (to move, see docs/stores.md, Moving to "
+      .. "another store)",
       "this is not the store that granted the generator file's leases")
   elseif not store.is_of_layout then
     found("fail", "open a new generator file with that --layout, or use a new namespace",
@@ -32,7 +32,7 @@ local function check_record(found, namespace, store)
   end
 end
 
--- Compares this machine's clock with the store's, by which leases are measured.
+-- Compares this machine's clock with the store's clock, which measures leases.
 local function check_store_clock(found, ahead_ms)
   local off_ms = math.abs(ahead_ms)
   local state = off_ms > facts.lease("balanced").skew_ms and "fail" or off_ms > AHEAD_MS_MAX and "warn" or "ok"
@@ -54,7 +54,7 @@ local function check_distance(found, namespace, trip_us)
   end
   local is_near = fits(own, trip_us)
   found(is_near and "ok" or "warn", not is_near and "choose a lease that fits, or a nearer store" or nil,
-    "a round trip takes %.4f s, which suits these leases: %s; the lease here is %s", trip_us / 1e6,
+    "a round trip takes %.4f s, which suits these leases: %s. The lease here is %s", trip_us / 1e6,
     names[1] and table.concat(names, ", ") or "none", own.name)
 end
 
@@ -64,7 +64,7 @@ local function check_workers(found, store)
     return found("fail", store.unlisted_todo or MESSAGES, "its worker ids cannot be listed: %s", store.unlisted)
   end
   local is_full = math.ult(store.workers - 1, store.held)
-  found(is_full and "warn" or "ok", is_full and "the next process to start will wait; see `vesta workers`" or nil,
+  found(is_full and "warn" or "ok", is_full and "the next process to start will wait (see `vesta workers`)" or nil,
     "%d of %s worker ids are held", store.held, cli.unsigned(store.workers))
 end
 
@@ -73,9 +73,9 @@ function judges.check_namespace(doctor, namespace, i, has_file)
   if not store then return found("fail", nil, "%s", trouble) end
   if store.missing then
     if store.has_leased then
-      found("fail", "bring it back; if it is lost: vesta store init --again",
+      found("fail", "restore it, or if that is impossible, create it with vesta store init --again",
         "%s is gone, and the generator file has had leases", store.missing)
-    elseif has_file then -- otherwise the finding about the file has the reason
+    elseif has_file then -- without a usable file, the finding about the file states the reason
       found("ok", nil, "it does not exist yet and will be created")
     end
     return
@@ -101,7 +101,7 @@ end
 
 ---------------------------------------------------------------- segments
 
--- Returns why the store would grant no range for a row, and the remedy; nil if it would grant one.
+-- Returns why the store would grant no range for a row, and the remedy.  Returns nil if it would grant one.
 local function fault_of(segment, row)
   if row.why then return row.why, "correct the row" end
   if row.max < 0 then
@@ -154,7 +154,7 @@ local function tag_to_try(segment, list)
   return first
 end
 
--- Examines the settings of a store, once even if several rows name it.
+-- Examines the settings of a store.  A store that several rows name is examined only once.
 local function check_faults(doctor, found, opened, place)
   if doctor.examined[place.uri] then return end
   doctor.examined[place.uri] = true
@@ -180,7 +180,7 @@ local function check_counters(doctor, segment, place)
   if tag then
     local is_done, _, _, words, todo = opened:try_counter(segment.table, tag, segment.order == "dense")
     if is_done then
-      found("ok", nil, "it can be read and written; %d %s", #list, #list == 1 and "tag" or "tags")
+      found("ok", nil, "it can be read and written, with %d %s", #list, #list == 1 and "tag" or "tags")
     else
       found("fail", todo or MESSAGES, "it cannot be written to: %s", words)
     end

@@ -1,5 +1,5 @@
---- feed.lua -- a client of a server's admin listener: a stream of its state every second, and single questions.
--- Reading never blocks: read() takes the bytes that have arrived.
+--- feed.lua -- a client of a server's admin listener.  It reads a stream of the server's state, with an event every
+-- second, and sends single requests ("questions").  read() never blocks: it reads the bytes that have arrived.
 --
 -- `server` is { address = ..., token = text or nil, tls = options of wire.ask or nil }.
 local json = require "cli.lib.json"
@@ -7,10 +7,10 @@ local secure = require "cli.lib.secure"
 local wire = require "wire"
 
 local CONNECT_MS = 2000
-local BYTES_MAX = 8 << 20     -- more than any reply of a server
-local QUESTION_MS = 5000      -- after this time without a byte, a question fails
-local STREAM_MS = 10000       -- after this time without a byte, a stream fails; the server sends an event every second
-local AGAIN_MS = 1000         -- between two attempts to connect
+local BYTES_MAX = 8 << 20     -- a server's replies are shorter
+local QUESTION_MS = 5000      -- a question fails after this time without a byte
+local STREAM_MS = 10000       -- a stream fails after this time without a byte
+local AGAIN_MS = 1000         -- minimum time between two attempts to connect
 local CUT = "the server closed the connection before its answer was whole"
 
 ---------------------------------------------------------------- one answer
@@ -27,7 +27,7 @@ local function ask(server, request)
   return setmetatable({ connection = connection, bytes = "", heard_ms = wire.clock_ms() }, Answer)
 end
 
--- Returns false if the reply is longer than any reply of a server.
+-- Reads the bytes that have arrived.  Returns false if the reply is too long to be a server's.
 function Answer:read()
   local bytes, has_ended, why = self.connection:read(BYTES_MAX)
   if bytes ~= "" then self.bytes, self.heard_ms = self.bytes .. bytes, wire.clock_ms() end
@@ -35,7 +35,8 @@ function Answer:read()
   return #self.bytes <= BYTES_MAX - 65536
 end
 
---- Removes the head from the bytes.  Returns its status, or 0 if it is not HTTP, or nil if it has not arrived yet.
+--- Removes the response head from the bytes.  Returns the status code, 0 if the head is not HTTP, or nil if it has not
+-- arrived completely.
 function Answer:take_head()
   local _, stop = self.bytes:find("\r\n\r\n", 1, true)
   if not stop then return nil end
@@ -50,7 +51,7 @@ function Answer:is_whole()
   return not self.length or self.length == #self.bytes
 end
 
--- Returns a received text up to the first NUL, which ends texts in the rest of the program.
+-- Cuts received bytes at the first NUL, because C functions read strings only up to a NUL.
 local function until_nul(bytes) return bytes:match "^[^\0]*" end
 
 ---------------------------------------------------------------- questions
@@ -67,7 +68,7 @@ function Question:finish(trouble)
   self.answer, self.trouble = nil, trouble
 end
 
---- Sends a request, and drops the one before.
+--- Sends a request, and abandons the previous one.
 function Question:ask(server, request)
   self:finish ""
   local answer, trouble = ask(server, request)
@@ -76,7 +77,7 @@ end
 
 function Question:connection() return self.answer and self.answer.connection or false end
 
--- Returns why the server rejected a request.  A server without the route is older than this program.
+-- Returns why the server rejected a request.  If the server lacks the route, it is older than this program.
 local function why_refused(status, body)
   local value = json.read(body)
   local code, detail = json.text(json.get(value, "code"), 31), json.text(json.get(value, "detail"))
@@ -87,8 +88,8 @@ local function why_refused(status, body)
   return status > 0 and ("the server answered with status %d"):format(status) or "the server's reply is not HTTP"
 end
 
---- Reads the bytes that have arrived.  Returns whether the question is over: then `body` is the reply, or `trouble` is
--- not "" and contains the reason.  `status` is the status of the reply, or nil.
+--- Reads the bytes that have arrived.  Returns whether the question is finished.  Then `body` is the response body, or
+-- `trouble` is an error message and not "".  `status` is the status code, or nil.
 function Question:read()
   local answer = self.answer
   if not answer then return self.trouble ~= "" end
@@ -113,8 +114,8 @@ end
 
 ---------------------------------------------------------------- the stream
 
--- polls: the server has no stream, or allows no further one, so the client requests the state every second.
--- is_refused: the server rejects the request, and would reject it again.
+-- polls        true if the server offers no stream, or no further stream, so the client requests the state every second
+-- is_refused   true if the server rejects the request permanently
 local Stream = {}
 Stream.__index = Stream
 
@@ -138,12 +139,12 @@ function Stream:connect()
     self.answer = answer
   else
     self:lose(trouble)
-    self.polls = false -- after a restart the server may be a newer version
+    self.polls = false -- tries the stream again, because a restarted server may be a newer version
   end
 end
 
--- An older server has no stream, and a server with the most watchers rejects another.  Both still answer with their
--- state.
+-- Handles an error status.  An older server has no stream, and a server with the maximum number of streams rejects
+-- another one.  Both still return their state to single requests.
 function Stream:take_refusal(status)
   if status ~= 401 and not self.polls then
     self.polls, self.tried_ms = true, nil

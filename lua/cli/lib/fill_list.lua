@@ -1,13 +1,13 @@
 --- fill_list.lua -- the Redis list of `vesta fill`: reads its length and appends ids.
 --
--- A restarted Redis may restore ids from its disk that were popped in the meantime.  So may a replica that becomes
--- master, and a master that was a replica for a while.  Therefore a second key, the mark, stores the history in which
--- the list was filled: the server's run id and replication id.  If Redis has another history, or an unknown one, the
--- list is emptied before ids are pushed.
+-- A restarted Redis may restore ids from its disk that were already popped.  A replica that becomes master, or a master
+-- that was a replica for a while, can also restore such ids.  Therefore a second key, the mark, stores the history
+-- under which the list was filled: the server's run id and replication id.  If Redis now has a different or unknown
+-- history, the list is emptied before ids are pushed.
 --
--- Each call returns "ok" and a value, or an outcome of redis:call and a text.
-local UNKNOWN = "unknown" -- a part of the history that the server does not report
-local PART_MAX = 63       -- bytes of a part of the history
+-- Each method returns "ok" and a value, or an outcome of redis:call and a message.
+local UNKNOWN = "unknown" -- stands for a run id or replication id that the server does not report
+local PART_MAX = 63       -- maximum bytes of a run id or replication id
 
 local List = {}
 List.__index = List
@@ -17,9 +17,9 @@ local fill_list = {}
 --- `login`: { user, password, db }.  user and password may be nil.
 function fill_list.new(redis, name, login)
   local brace = name:find("{", 1, true)
-  local has_tag = brace and name:find("}", brace, true) -- the hash tag keeps list and mark on one node of a cluster
+  local has_tag = brace and name:find("}", brace, true) -- a hash tag puts list and mark on the same cluster node
   local mark = (has_tag and "%s:vesta" or "{%s}:vesta"):format(name)
-  -- is_ours: this process has verified the list, or emptied it
+  -- is_ours: this process has checked the list's mark, or has emptied the list
   return setmetatable({ redis = redis, name = name, login = login, mark = mark, is_ours = false, cleared = 0 }, List)
 end
 
@@ -27,7 +27,7 @@ end
 
 local function fail(outcome, text) error({ outcome = outcome, text = text }, 0) end
 
--- Returns "ok" and the function's value, or the outcome and the text that it passed to fail.
+-- Calls a method.  Returns "ok" and its value, or the outcome and the message that the method passed to `fail`.
 local function try(method, ...)
   local ok, value = pcall(method, ...)
   if ok then return "ok", value end
@@ -41,7 +41,7 @@ function List:call(...)
   return value
 end
 
--- Like List:call, but returns nil and the text if Redis rejects the command.
+-- Like List:call, but returns nil and the error message if Redis rejects the command.
 function List:ask(...)
   local outcome, value = self.redis:call { ... }
   if outcome ~= "ok" and outcome ~= "refused" then fail(outcome, value) end
@@ -59,7 +59,7 @@ function List:log_in()
     self:call("AUTH", login.password)
   end
   if login.db > 0 then self:call("SELECT", ("%d"):format(login.db)) end
-  self:ask("CLIENT", "SETNAME", "vesta-fill") -- for operators; Redis may reject it
+  self:ask("CLIENT", "SETNAME", "vesta-fill") -- shows operators what the connection is for; a rejection is ignored
 end
 
 -- Returns a field of INFO, or UNKNOWN if the server lacks the field or does not allow this user to read it.
@@ -73,7 +73,8 @@ end
 -- The replication id changes whenever the server becomes a master.
 function List:ask_replid() return self:info("replication", "master_replid") end
 
--- Rejects replicas: a writable replica would lose the ids, and a read-only replica would report it only at a push.
+-- Reads the history.  Rejects replicas, because a writable replica would lose the ids, and a read-only replica would
+-- fail only at the first push.
 function List:read_history()
   local role = self:info("replication", "role")
   if role ~= "master" and role ~= UNKNOWN then fail("refused", "READONLY it is a replica") end
@@ -84,12 +85,12 @@ end
 
 function List:ask_length()
   local length = self:call("LLEN", self.name)
-  if math.type(length) ~= "integer" or length < 0 then fail("refused", "ERR LLEN answers no number") end
+  if math.type(length) ~= "integer" or length < 0 then fail("refused", "ERR LLEN returned no number") end
   return length
 end
 
--- Empties a list that was filled under another history.  A list without a mark belongs to another program, unless this
--- process filled it before: then Redis evicted the mark, or lost it together with other writes.
+-- Empties a list that was filled under a different history.  A list without a mark belongs to another program, unless
+-- this process filled it: in that case Redis evicted the mark or lost writes.
 function List:check_mark()
   local length, mark = self:ask_length(), self:call("GET", self.mark)
   if length == 0 then return end
@@ -113,9 +114,9 @@ end
 
 ---------------------------------------------------------------- looking and pushing
 
--- Reads the length of the list.  A changed replication id means that the server was a replica since the last look.
--- Writes the mark again if Redis evicted it.  A mark of another history belongs to another fill, and is kept unless the
--- list is empty.
+-- Reads the length of the list.  A changed replication id means that the server was a replica since the last call.
+-- Restores the mark if Redis evicted it.  A mark of a different history belongs to another `vesta fill`, and is
+-- replaced only if the list is empty.
 local function look(self)
   local outcome, is_new = self.redis:connect()
   if outcome ~= "ok" then fail(outcome, is_new) end
@@ -123,7 +124,7 @@ local function look(self)
     local trouble
     outcome, trouble = try(begin, self)
     if outcome ~= "ok" then
-      self.redis:close() -- the next look starts with a new connection
+      self.redis:close() -- so that the next call of look opens a new connection and calls begin again
       fail(outcome, trouble)
     end
   end
@@ -141,8 +142,8 @@ function List:push(ids)
   local outcome, length = self.redis:call({ "RPUSH", self.name }, ids)
   if outcome ~= "ok" then return outcome, length end
   if math.type(length) == "integer" and length >= #ids then return "ok", length end
-  self.redis:close() -- a list with these ids has at least their count
-  return "unknown", "RPUSH answers no length"
+  self.redis:close() -- the reply is wrong, because a list with these ids is at least as long as `ids`
+  return "unknown", "RPUSH returned no length"
 end
 
 function List:close() self.redis:close() end
@@ -152,18 +153,18 @@ function List:close() self.redis:close() end
 -- Errors with which Redis rejects a command before it changes anything, and their remedies.
 local REMEDIES = {
   READONLY = "use the address of its master",
-  WRONGTYPE = "the key is no list: choose another --list, or remove it (DEL)",
+  WRONGTYPE = "the key is not a list: choose another --list, or remove it (DEL)",
   OOM = "it has no memory left (maxmemory): free some memory, or lower --high",
   NOAUTH = "it requires a password: add --password-file, and --user for an ACL user",
   WRONGPASS = "correct the password in --password-file, or --user",
   NOPERM = "this user needs LLEN, RPUSH, GET, SET, DEL, INFO and CLIENT SETNAME on the list and its mark",
-  LOADING = "it reads its data from disk; that ends by itself",
+  LOADING = "it reads its data from disk, so wait until it is ready",
   MISCONF = "it cannot write its snapshot to disk: see its log",
   MASTERDOWN = "it is a replica that has lost its master",
   NOREPLICAS = "it has too few replicas to write (min-replicas-to-write)",
   CLUSTERDOWN = "its cluster is down",
   MOVED = "it is one node of a cluster: use the address of the node that has the list",
-  ASK = "its cluster is moving the list to another node; that ends by itself",
+  ASK = "its cluster is moving the list to another node, so wait until that is done",
   BUSY = "it runs a script that does not end (SCRIPT KILL)",
   FOREIGN = "choose another --list, or remove the key (DEL)",
 }

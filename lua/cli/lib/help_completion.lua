@@ -136,7 +136,7 @@ local ZSH_END = [=[
 if [ "$funcstack[1]" = _vesta ]; then _vesta "$@"; else compdef _vesta vesta; fi
 ]=]
 
--- Quotes a text for use within single quotes.  `special`: a set of characters that _arguments needs a backslash for.
+-- Quotes a text for use within single quotes.  `special` is the set of characters that need a backslash in _arguments.
 local function zsh_quoted(text, special)
   return (text:gsub(special, "\\%0"):gsub("'", "'\\''"))
 end

@@ -11,7 +11,7 @@
 local json = {}
 
 local DEPTH_MAX = 32       -- deeper containers become null
-local VALUES_MAX = 200000  -- more than any reply of a server; further values are not read
+local VALUES_MAX = 200000  -- values after this many are not read; a server's reply has fewer
 local TEXT_MAX = 199
 local FAR = 1 << 60
 
@@ -20,7 +20,7 @@ json.null = {}
 local ESCAPES = { n = "\n", r = "\r", t = "\t", b = "\b", f = "\f" }
 local QUOTE, COLON, OPEN_LIST, CLOSE_LIST, OPEN, CLOSE = ('":[]{}'):byte(1, -1)
 
--- NUL and surrogates become "?".
+-- Decodes an escape sequence.  NUL and surrogates become "?".
 local function unescape(letter, hex)
   if letter ~= "u" then return (ESCAPES[letter] or letter) .. hex end
   local code = #hex == 4 and tonumber(hex, 16) or 0

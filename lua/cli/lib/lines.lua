@@ -1,8 +1,9 @@
---- lines.lua -- a page of lines for a terminal: as wide and as high as the terminal, and without control bytes.
+--- lines.lua -- formats a page of lines for a terminal.  It cuts the page to the terminal's size and removes control
+-- bytes.
 --
 -- A page has:
 --     columns     the width, or 0 for no limit
---     rows        the most lines
+--     rows        the maximum number of lines
 --     is_screen   whether each line overwrites an older one
 --     scrolls     whether the lines that are added now scroll
 --     used        lines added so far
@@ -50,7 +51,7 @@ function Page:line(paint, text)
   table.insert(self.text, text .. (self.is_screen and "\27[K\n" or "\n"))
 end
 
--- Returns how many bytes of a text go on a line: whole words, or as much as fits of a single word that is longer.
+-- Returns how many bytes of a text fit on a line.  It breaks between words, and cuts a word that is longer than a line.
 local function end_of_line(text, columns)
   local stop = bytes_of(text, columns)
   if stop == #text or text:byte(stop + 1) == 32 then return stop end

@@ -70,7 +70,7 @@ function claims.is_false(got) return claims.equal(false, got) end
 function claims.is_nil(got) return claims.equal(nil, got) end
 function claims.is_not_nil(got) if got == nil then return "expected anything but nil" end end
 
--- If a text is given, the error message must contain it.
+-- Claims that a call raises an error.  If `text` is given, the error message must contain it.
 function claims.has_error(call, text)
   local ok, raised = pcall(call)
   if ok then return "expected an error, and there was none" end
@@ -107,7 +107,7 @@ local function traceback(raised)
   return type(raised) == "string" and raised or debug.traceback(shown(raised), 2)
 end
 
-local SECONDS_MAX = 5 -- of processor time: for each test, and for the code of a file outside its tests
+local SECONDS_MAX = 5 -- maximum CPU time of each test, and of a file's code outside its tests
 local STEP = 100000    -- instructions between two checks of the time
 
 local deadline_s
@@ -120,7 +120,7 @@ local function on_count()
   error(("stopped after %d s of processor time, the limit of a test"):format(SECONDS_MAX), 2)
 end
 
--- Starts the hook and the timer.  The timer ends code that no hook interrupts, for example one long string.find.
+-- Starts the hook and the timer.  The timer stops code that no hook interrupts, for example one long string.find.
 local function arm(seconds, name)
   deadline_s = seconds and os.clock() + seconds
   debug.sethook(seconds and on_count or nil, "", STEP)
@@ -129,7 +129,7 @@ local function arm(seconds, name)
       :format(name, SECONDS_MAX))
 end
 
--- xpcall with a time limit.  The time of a test does not count as time of the file or the describe around it.
+-- An xpcall with a time limit.  The time of a test does not count as time of the enclosing file or describe.
 function guarded(name, run)
   local left_s, outer = deadline_s and deadline_s - os.clock(), inside[#inside]
   arm(SECONDS_MAX, name)

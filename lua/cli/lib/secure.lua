@@ -32,24 +32,25 @@ function secure.of_options(options, address)
   return { tls = is_tls, cacert = options.cacert, cert = options.cert, key = options.key, insecure = options.insecure }
 end
 
---- Returns the same for a server that a config describes.  The server must present the certificate in that config.
+--- Returns the parameter `tls` for a server that a config describes.  The server must present that config's
+-- certificate.
 function secure.of_config(options, described)
   if options.cacert or options.insecure then return secure.of_options(options, "tls:") end
   local own = described.tls and described.tls.certificate
   return { tls = true, cert = options.cert, key = options.key, pinned = own }
 end
 
---- Returns what to do about an untrusted certificate, or nil if the trouble is another.
+--- Returns what to do about an untrusted certificate, or nil for any other error.
 function secure.remedy(trouble, tls)
   if not trouble:find("certificate is rejected", 1, true) then return nil end
   if tls and tls.pinned then return "the server's certificate is not the one in the config" end
   return "name the CA that signed it with --cacert FILE"
 end
 
---- Appends the remedy to a trouble, if there is a remedy.
+--- Returns the error message, with the remedy if there is one.
 function secure.explained(trouble, tls)
   local remedy = secure.remedy(trouble, tls)
-  return remedy and trouble .. "; " .. remedy or trouble
+  return remedy and trouble .. ": " .. remedy or trouble
 end
 
 return secure

@@ -1,6 +1,6 @@
---- segments_import.lua -- `vesta segments import`: takes over the counters of a table of tinyid, Leaf or a ticket
--- server.  Each one continues above every number that was issued.  All databases of a counter are read together,
--- because each issues numbers that the others do not.
+--- segments_import.lua -- `vesta segments import`: imports the counters from a table of tinyid, Leaf or a ticket
+-- server.  Each counter continues above every number that was issued.  All databases of a counter are read together,
+-- because each database issues different numbers.
 local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
@@ -11,7 +11,7 @@ local wire = require "wire"
 
 local SOURCES_MAX = 16
 local STEP_DEFAULT = 1000
-local LOOK_AGAIN_MS = 500 -- counters that do not change for this time have no writers, or slow writers
+local LOOK_AGAIN_MS = 500 -- time between two readings, which show whether writers still change the counters
 
 -- An import has:
 --     options
@@ -63,7 +63,7 @@ local function fault_of(row)
   end
 end
 
--- Reports unusable rows, and leaves out their tags.
+-- Reports unusable rows, and excludes their tags from the import.
 function Import:leave_unusable()
   for i, row in self:each_row() do
     local why = fault_of(row)
@@ -77,8 +77,8 @@ function Import:leave_unusable()
   end
 end
 
--- Combines the rows of a tag in all sources: { tag, from = above every number that was issued, step }.  Returns nil if
--- an earlier source has the tag, so that each tag is imported once.
+-- Combines the rows of a tag in all sources into { tag, from, step }, where `from` is above every number that was
+-- issued.  Returns nil if an earlier source has the tag, so that each tag is imported once.
 function Import:gather(index, tag)
   local from, step, databases, delta = 0, self.options.step, 0, 1
   for i, list in ipairs(self.lists) do
@@ -90,11 +90,11 @@ function Import:gather(index, tag)
     end
   end
   if databases < delta then
-    cli.fail("%s has a delta of %d, and is in %d of the databases: the others issue numbers of their own, so name "
-      .. "all of them", tag, delta, databases)
+    cli.fail("%s has a delta of %d but is in only %d of the databases: the others also issue its numbers, so name all "
+      .. "%d databases", tag, delta, databases, delta)
   end
   local ahead = self.options.ahead or 0
-  if ahead >= store.NUMBER_MAX - from then cli.fail("%s is at %d: --ahead leads past 2^63 - 1", tag, from) end
+  if ahead >= store.NUMBER_MAX - from then cli.fail("%s is at %d: --ahead exceeds 2^63 - 1, lower it", tag, from) end
   return { tag = self.options.as or tag, from = from + ahead, step = step or STEP_DEFAULT }
 end
 
@@ -103,7 +103,7 @@ local function check_still(source, row, before)
   if row.why then fail_unusable(source, row.tag, row.why) end
   local then_max = was and was.max
   if then_max == row.max then return end
-  cli.fail("%s: %s still rises, from %d to %d within a moment: stop its writers first, or use --ahead N to "
+  cli.fail("%s: %s still increases, from %d to %d within a moment: stop its writers first, or use --ahead N to "
     .. "begin so far above it that they cannot catch up", source.shown, row.tag, then_max or 0, row.max)
 end
 
@@ -141,7 +141,7 @@ function Import:import_one(place, counter, there)
   if row and row.why then fail_unusable(place, counter.tag, row.why) end
   if not store.is_tag(counter.tag) then cli.usage("--as is %s, which is not a valid tag", term.shown(counter.tag)) end
   if row and (row.max < 0 or row.delta ~= 1) then
-    cli.fail("%s: %s exists with a delta, or below 0: import into another table", place.shown, counter.tag)
+    cli.fail("%s: %s exists with a delta, or below 0: import into a different table", place.shown, counter.tag)
   end
   local deed = not row and "add" or row.max >= counter.from and "same" or "raise"
   if self.options.yes then write(place, counter, deed) end
@@ -192,8 +192,8 @@ function Import:run()
   for _, place in ipairs(self.targets) do self:import_into(place) end
   if options.yes then self:check_rest(0) end -- the writers may have started in the meantime
   if options.json then return self.has_left and 1 or 0 end
-  term.fitted(("%d to add, %d to raise, %d already there; %s"):format(done.add, done.raise, done.same,
-    options.yes and "done" or "nothing was written: add --yes to write"), 2, 0)
+  term.fitted(("%d to add, %d to raise, %d already there: %s"):format(done.add, done.raise, done.same,
+    options.yes and "done" or "nothing was written, add --yes to write"), 2, 0)
   return self.has_left and 1 or 0
 end
 

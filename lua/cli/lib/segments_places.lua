@@ -1,7 +1,7 @@
 --- segments_places.lua -- finds and opens the tables of counters that the options or a config name.
 --
--- A place has: uri, secret, table (nil for leaf_alloc), row (the config's row), shown (the URI without its password),
--- store (when opened).
+-- A place is a counter table.  It has: uri, secret, table (nil for leaf_alloc), row (the index in the config's
+-- segments), shown (the URI without its password), and store (once it is opened).
 local cli = require "cli.lib.cli"
 local store = require "store"
 local term = require "term"
@@ -46,9 +46,9 @@ local function tables_of(list)
   return table.concat(names, ", ")
 end
 
--- Returns the places of a config that serve a tag, or all of them.
+-- Returns the places of a config that serve a tag, or all places if `tag` is nil.
 local function read_config(options, path, tag)
-  if options.store then cli.usage "--config has the stores: leave out --store, or --config" end
+  if options.store then cli.usage "--config names the stores: leave out --store or --config" end
   if options.table and not options.config then
     cli.usage "VESTA_CONFIG has the stores and tables: unset it, or also name the store"
   end
@@ -123,8 +123,8 @@ local function choose_row(list, tag, is_new)
   return chosen
 end
 
---- Opens the places that the options name.  With a config, opens the places of the tag, or all if it is nil.  is_new:
--- the tag need not exist.  --effective prints the places and ends the command.
+--- Opens the places that the options name.  With a config, opens the places of the tag, or all places if `tag` is nil.
+-- If is_new is set, the tag need not exist.  With --effective, the function prints the places and ends the command.
 function places.open(options, tag, is_new)
   local found, list = cli.go(where.environment(options)), nil
   if found.config then
@@ -132,7 +132,7 @@ function places.open(options, tag, is_new)
   elseif found.store then
     list = { { uri = found.store.value, table = options.table } }
   else
-    cli.usage("--store is missing: %s; or -c FILE", store.FORMS)
+    cli.usage("--store is missing: %s, or use -c FILE", store.FORMS)
   end
   if options.effective then
     print_effective(list, found, options.json)
@@ -144,16 +144,16 @@ end
 
 ---------------------------------------------------------------- errors
 
--- Returns "; did you mean orders?" with the nearest tag of the table, or "".
+-- Returns ", did you mean orders?" with the nearest tag of the table, or "".
 local function near_tag(place, tag)
   local list, tags = place.store:counters(place.table), {}
   for i = 1, math.min(list and #list or 0, NEAR_MAX) do tags[i] = list:row(i).tag end
   if list then list:close() end
   local near = term.nearest(tag, tags)
-  return near and ("; did you mean %s?"):format(near) or ""
+  return near and (", did you mean %s?"):format(near) or ""
 end
 
---- Returns the message for a failed call.  tag: nil if the call was about the whole table.
+--- Returns the message for a failed call.  `tag` is nil if the call was about the whole table.
 function places.trouble(place, tag, text, outcome)
   if outcome == "conflict" and text == "" then
     return ("%s has just changed, or exists already: check it with `vesta segments`, and try again"):format(
@@ -167,7 +167,7 @@ function places.trouble(place, tag, text, outcome)
   return ("%s: %s%s"):format(place.shown, text, is_absent and near_tag(place, tag) or "")
 end
 
---- Passes on the values of a store's method.  If it failed, prints a message and ends the command.
+--- Returns the values of a store's method.  If the method failed, prints a message and ends the command.
 function places.done(place, tag, value, ...)
   if value == nil then cli.fail("%s", places.trouble(place, tag, ...)) end
   return value, ...

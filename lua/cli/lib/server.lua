@@ -29,8 +29,8 @@ function server.of_config(path, flags)
   return described
 end
 
---- Returns an address for HTTP requests from this machine, or nil.  Addresses without TLS are preferred, and the admin
--- listener is used only if HTTP is off.
+--- Returns an address for HTTP requests from this machine, or nil.  Prefers addresses without TLS, and returns the
+-- admin listener only if HTTP is off.
 function server.http(described)
   local best
   for _, row in ipairs(described.addresses) do
@@ -41,8 +41,8 @@ function server.http(described)
 end
 
 --- Sends a text to an address, and reads until the peer closes the connection, the reply has REPLY_MAX bytes, or
--- wait_ms has passed.  `tls`: see wire.ask.  Returns the reply, and why TLS ended the connection or nil; or nil and a
--- text.
+-- wait_ms has passed.  wire.ask describes `tls`.  Returns the reply, and why TLS ended the connection or nil.  Returns
+-- nil and a message if it cannot connect.
 function server.ask(address, text, wait_ms, tls)
   local end_ms, reply = wire.clock_ms() + wait_ms, ""
   local connection, trouble = wire.ask(address, text, wait_ms, tls)
@@ -69,7 +69,7 @@ local function read_all(path)
   return text
 end
 
--- Reads the keys of a unit file.  As in systemd, the last value of a key counts.
+-- Adds the keys of a unit file to `keys`.  As in systemd, the last value of a key wins.
 local function read_keys(text, keys)
   for line in text:gmatch "[^\n]+" do
     local key, value = line:match "^%s*([%w]+)%s*=%s*(.-)%s*$"
@@ -94,8 +94,8 @@ local function words_of(text, pattern)
 end
 
 --- Returns the systemd unit of vesta on this machine, or nil: { path, user, group, config, hides_home, hides_tmp, made,
--- binds_any }.  made: the folders that systemd creates for the unit's user when it starts the unit.  binds_any: whether
--- the unit may listen at ports below 1024.
+-- binds_any }.  `made` is the set of folders that systemd creates for the unit's user when it starts the unit.
+-- binds_any tells whether the unit may listen at ports below 1024.
 function server.unit()
   local keys, path = nil, nil
   local folders = os.getenv "SYSTEMD_UNIT_PATH" or UNIT_FOLDERS
@@ -130,7 +130,8 @@ local function is_same_file(one, other)
 end
 
 --- Returns the user that runs the server: { name, group, by, drops, unit }, or nil for the user of this process.
--- by: the place that names the user.  drops: the server starts as root, reads its files, and then becomes this user.
+-- `by` is the source of the user name, for messages.  `drops` is set if the server starts as root, reads its files, and
+-- then switches to this user.
 function server.runs_as(described)
   if described.user then
     return { name = described.user, group = described.group, by = "the config's user", drops = true }
@@ -145,7 +146,7 @@ end
 local HIDDEN = { { "hides_home", "ProtectHome", { "/home/", "/root/", "/run/user/" } },
   { "hides_tmp", "PrivateTmp", { "/tmp/", "/var/tmp/" } } }
 
--- Returns which setting of the unit hides a path from the server, whatever the permissions are; or nil.
+-- Returns the setting of the unit that hides a path from the server regardless of permissions, or nil.
 local function hidden_by(unit, path)
   for _, row in ipairs(HIDDEN) do
     for _, folder in ipairs(row[3]) do
@@ -168,15 +169,15 @@ local function blocked_at(path, user)
   end
 end
 
---- Returns why a user of server.runs_as cannot use a path, and what to do.  Returns nil if the user can, or if only
--- root can find out.  mode: "r" or "w".
+--- Returns why a user of server.runs_as cannot access a path, and what to do.  Returns nil if the user can, or if only
+-- root can find out.  `mode` is "r" or "w".
 function server.blocked(user, path, mode)
   local hidden = user.unit and hidden_by(user.unit, path)
   if hidden then
     return ("%s: %s of %s from the server"):format(path, hidden, user.unit.path), "move it, for example to /etc/vesta"
   end
   local may, why = kernel.may(path, mode, user.name, user.group)
-  if may ~= false then return nil end -- if the user does not exist, a note of the config reports that
+  if may ~= false then return nil end -- a note of the config reports a user that does not exist
   local word = mode == "w" and "write" or "read"
   local group = kernel.group(user.name, user.group) or user.group or user.name
   local at, reason = blocked_at(path, user)
@@ -192,8 +193,8 @@ end
 --- Returns whether systemd creates a folder for this user when it starts the unit.
 function server.is_made(user, folder) return user and user.unit and user.unit.made[folder] or false end
 
---- Returns why the user of a unit cannot listen at an address, and what to do; nil if the user can.  A server that
--- starts as root listens before it becomes another user.
+--- Returns why the user of a unit cannot listen at an address, and what to do.  Returns nil if the user can.  A server
+-- that starts as root listens before it switches to its user.
 function server.cannot_listen(user, row)
   local unit = user and user.unit
   if not unit then return nil end
@@ -237,7 +238,7 @@ local function own_user()
   return name ~= "root" and { name = name, by = "the user of this command" } or nil
 end
 
---- Returns the files that the server's user cannot read, as a list of { what, path, text, todo }, and the user or nil.
+--- Returns the files that the server's user cannot read as a list of { what, path, text, todo }, and the user or nil.
 function server.unreadable(described)
   local user, list = server.runs_as(described) or own_user(), {}
   if not user then return list end
@@ -263,8 +264,8 @@ end
 
 ---------------------------------------------------------------- the listening process
 
--- Returns uid and inode of a socket that listens at a port, from /proc/net/tcp and tcp6.  A socket at `host`, in
--- hexadecimal, is preferred.
+-- Returns uid and inode of a socket that listens at a port, from /proc/net/tcp and tcp6.  Prefers a socket at `host`,
+-- which is in hexadecimal.
 local function listener(host, port)
   local wanted, uid, inode = ("%04X"):format(port), nil, nil
   for _, file in ipairs { "/proc/net/tcp", "/proc/net/tcp6" } do
@@ -285,8 +286,8 @@ local function hex_of(host)
   return a and ("%02X%02X%02X%02X"):format(d, c, b, a)
 end
 
--- Describes the process that uses a socket.  systemd also keeps the sockets that it passes to a service, so a process
--- other than pid 1 is preferred.
+-- Describes the process that uses a socket.  Prefers a process other than pid 1, because systemd also keeps the sockets
+-- that it passes to a service.
 local function process_of(pids)
   local best
   for _, pid in ipairs(pids) do
@@ -303,8 +304,8 @@ local function process_of(pids)
   return best
 end
 
---- Returns the process that listens at an address: { pid, name, user, config = the config in its command line,
--- has_no_config }.  Members that this user cannot see are nil.  Returns nil if no process is found.
+--- Returns the process that listens at an address: { pid, name, user, config, has_no_config }.  `config` is the path in
+-- its command line.  Members that this user cannot see are nil.  Returns nil if no process is found.
 function server.listener(row)
   local uid, inode, found
   if row.plain:find "^unix:" then
@@ -322,7 +323,7 @@ function server.listener(row)
   return found
 end
 
---- Returns whether a process was started with another config than the description's, or without a config.
+--- Returns whether a process was started without a config, or with a config other than the description's.
 function server.is_of_another_config(process, described)
   if process and process.has_no_config and described.path then return true end
   return process and process.config and described.path and not is_same_file(process.config, described.path) or false

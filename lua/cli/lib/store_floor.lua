@@ -12,7 +12,7 @@ local term = require "term"
 
 local store_floor = {}
 
--- The store's clock plus this margin is later than every id that was granted under the lease.
+-- Returns the margin of a floor.  The store's clock plus this margin is later than every id granted under the lease.
 local function margin_ms(asked)
   local lease = facts.lease(asked.lease)
   return lease.skew_ms + 2 * lease.window_ms
@@ -28,8 +28,8 @@ end
 
 ---------------------------------------------------------------- advance
 
--- Ends the command if a worker id was granted ids above the floor of this lease that a wider lease would cover: its
--- holder could not start again.  If the list cannot be read, the repair goes on.
+-- Ends the command if --lease is too short: a holder has ids above the floor of this lease but below the floor of a
+-- longer lease, and could not start again.  If the list of worker ids cannot be read, the command continues.
 local function check_lease(asked, store_ms)
   local widest, opened = "balanced", asked.store
   local floor_ms = store_ms + margin_ms(asked)
@@ -37,8 +37,9 @@ local function check_lease(asked, store_ms)
   for i = 1, list and #list or 0 do
     local row = list:row(i)
     if row.until_ms and floor_ms < row.until_ms and row.until_ms <= store_ms + margin_ms { lease = widest } then
-      cli.fail("nothing was done: worker id %s was granted ids up to %s, but --lease %s lets leases start at %s; use "
-        .. "--lease %s, or the widest preset that your hosts use", cli.unsigned(row.worker), term.iso(row.until_ms),
+      cli.fail("nothing was done: worker id %s was granted ids up to %s, but --lease %s lets leases start at %s. Use "
+        .. "--lease %s, or the preset with the longest leases among your hosts", cli.unsigned(row.worker),
+        term.iso(row.until_ms),
         asked.lease, term.iso(floor_ms), widest)
     end
   end
@@ -93,9 +94,9 @@ local function check_granted(opened, list, floor_ms)
   for i = 1, #list do
     local row = list:row(i)
     if math.ult(tick, row["until"]) then
-      cli.fail("nothing was done: worker id %s was granted ids up to %s, above the new floor; %s",
+      cli.fail("nothing was done: worker id %s was granted ids up to %s, above the new floor: %s",
         cli.unsigned(row.worker), row.until_ms and term.iso(row.until_ms) or "the layout's end",
-        row.state ~= "free" and "stop its holder and try again" or "leave the floor as it is, or wait until that time")
+        row.state ~= "free" and "stop its holder and try again" or "keep the old floor, or wait until that time")
     end
   end
 end

@@ -8,8 +8,8 @@ local term = require "term"
 
 local store_init = {}
 
-local COUNTS_AS_NEW = "it was created as new: if this store had lost it, run `vesta store advance` before you start "
-  .. "any process\n"
+local COUNTS_AS_NEW = "it was created as a new namespace: if this store lost an old one, run `vesta store advance` "
+  .. "before you start any process\n"
 
 --- Returns first and last of "924-1023", which must fit the layout's field.  Returns nil if text is nil.
 function store_init.read_static(text, layout)
@@ -40,7 +40,7 @@ end
 --- Checks again after the creation, because another process may have created a conflicting namespace at the same time.
 function store_init.admit_made(asked, fresh)
   store_init.admit(asked, fresh,
-    "the namespace was created, but do not use it: another one was created at the same time")
+    "the namespace was created, but do not use it: a conflicting namespace was created at the same time")
 end
 
 ---------------------------------------------------------------- a namespace
@@ -73,7 +73,7 @@ local function print_made(asked, ns)
   else
     cli.printf("no lease starts before %s: until then no process can issue ids\n", term.iso(ns.floor_ms))
   end
-  cli.printf("each worker id issues at most %s ids per second, until %s; there are %s worker ids\n",
+  cli.printf("each worker id issues at most %s ids per second, until %s, and there are %s worker ids\n",
     term.grouped(layout.per_second), term.iso(layout.end_ms), term.grouped(layout.workers))
 end
 
@@ -104,7 +104,7 @@ end
 ---------------------------------------------------------------- all stores of a config
 
 -- Creates the tables or nodes that this config needs in one store.  Returns the names of missing namespaces, and
--- whether tables of counters may be missing; or nil, text, outcome.
+-- whether counter tables may be missing.  Returns nil, a message and an outcome after an error.
 local function prepare(one, makes_tables)
   if one.is_own then return {} end -- its first process creates everything
   local opened <close>, text, code = store.open(one.uri, nil, one.secret)
@@ -142,7 +142,7 @@ local function print_prepared(one, missing, lacks_tables, options)
   end
 end
 
---- Prepares every store that a config names.  If one fails, the error is reported and the others are still prepared.
+--- Prepares every store that a config names.  If one fails, reports the error and prepares the remaining stores.
 -- Returns the exit code.
 function store_init.config(list, options)
   local code = 0
@@ -172,13 +172,13 @@ function store_init.run(asked)
     cli.usage("--segments: a store %s: cannot hold counters", about.scheme)
   end
   if asked.again and not (place.is_named and asked.layout) then
-    cli.usage "--again recreates a lost namespace: give its --namespace, and the --layout that it had"
+    cli.usage "--again recreates a lost namespace: add its --namespace, and the --layout that it had"
   end
   stores.done(place, opened:init())
   if asked.segments and about.makes_table then stores.done(place, opened:init_counters()) end
   stores.warn(store.public(place.uri), opened)
   if not asked.json then
-    cli.printf("store is ready: %s; %s\n", about.made, about.rights)
+    cli.printf("store is ready: %s, and %s\n", about.made, about.rights)
     if asked.segments then
       cli.printf("%s\n", about.makes_table and "the table leaf_alloc for segments is there: add a counter with `vesta "
         .. "segments add TAG`" or "the first `vesta segments add TAG` creates the table of counters")

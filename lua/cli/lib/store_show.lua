@@ -20,7 +20,7 @@ local function print_namespace(place, ns, counts)
     fact("static", ("%d to %d: assigned by hand, never leased"):format(ns.static_first, ns.static_last))
   end
   term.out "clock        "
-  term.fitted(("%s; this machine's is %.3f s %s"):format(term.iso(counts.store_ms), math.abs(ahead_ms) / 1000,
+  term.fitted(("%s, and this machine's clock is %.3f s %s"):format(term.iso(counts.store_ms), math.abs(ahead_ms) / 1000,
     ahead_ms < 0 and "behind" or "ahead"), 13, 13)
   fact("worker ids", ("%d held, %d expired, %d free, %s never used"):format(counts.held, counts.expired, counts.free,
     term.grouped(counts.never)))
@@ -75,15 +75,15 @@ local function show_names(place, names, json)
     local is_shown, text = show(own, opened, json)
     if not is_shown then
       term.say(text)
-      term.say(("the namespace %s is left out"):format(name))
+      term.say(("the namespace %s is not shown"):format(name))
       code = 1
     end
   end
   return code
 end
 
---- Prints the namespaces of every store that a config names.  If one fails, the error is reported and the others are
--- still printed.  Returns the exit code.
+--- Prints the namespaces of every store that a config names.  If a store fails, reports the error and prints the
+-- remaining stores.  Returns the exit code.
 function store_show.config(list, json)
   local code, is_next = 0, false
   for _, one in ipairs(list) do

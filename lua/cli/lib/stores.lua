@@ -1,13 +1,13 @@
 --- stores.lua -- finds the store and the namespace that the options name, and formats errors of stores.
 --
 -- A place has:
---     uri, secret   of the store
+--     uri, secret   the store's URI, and its credentials or nil
 --     name          the namespace's name in the store
---     public        its name in the config if that differs, or nil
---     layout
+--     public        the namespace's name in the config if it differs from `name`, or nil
+--     layout        the namespace's layout in the config, or nil
 --     is_named      whether options or environment name the namespace
---     is_own        whether the store is this user's own, because neither options nor config name one
---     publics       for names in the store: their names in the config
+--     is_own        whether the store is this user's file: store, because neither options nor config name one
+--     publics       a map from names in the store to names in the config, where they differ
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local store = require "store"
@@ -27,9 +27,9 @@ stores.OPTIONS = {
 
 ---------------------------------------------------------------- the place
 
---- Returns the place that the options name, completed from config and environment.  `one`: without a name, the
--- namespace is the config's first, or `default`.  may_lack: see where.store.  --effective prints the place and ends the
--- command.
+--- Returns the place that the options name, completed from config and environment.  If `one` is set and no namespace is
+-- named, the namespace is the config's first, or `default`.  where.store describes may_lack.  With --effective, the
+-- function prints the place and ends the command.
 function stores.find(options, one, may_lack)
   local found = cli.go(where.store(options, one, may_lack))
   local is_named = one or found.is_named
@@ -44,8 +44,8 @@ function stores.config(options)
   return found.config and found.config.value
 end
 
---- Returns the stores of a config, each once, in its order: { uri, secret, shown, namespaces, publics, tables, is_own }
--- tables: the tables of the config's segments in this store; false means leaf_alloc.
+--- Returns the stores of a config, each once, in the config's order.  A store has uri, secret, shown, namespaces,
+-- publics, is_own, and tables: the counter tables in this store, where false stands for leaf_alloc.
 function stores.of_config(options)
   local list, at = {}, {}
   local function at_uri(uri, secret)
@@ -82,8 +82,8 @@ end
 
 function stores.no_store()
   local state = store.state()
-  cli.usage("--store is missing: %s; or -c FILE%s", store.FORMS,
-    state and "; processes without --store keep their leases in --store file:" .. state or "")
+  cli.usage("--store is missing: %s, or use -c FILE%s", store.FORMS,
+    state and ". Processes without --store keep their leases in --store file:" .. state or "")
 end
 
 --- Opens the store of a place, or ends the command.
@@ -97,11 +97,11 @@ end
 
 ---------------------------------------------------------------- errors
 
--- Returns "; did you mean orders?" with the nearest namespace of the store, or "".
+-- Returns ", did you mean orders?" with the nearest namespace of the store, or "".
 local function near_namespace(place)
   local opened <close> = store.open(place.uri, nil, place.secret)
   local near = term.nearest(place.name, opened and opened:names() or {})
-  return near and ("; did you mean %s?"):format(near) or ""
+  return near and (", did you mean %s?"):format(near) or ""
 end
 
 --- Returns the message for a failed call.
@@ -124,14 +124,14 @@ function stores.trouble(place, text, outcome)
   return outcome == "no_generator" and place.uri and text .. near_namespace(place) or text
 end
 
---- Warns of settings by which a store may lose leases or numbers that it granted.
+--- Warns about settings of a store that could lose granted leases or numbers.
 function stores.warn(shown, opened)
   for _, fault in ipairs(opened:faults() or {}) do
-    term.say(("%s: %s; %s"):format(shown, fault.what, fault.todo))
+    term.say(("%s: %s, so %s"):format(shown, fault.what, fault.todo))
   end
 end
 
---- Passes on the values of a store's method.  If it failed, prints a message and ends the command.
+--- Returns the values of a store's method.  If the method failed, prints a message and ends the command.
 function stores.done(place, value, ...)
   if value == nil then cli.fail("%s", stores.trouble(place, ...)) end
   return value, ...
@@ -151,18 +151,18 @@ function stores.members(place)
   return members
 end
 
---- Returns how far this machine's clock is ahead of the store's.
+--- Returns how far this machine's clock is ahead of the store's clock.
 function stores.ahead_ms(store_ms) return term.now_ms() - store_ms end
 
---- Ends the command if the store's clock may be wrong, according to this machine's.  A floor is counted from the
--- store's clock: if that clock is ahead, the floor stops all processes.  If it is behind, the floor may be below
+--- Ends the command if the store's clock differs too much from this machine's clock.  A floor is counted from the
+-- store's clock.  If that clock is ahead, the floor stops all processes.  If it is behind, the floor may be below
 -- granted ids.
 function stores.check_clock(asked, store_ms)
   local ahead_ms = stores.ahead_ms(store_ms)
   if asked.trusts_clock or math.abs(ahead_ms) <= facts.lease(asked.lease).skew_ms then return end
-  cli.fail("nothing was done: the store's clock is %.1f s %s this machine's, and the floor is counted from it; correct "
-    .. "the one that is wrong, or add --trust-store-clock if it is this machine's", math.abs(ahead_ms) / 1000,
-    ahead_ms < 0 and "ahead of" or "behind")
+  cli.fail("nothing was done: the store's clock, from which the floor is counted, is %.1f s %s this machine's clock. "
+    .. "Correct the wrong clock, or add --trust-store-clock if this machine's clock is wrong",
+    math.abs(ahead_ms) / 1000, ahead_ms < 0 and "ahead of" or "behind")
 end
 
 --- The states of worker ids that have a record.

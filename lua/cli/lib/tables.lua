@@ -1,8 +1,8 @@
 --- tables.lua -- prints tables.  They are cut to the width of a terminal, and complete in files and pipes.
 --
--- A column is { title, width, narrow }.  A negative width aligns to the left.  `narrow` is the width if the terminal
--- has no room for all columns.  If it is 0, the column is then left out.  The last column takes the rest of the line.
--- A row is a list of texts.  row.paint[i], if set, is "red", "yellow" or "cyan".
+-- A column is { title, width, narrow }.  A negative width aligns to the left.  `narrow` is the width on a terminal that
+-- has no room for all columns, and 0 omits the column there.  The last column takes the rest of the line.
+-- A row is a list of texts.  row.paint[i], if set, is the color of the i-th text: "red", "yellow" or "cyan".
 local term = require "term"
 
 local CELL_MIN = 8 -- the least width of the last column

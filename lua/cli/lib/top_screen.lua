@@ -5,7 +5,7 @@ local screen = require "screen"
 local term = require "term"
 local views = require "cli.lib.top_views"
 
-local STALE_MS = 3000 -- an event arrives each second
+local STALE_MS = 3000 -- a state is stale after this time, because an event arrives each second
 
 local top_screen = {}
 
@@ -40,8 +40,8 @@ local function draw_head(page, frame)
     frame.address, now.version, now.pid, term.span(now.uptime_s * 1000)))
   page:line(nil, ("%s, %d ms %s this clock   connections %d   waiting %d"):format(iso(now.unix_ms),
     math.abs(ahead_ms), ahead_ms < 0 and "behind" or "ahead of", now.connections, now.waiting))
-  if frame.polls then page:line(nil, "the server offers no stream of events: top asks it each second") end
-  if now.is_draining then page:line("yellow", "draining: the server answers requests in flight, then it ends") end
+  if frame.polls then page:line(nil, "the server offers no event stream, so top requests the state each second") end
+  if now.is_draining then page:line("yellow", "draining: the server answers requests in flight, then exits") end
 end
 
 local function draw_age(page, frame)
@@ -65,14 +65,14 @@ local function draw_tabs(page, shown)
 end
 
 local KEYS = [[
-  Tab, right     next view; Shift-Tab, left: previous view
-  up, down       scroll; also PgUp, PgDn, Home, End
-  n, p           next namespace or page of tags; previous one
-  r              reload policies and tables of tags, after a question
-  d              drain and end the server, after a question
-  q, Ctrl-C      end top, not the server
+  Tab, right     next view (Shift-Tab, left: previous view)
+  up, down       scroll (also PgUp, PgDn, Home, End)
+  n, p           next or previous namespace, or page of tags
+  r              reload policies and tag tables, after you confirm
+  d              drain and stop the server, after you confirm
+  q, Ctrl-C      quit top, not the server
 
-To read an id, use vesta explain.  Any key closes this help.
+To decode an id, use vesta explain.  Any key closes this help.
 ]]
 
 local function draw_help(page)
@@ -121,14 +121,14 @@ local function draw_page(page, frame)
   return page
 end
 
---- Prints a frame as lines.  goes_on: the head was printed before.
--- A frame: seen (for the view), view, address, trouble, polls, goes_on, helps, foot, scroll.
+--- Prints a frame as lines.  A frame has seen (top_views.lua), view (its index), address, trouble, polls, goes_on (true
+-- if the head was already printed), helps (true if the help is shown), foot (a message for the last line) and scroll.
 function top_screen.print(frame)
   draw_page(lines.new { columns = term.columns(), rows = math.huge }, frame):print()
   term.flush()
 end
 
---- Draws a frame over the screen.  Returns how many lines are skipped: frame.scroll, unless there are fewer.
+--- Draws a frame over the screen.  Returns how many lines are skipped, which is frame.scroll or the maximum.
 function top_screen.draw(frame)
   local rows, skipped = math.max(1, screen.rows() - 2), frame.scroll
   local function try()

@@ -1,9 +1,9 @@
---- top_state.lua -- turns events of a server into the state that `vesta top` shows: totals into rates, rates into a
--- history.
+--- top_state.lua -- turns a server's events into the state that `vesta top` shows.  It derives rates from totals, and
+-- a history from rates.
 --
--- A state: is_known, unix_ms (the server's clock), seen_ms (our clock when the event arrived), uptime_s, connections,
--- waiting, pid, version, server, is_draining, policies, others, answered, codes, durations, recent, namespaces (those
--- with problems first), by_name, and the event itself.
+-- A state has is_known, unix_ms (the server's clock), seen_ms (this machine's clock when the event arrived), uptime_s,
+-- connections, waiting, pid, version, server, is_draining, policies, others, answered, codes, durations, recent,
+-- namespaces (namespaces with problems first), by_name, and event (the event's text).
 local facts = require "facts"
 local json = require "cli.lib.json"
 
@@ -12,7 +12,7 @@ local NAME_MAX, LAYOUT_MAX = 64, 511
 
 local state = { HISTORY = 60, YEAR_MS = 31556952000, DRIFT_MS_MAX = 1000, LATENCY_MS = 10000 }
 
---- Nothing is known yet.
+--- Returns the state before the first event.
 function state.none() return { is_known = false, namespaces = {}, by_name = {}, codes = {} } end
 
 local get, number, span, text = json.get, json.number, json.span, json.text
@@ -21,7 +21,7 @@ local function rate(now, before, ms)
   return ms > 0 and now >= before and (now - before) * 1000.0 / ms or 0.0
 end
 
--- An older server sends the layout alone.
+-- Returns the end of the namespace's layout.  An older server sends only the layout.
 local function layout_end_ms(object)
   local end_ms = span(get(object, "layout_end_ms"))
   if end_ms > 0 then return end_ms end
@@ -29,7 +29,7 @@ local function layout_end_ms(object)
   return layout and layout.end_ms or 0
 end
 
--- `pausing`: pauses since the last event, as "full 12, lease 3".
+-- Adds a namespace's counts of pauses.  `pausing` has the pauses since the previous event, such as "full 12, lease 3".
 local function take_pauses(ns, pauses, before)
   local more = {}
   ns.pause, ns.pauses = {}, 0
@@ -69,7 +69,7 @@ local function take_namespace(object, before, ms)
   return ns
 end
 
--- Namespaces that the server does not list.
+-- Returns the sums of the namespaces that the server does not list.
 local function take_others(object, before, ms)
   local others = {}
   for _, what in ipairs { "count", "unready", "ids", "refused" } do others[what] = number(get(object, what)) end
@@ -78,7 +78,7 @@ local function take_others(object, before, ms)
   return others
 end
 
--- Replies by code: `answered` counts those with ids, `codes` has the rest.
+-- Adds the counts of replies by code.  `answered` counts successful replies, and `codes` has all other codes.
 local function take_requests(new, requests, then_, ms)
   local before = {}
   for _, code in ipairs(then_.codes) do before[code.name] = code.count end
@@ -97,7 +97,8 @@ local function take_requests(new, requests, then_, ms)
   end
 end
 
--- Counts of requests by duration over the last LATENCY_MS: the i-th took at most le_us[i].  `all`: their sum.
+-- Adds the histogram of request durations over the last LATENCY_MS.  durations[i] counts requests that took at most
+-- le_us[i] and more than le_us[i - 1].  durations_all is the sum of all counts.
 local function take_durations(new, durations, then_)
   local now = { unix_ms = new.unix_ms }
   for _, protocol in ipairs { "http", "resp" } do
@@ -119,7 +120,7 @@ local function take_durations(new, durations, then_)
   end
 end
 
--- The newest events first.
+-- Returns the recent events of the server, newest first.
 local function take_recent(list)
   local recent = {}
   for i, object in json.each(list) do
@@ -130,7 +131,7 @@ local function take_recent(list)
   return recent
 end
 
--- Namespaces without ids come first, then those with a warning.
+-- Returns the sort key of a namespace.  Namespaces that cannot issue ids come first, then namespaces with a warning.
 local function rank(ns)
   if not ns.is_ready then return 0 end
   return (ns.keeper ~= "" or ns.warning ~= "" or state.is_off(ns)) and 1 or 2
@@ -142,7 +143,7 @@ local function sort_namespaces(namespaces)
   table.sort(namespaces, function(a, b) return places[a] < places[b] end)
 end
 
---- The clock moved against the uptime by more than chrony's corrections explain.
+--- Returns whether the clock drifted from the uptime by more than chrony's corrections explain.
 function state.is_off(ns) return ns.drift_ms > state.DRIFT_MS_MAX or ns.drift_ms < -state.DRIFT_MS_MAX end
 
 local function take_policies(object)
@@ -151,7 +152,7 @@ local function take_policies(object)
     has_reloaded = get(object, "reload_ok") == true, error = text(get(object, "last_error")), object = object }
 end
 
---- The state after an event, which is JSON.  Rates are since the state before.
+--- Returns the state after an event, which is JSON text.  Rates are measured since the state `before`.
 function state.take(before, bytes, now_ms)
   local event = json.read(bytes)
   local new = {
@@ -163,7 +164,7 @@ function state.take(before, bytes, now_ms)
     server = text(get(event, "name"), 255), namespaces = {}, by_name = {},
   }
   if new.server == "" then new.server = text(get(event, "host"), 255) end
-  if before.pid ~= new.pid then before = state.none() end -- another server: its counts begin at 0
+  if before.pid ~= new.pid then before = state.none() end -- the counts of a new server process begin at 0
   local ms = before.is_known and new.unix_ms - before.unix_ms or 0
   new.others = take_others(get(event, "other_namespaces"), before.others, ms)
   take_requests(new, get(event, "requests"), before, ms)

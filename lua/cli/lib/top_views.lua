@@ -1,10 +1,18 @@
 --- top_views.lua -- the views of `vesta top`, each a row of the list that this file returns.
 --
--- A view: name, about, path (the route that is polled while the view is shown, or nil), every_ms, draw(page, seen), and
--- picks: what n and p change ("namespace", "all" namespaces or one, "page", or nil).
--- `seen` has state, said (the newest answer of the route, or nil), said_ms, trouble (why there is no newer answer, or
--- ""), of (the picked namespace, or "" for all), after (the tag before a page, or "") and now_ms.
--- A server may send any text: page:line and page:fact make it harmless.
+-- A view has:
+--     name, about        its name, and its description in the help
+--     path, every_ms     the route that is polled while the view is shown, or nil, and the interval
+--     picks              what the keys n and p change: "namespace", "all" (all namespaces or one), "page", or nil
+--     draw(page, seen)   draws the view
+-- `seen` has:
+--     state              the state of the server (top_state.lua)
+--     said, said_ms      the newest response from the route, or nil, and its time
+--     trouble            why there is no newer response, or ""
+--     of                 the chosen namespace, or "" for all
+--     after              the tag before the page, or ""
+--     now_ms             the current time
+-- A server may send any bytes as a text.  page:line and page:fact remove control bytes.
 local cli = require "cli.lib.cli"
 local json = require "cli.lib.json"
 local lines = require "cli.lib.lines"
@@ -16,7 +24,7 @@ local pad = lines.pad
 
 local LATE_MS = 4000
 
--- A number below 10 has one decimal.
+-- Formats a number.  A number below 10 has one decimal.
 local function many(n)
   if n > 0 and n < 9.95 then return ("%.1f"):format(n) end
   return term.grouped(n > 0 and math.tointeger(math.floor(n + 0.5)) or 0)
@@ -24,10 +32,10 @@ end
 
 local function painted(condition, paint) return condition and paint or nil end
 
--- An instant without its fraction of a second.
+-- Formats a time without its fraction of a second.
 local function iso(unix_ms) return term.iso(unix_ms - unix_ms % 1000) end
 
--- Draws a line if the answer is old or missing.  false: there is no answer to draw.
+-- Draws a line if the response is old or missing.  Returns false if there is no response to draw.
 local function draw_answer(page, seen, every_ms)
   local is_old = seen.said and seen.now_ms - seen.said_ms > every_ms + LATE_MS
   if not seen.said and seen.trouble == "" then page:line(nil, "waiting for the server") end
@@ -43,10 +51,11 @@ end
 ---------------------------------------------------------------- overview
 
 local NAME_MIN, BARS_MIN = 15, 9 -- these fit 80 columns
-local STEADY_MS = 10000           -- a lease that is renewed all the time may be shorter
+local STEADY_MS = 10000           -- no countdown is shown for shorter leases, which are renewed all the time
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Columns beyond 80 are for long names, and then for the history.
+-- Returns the widths of the name and the history.  A terminal's columns beyond 80 go to long names first, and then to
+-- the history.
 local function widths(page, now)
   local longest, more = NAME_MIN, math.max(0, page.columns - 80)
   for _, ns in ipairs(now.namespaces) do longest = math.max(longest, #ns.name) end
@@ -55,7 +64,7 @@ local function widths(page, now)
   return name, math.min(bars, state.HISTORY)
 end
 
--- Ids per second of the last seconds, relative to their maximum.
+-- Draws the ids per second of the last seconds as bars, relative to their maximum.
 local function bars_of(ns, count)
   local first, most, bars = math.max(1, #ns.history - count + 1), 1, {}
   for i = first, #ns.history do most = math.max(most, ns.history[i]) end
@@ -69,7 +78,7 @@ local function life_of(now, ns)
   return (years < 100 and "%.1f y" or "%.0f y"):format(math.max(0, years))
 end
 
--- "4.1M"
+-- Formats a number in short form: "4.1M".
 local function short(n)
   for _, unit in ipairs { { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } } do
     if n >= unit[1] * 0.9995 then
@@ -80,7 +89,7 @@ local function short(n)
   return n > 0 and ("%.0f"):format(n) or "-"
 end
 
--- How long ids continue without the store.  A short lease that is renewed all the time has no countdown.
+-- Formats how long ids continue without the store.  A short lease that is renewed all the time has no countdown.
 local function lease_of(now, ns)
   if not ns.has_lease then return "none" end
   local left_ms = ns.lease_end_ms - now.unix_ms
@@ -128,7 +137,7 @@ local function duration(us)
   return us < 1000000 and ("%g ms"):format(us / 1000) or ("%g s"):format(us / 1000000)
 end
 
--- The bound of the bucket that has the request at that part of all requests.
+-- Returns the upper bound of the histogram bucket that contains a quantile, for example the median for part = 0.5.
 local function within(now, part)
   local left = math.ceil(part * now.durations_all)
   for i, count in ipairs(now.durations) do
@@ -208,7 +217,7 @@ end
 
 local COUNTS_MAX = 64 -- of one list
 
--- "full 12, lease 3": the members above 0.
+-- Formats the members of an object that are above 0: "full 12, lease 3".
 local function counts_of(object)
   local parts = {}
   for _, value, name in json.each(object) do
@@ -327,7 +336,7 @@ end
 
 ---------------------------------------------------------------- workers
 
--- How long ago a holder renewed its lease, by the store's clock.
+-- Formats how long ago a holder renewed its lease, by the store's clock.
 local function renewed_of(seen, worker)
   local written_ms = get(worker, "written_ms")
   if written_ms == nil then return "-" end
@@ -426,10 +435,11 @@ end
 ---------------------------------------------------------------- hour
 
 local STEPS_MAX = 360
-local HIGH_MIN, HIGH_MAX, HIGH = 3, 8, 6 -- rows of a chart. HIGH if the room is unknown
+local HIGH_MIN, HIGH_MAX, HIGH = 3, 8, 6 -- rows of a chart: minimum, maximum, and the default without a terminal
 local SCALE = 12                         -- columns of the numbers left of a chart
 
--- A step is a rate, or below 0 if it is not known.  Returns nil unless one is known.
+-- Returns the steps of a chart, each a rate or a negative number if the rate is unknown.  Returns nil if all are
+-- unknown.
 local function read_steps(row, step_ms)
   local steps, most, now = {}, -1, nil
   for i, value in json.each(row) do
@@ -441,7 +451,7 @@ local function read_steps(row, step_ms)
   return now and steps, now, most
 end
 
--- Each column is the mean of as many steps.  The newest is at the right edge.
+-- Joins steps into columns.  Each column is the mean of the same number of steps.  The newest column is the last.
 local function fold(steps, columns)
   local a_column = STEPS_MAX // (columns < 60 and 30 or columns < 120 and 60 or 120)
   local means, most = {}, 0
@@ -456,7 +466,7 @@ local function fold(steps, columns)
   return means, most, a_column
 end
 
--- A row of the chart, of which 0 is the lowest: blocks as high as eighths of it.
+-- Draws a row of the chart with blocks whose height is a multiple of an eighth of a row.  Row 0 is the lowest.
 local function chart_row(means, most, row, high)
   local blocks = {}
   for i, mean in ipairs(means) do

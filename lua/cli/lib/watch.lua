@@ -7,14 +7,14 @@ local watch = {}
 
 -- Prints the age of the last reading below it, because the screen still shows that reading.
 local function print_age(seen_ms)
-  if not seen_ms then return term.status "nothing was read yet; retrying every second" end
-  term.status(("the rows above are from %s, %d s ago; retrying every second"):format(
+  if not seen_ms then return term.status "nothing was read yet, retrying every second" end
+  term.status(("the rows above are from %s, %d s ago, retrying every second"):format(
     term.iso(seen_ms - seen_ms % 1000), (term.now_ms() - seen_ms) // 1000))
 end
 
 --- Calls look() and print() every second, and returns after a signal.  look() reads, and returns whether there is
--- something to print, and an error message or nil.  print() prints the last reading.  is_screen: each reading
--- overwrites the one before.
+-- something to print, and an error message or nil.  print() prints the last reading.  If is_screen is set, each reading
+-- overwrites the previous one on the terminal.
 function watch.run(look, print, is_screen)
   local reported, seen_ms
   wire.catch_signals()

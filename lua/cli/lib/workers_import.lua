@@ -1,6 +1,6 @@
 --- workers_import.lua -- `vesta workers import`: marks the worker ids that another generator, the original, has issued,
--- so that no process leases them.  The mark of a worker id is above all ids that the original may have made with it, so
--- a later holder starts above them.
+-- so that no process leases them.  The mark of a worker id is above all ids that the original could have generated with
+-- it, so a later holder issues only higher ids.
 local cli = require "cli.lib.cli"
 local facts = require "facts"
 local screen = require "screen"
@@ -8,22 +8,22 @@ local store = require "store"
 local stores = require "cli.lib.stores"
 local term = require "term"
 
-local LEFT_MIN = 64 -- a namespace with fewer worker ids is too small
+local LEFT_MIN = 64 -- minimum worker ids that a namespace needs after the import
 local MARGIN_MS = 60000 -- how far the clocks of the original's machines may be ahead of the store's
 local DAY_MS = 86400000
 local BUTTERFLY_KEEPS_MS = DAY_MS -- how far ahead a running Butterfly writes its time
-local CLOCKS_APART_MS = 600000    -- a greater difference means another time zone
+local CLOCKS_APART_MS = 600000    -- a larger difference means a different time zone
 local NAME_MAX = 250
 local NAMES_SHOWN = 5
 local TABLE_MAX = 64
 local ISSUED_MAX = (1 << 32) - 1
 
--- scheme     of the source
--- node       the node of a zk: source, above --name
--- name       the meaning of --name, if the source can have several
--- lost       set if the generator issues worker ids in sequence: why an issued worker id has no row
--- no_start   whether the generator does not start with a worker id that exceeds its field
--- layouts    of the original's ids, unless --original names another
+-- scheme     the scheme of --source
+-- node       the parent node of --name in a zk: source
+-- name       the meaning of --name; nil if the source needs no name
+-- lost       why an issued worker id can have no row, if the generator issues worker ids in sequence
+-- no_start   true if the generator does not start with a worker id that exceeds its field
+-- layouts    the possible layouts of the original's ids, unless --original names another
 local KINDS = {
   ["butterfly-db"] = { scheme = "mysql", name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
   ["butterfly-zk"] = { scheme = "zk", node = "/butterfly", name = "Butterfly's namespace", is_butterfly = true },
@@ -40,11 +40,11 @@ local DEEDS = { "mark", "raise", "same", "clash" }
 
 -- An import has:
 --     kind, rules             a key of KINDS and its row
---     options
+--     options                 the command's options
 --     zone_ms                 how far the original's time zone is ahead of UTC
---     place, store            of the namespace
+--     place, store            the namespace's place (stores.lua) and its open store
 --     ns, layout              the namespace's record and layout
---     done                    for each of DEEDS: how many worker ids
+--     done                    the number of worker ids for each of DEEDS
 --     issued                  the highest issued worker id
 --     recorded                the highest issued worker id in the records, if --issued is higher
 --     beyond                  how many rows exceed the field
@@ -53,7 +53,8 @@ Import.__index = Import
 
 ---------------------------------------------------------------- the record of a worker id
 
--- Returns the time, by the store's clock, until which no process may lease a worker id; 0 if it is free at once.
+-- Returns the time, by the store's clock, until which no process may lease a row's worker id.  Returns 0 if the worker
+-- id is free at once.
 function Import:held_until_ms(row)
   local end_ms = self.layout.end_ms
   if not row.until_ms then
@@ -64,7 +65,7 @@ function Import:held_until_ms(row)
   return row.until_ms < end_ms - MARGIN_MS and row.until_ms + MARGIN_MS or end_ms
 end
 
--- Returns the least record that a row's worker id must get.
+-- Returns the minimum record for a row's worker id.  An existing record that covers more stays unchanged.
 function Import:wanted_of(row)
   local store_ms, held_ms = self.ns.store_ms, self:held_until_ms(row)
   local is_ever = held_ms >= self.layout.end_ms
@@ -125,8 +126,8 @@ function Import:print_end(count)
       self.issued - self.recorded) end
     term.fitted(text, 2, 0)
   end
-  term.fitted(("%d worker ids found: %d to mark, %d to raise, %d already marked, %d in conflict; %s"):format(count,
-    done.mark, done.raise, done.same, done.clash, yes and "done" or "nothing was written: add --yes to write"), 2, 0)
+  term.fitted(("%d worker ids found: %d to mark, %d to raise, %d already marked, %d in conflict. %s"):format(count,
+    done.mark, done.raise, done.same, done.clash, yes and "Done" or "Nothing was written: add --yes to write"), 2, 0)
 end
 
 ---------------------------------------------------------------- writing
@@ -172,12 +173,12 @@ local function has_fields_of(layout, other)
   return true
 end
 
--- Returns whether the marks prevent collisions only if times compare: a worker id that becomes free keeps old and new
--- ids apart only if every new id contains a later time than every old id, which requires a comparable epoch and unit.
+-- Returns whether worker ids become free again.  Then old and new ids differ only if every new id contains a later time
+-- than every old id, which requires a comparable epoch and unit.
 function Import:rests_on_time() return not self.rules.lost or self.options.days ~= nil end
 
--- Returns whether an id of the namespace and an id of the original differ if their worker ids or their real times
--- differ.
+-- Returns whether two ids, one of the namespace and one of the original, always differ if their worker ids or their
+-- real times differ.
 function Import:is_apart(text)
   local layout, original = self.layout, cli.check(facts.layout(text))
   if not has_fields_of(layout, original) then return false end
@@ -191,7 +192,7 @@ function Import:check_layout()
     if self:is_apart(text) then return end
   end
   cli.fail("the namespace has the layout %s, and the original's ids have the layout %s%s, so ids could collide: the "
-    .. "namespace needs %s; nothing was written%s", self.ns.layout, texts[1], texts[2] and " or a known variant" or "",
+    .. "namespace needs %s. Nothing was written%s", self.ns.layout, texts[1], texts[2] and " or a known variant" or "",
     self:rests_on_time() and "the same fields and time unit, and no later epoch" or "the same fields",
     given and "" or ". If the original was configured with another layout, add --original LAYOUT")
 end
@@ -203,13 +204,13 @@ function Import:issued_until(rows, issued)
   local kind, given = self.kind, self.options.issued
   if issued.doubt and not given then
     cli.fail("the highest worker id that %s issued is not known, because %s: a deleted row could have had any worker "
-      .. "id. Find the highest one in its ids with `vesta explain`, and add --issued N; nothing was written", kind,
+      .. "id. Nothing was written. Find the highest one in its ids with `vesta explain`, and add --issued N", kind,
       issued.doubt)
   end
   if issued.issued_until <= issued.issued_first and not rows[1] and not given then
     cli.fail("according to its records, %s has issued no worker id: it never started, or the records were truncated or "
-      .. "created again. Find the highest worker id in its ids with `vesta explain`, and add --issued N; nothing was "
-      .. "written", kind)
+      .. "created again. Nothing was written. Find the highest worker id in its ids with `vesta explain`, and add "
+      .. "--issued N", kind)
   end
   local last = rows[#rows]
   local stop = math.max(issued.issued_until, (given or -1) + 1, last and last.worker + 1 or 0)
@@ -239,7 +240,7 @@ function Import:with_lost(rows, issued)
       local hint = (". That leaves only %d: docs/migrate/uidgenerator.md shows how to continue with an exhausted "
         .. "field"):format(left)
       cli.fail("%s has issued the worker ids %d to %d, more than %d: exclude them when you create the namespace: vesta "
-        .. "store init --static %d-%d; nothing was written%s", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
+        .. "store init --static %d-%d. Nothing was written%s", self.kind, first, stop - 1, store.FOREIGN_MAX, first,
         stop - 1, left >= LEFT_MIN and "" or hint)
     end
   end
@@ -261,8 +262,8 @@ end
 
 ---------------------------------------------------------------- the run
 
--- Corrects times that Butterfly's JVMs wrote as dates without a zone: they used their own time zone, and the database
--- read the dates in its own.
+-- Corrects the times that Butterfly's JVMs wrote as dates without a zone.  The JVMs wrote them in their time zone, and
+-- the database read them in a different one.
 function Import:take_zone(rows)
   if not self.zone_ms then return end
   for _, row in ipairs(rows) do row.until_ms = row.wall_ms - self.zone_ms end
@@ -273,17 +274,17 @@ function Import:check_rows(rows)
   for _, row in ipairs(rows) do
     if self.rules.has_zone and row.until_ms and row.until_ms > latest_ms then
       cli.fail("worker id %d (%s) would be held until %s, but Butterfly writes 24 hours ahead: its JVM is in a time "
-        .. "zone other than --zone %s; nothing was written", row.worker, term.shown(row.who), term.iso(row.until_ms),
+        .. "zone other than --zone %s. Nothing was written", row.worker, term.shown(row.who), term.iso(row.until_ms),
         self.options.zone)
     end
   end
 end
 
--- Ends the command because the source has no such node.
+-- Ends the command, because the source has no node for --name.
 local function no_node(import, source, text)
   local names = import.kind == "leaf" and source.store:names() or {}
   table.sort(names)
-  cli.fail("%s; check --name and the path of --source%s", text, names[1] and (": --name could be "
+  cli.fail("%s: check --name and the path of --source%s", text, names[1] and (", --name could be "
     .. table.concat(names, ", ", 1, math.min(#names, NAMES_SHOWN))) or "")
 end
 
@@ -314,7 +315,7 @@ function Import:drop_beyond(rows, count)
   end
   local text = ("%s%s: above the highest worker id of the namespace's layout, %d"):format(table.concat(names, ", "),
     count > #names and (" and %d more"):format(count - #names) or "", max)
-  if not self.rules.no_start then cli.fail("%s; nothing was written", text) end
+  if not self.rules.no_start then cli.fail("%s. Nothing was written", text) end
   term.say(("%s: not imported, because %s does not start with such a worker id"):format(text, self.kind))
 end
 
@@ -340,7 +341,7 @@ local function check_source(options, rules)
     cli.usage("--from %s needs a %s: URI as --source", options.from, scheme)
   end
   if rules.node and options.source:find "^zk://[^/]*/?$" then
-    cli.usage("--source is %s, which names no node; write the node that %s uses: zk://HOSTS%s",
+    cli.usage("--source is %s, which names no node: add the node that %s uses, zk://HOSTS%s",
       term.shown(options.source), options.from, rules.node)
   end
   local table_name = options.table
@@ -358,19 +359,19 @@ end
 local function check_butterfly(options, rules)
   if rules.is_butterfly and not options.butterfly then
     cli.usage("--butterfly is missing: 1.0.1 for ids of that version or earlier, 1.0.2 for ids of that version or "
-      .. "later; three consecutive ids show which: docs/migrate/butterfly.md")
+      .. "later. Three consecutive ids show the version: docs/migrate/butterfly.md")
   end
   if not rules.is_butterfly and options.butterfly then cli.usage("--butterfly does not apply to %s", options.from) end
 end
 
--- Returns how many milliseconds a zone ("+08:00", "Z") is ahead of UTC.  Returns nil for the database's own zone, or if
+-- Returns how many milliseconds the zone of --zone ("+08:00", "Z") is ahead of UTC.  Returns nil for `database`, and if
 -- the original writes no dates.
 local function read_zone(options, rules)
   local zone = options.zone
   if zone and not rules.has_zone then cli.usage("--zone does not apply to %s", options.from) end
   if not zone and rules.has_zone then
-    cli.usage("--zone is missing: the time zone of Butterfly's JVMs, such as +08:00 or Z, since they write "
-      .. "last_expire_time in it; or database, if the database is in the same zone or their driver converts")
+    cli.usage("--zone is missing: the time zone of Butterfly's JVMs, such as +08:00 or Z, because they write "
+      .. "last_expire_time in it. Use `database` if the database is in the same zone or their driver converts")
   end
   if not zone or zone == "database" then return nil end
   local unix_ms = #zone <= 6 and term.time("1970-01-02T00:00:00" .. zone)
@@ -394,7 +395,7 @@ local function run(options, operands)
   local place = stores.find(options, true)
   local import = setmetatable({ kind = options.from, rules = rules, options = options, zone_ms = zone_ms, place = place,
     store = stores.open(place), done = { mark = 0, raise = 0, same = 0, clash = 0 } }, Import)
-  local source = { uri = options.source, name = "default" } -- --name need not be a name of ours
+  local source = { uri = options.source, name = "default" } -- --name may be invalid as a namespace of vesta
   return import:run { place = source, store = stores.open(source) }
 end
 

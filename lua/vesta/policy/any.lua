@@ -8,7 +8,7 @@
 --
 -- It has no options.  A spec checks that it chooses exactly as csrc/lease/choose.c.
 
-local SKEW_MS = 10000 -- clocks may differ by this much, so a released worker id is ready so long before its until_ms
+local SKEW_MS = 10000 -- a released worker id is free this long before its until_ms, because clocks may differ
 
 local function is_ready(ctx, record)
   return record.until_ms <= ctx.now_ms + (record.held and 0 or SKEW_MS)

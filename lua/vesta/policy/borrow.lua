@@ -1,4 +1,5 @@
---- borrow -- issues ids ahead of the clock, up to a limit.  No request waits, and ids contain slightly early times.
+--- borrow -- issues ids ahead of the clock, up to a limit.  No request waits, but ids can contain times that are
+-- slightly in the future.
 --
 --     options.borrow_ms_max   how far ahead an id's time may be, in milliseconds (default: 1000)
 --
@@ -12,7 +13,7 @@ end
 
 local OPTIONS = {
   borrow_ms_max = { 0, 86400000, default = 1000, unit = "ms",
-    about = "how far an id's time may be ahead of the latest time that was seen" },
+    about = "how far an id's time may be ahead of the latest time that the generator has seen" },
 }
 
 return { api = 1, name = "borrow", options = OPTIONS, on_clock_back = borrow, on_exhausted = borrow }

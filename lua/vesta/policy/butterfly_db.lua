@@ -1,5 +1,5 @@
---- butterfly_db -- chooses worker ids like Butterfly on a database: the lowest released one, or else the lowest expired
--- one, or else the highest used one plus 1.
+--- butterfly_db -- chooses worker ids like Butterfly on a database: the lowest released worker id, else the lowest
+-- expired worker id, else the highest used worker id plus 1.
 --
 -- No options.  For the rest of Butterfly's behaviour, set pacing = "history" and lease = "autonomous", as for
 -- butterfly.

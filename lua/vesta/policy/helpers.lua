@@ -48,7 +48,7 @@ local function hash32(text)
   return h
 end
 
--- Returns the number of "0" to "255" without leading zeros, or nil.
+-- Reads a number from "0" to "255" without leading zeros.  Returns nil for any other text.
 local function octet(text)
   local n = 0
   if text == "" or #text > 3 or (#text > 1 and text:byte(1) == 48) then return nil end
@@ -108,9 +108,10 @@ local function unknown_option(name, rules)
   for known in pairs(rules) do names[#names + 1] = known end
   table.sort(names)
   local near = type(name) == "string" and select(2, nearest(name, rules))
-  if near then return ("there is no option %s; did you mean %s?"):format(shown(name), near) end
-  return ("there is no option %s; there %s"):format(shown(name),
-    #names == 0 and "are none" or (#names == 1 and "is " or "are ") .. table.concat(names, ", "))
+  if near then return ("there is no option %s, did you mean %s?"):format(shown(name), near) end
+  return ("there is no option %s: %s"):format(shown(name),
+    #names == 0 and "this policy has no options"
+    or "use " .. (#names == 1 and "" or "one of ") .. table.concat(names, ", "))
 end
 
 -- Checks for { least, most }, { "word", "other" } or { list = true }.

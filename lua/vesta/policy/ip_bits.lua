@@ -1,7 +1,7 @@
 --- ip_bits -- uses the low bits of this host's IPv4 address as the worker id: 10.0.3.7 with 10 bits is 775.
 --
 --     options.bits     how many bits (default: as many as fit the range)
---     options.offset   added to the bits (default: the first worker id of the range)
+--     options.offset   the number to add to the bits (default: the first worker id of the range)
 --
 -- Use it if all hosts are in one network that is not larger than the field: a /22 network has 10 bits.
 -- Kept from the original (sonyflake's default machine id, the low 16 bits of the private address): the bits.
@@ -38,8 +38,8 @@ local function choose_worker(ctx)
 end
 
 local OPTIONS = {
-  bits = { 1, BITS_MAX, about = "how many bits of the address are used; by default as many as fit the range" },
-  offset = { 0, 2 ^ 53, about = "added to the bits; by default the first worker id of the range" },
+  bits = { 1, BITS_MAX, about = "how many bits of the address are used, by default as many as fit the range" },
+  offset = { 0, 2 ^ 53, about = "the number to add to the bits, by default the first worker id of the range" },
 }
 
 return { api = 1, name = "ip_bits", options = OPTIONS, fixed = true, choose_worker = choose_worker }

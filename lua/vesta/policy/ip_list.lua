@@ -1,17 +1,17 @@
---- ip_list -- uses the place of this host's address in a list that all hosts have.  The first address gets the first
--- worker id of the range.
+--- ip_list -- uses the position of this host's address in a list that is the same on all hosts.  The first address gets
+-- the first worker id of the range.
 --
---     options.ips   IPv4 addresses in an order that never changes; add new ones at the end; required
+--     options.ips   required: IPv4 addresses in an order that never changes (add new addresses at the end)
 --
--- Kept from the original (vesta-id-generator: IpConfigurableMachineIdProvider, vesta.ips): the place, counted from 0,
--- and the error if the host's address is not in the list.
+-- Kept from the original (vesta-id-generator: IpConfigurableMachineIdProvider, vesta.ips): the position, counted from
+-- 0, and the error if the host's address is not in the list.
 --
 -- Defects of the original that it avoids:
 --   - A blank after a comma makes an address unknown.
 --   - The list may contain duplicates, or exceed the field.
 --   - Two processes of a host use one worker id.  Here the second waits until the first ends.
 
--- Returns the places by address, or nil and an error about the list.
+-- Returns a map from address to position, or nil and an error about the list.
 local function read_list(ips, range)
   local place, count = {}, #ips
   if count == 0 then return nil, "the option ips has no address" end
@@ -42,7 +42,7 @@ end
 
 local OPTIONS = {
   ips = { list = true, needed = true,
-    about = "IPv4 addresses in an order that never changes; add new ones at the end" },
+    about = "IPv4 addresses in an order that never changes (add new addresses at the end)" },
 }
 
 return { api = 1, name = "ip_list", options = OPTIONS, fixed = true, choose_worker = choose_worker }

@@ -1,6 +1,6 @@
 --- ordinal -- uses the number after the last - of the host's name: orders-7 of a StatefulSet is worker id 7.
 --
---     options.offset   added to the number, for several sets in one namespace (default: 0)
+--     options.offset   the number to add, for several sets in one namespace (default: 0)
 --
 -- It avoids common mistakes of start scripts: a name without a number is an error and not 0, a number outside of the
 -- range is an error and not truncated, and the old and the new pod of a name never share the worker id, because the new
@@ -22,7 +22,7 @@ end
 
 local OPTIONS = {
   offset = { 0, 2 ^ 53, default = 0,
-    about = "added to the number in the host's name, for several sets in one namespace" },
+    about = "the number to add to the number in the host's name, for several sets in one namespace" },
 }
 
 return { api = 1, name = "ordinal", options = OPTIONS, fixed = true, choose_worker = choose_worker }

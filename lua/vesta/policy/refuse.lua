@@ -1,7 +1,7 @@
 --- refuse -- rejects requests at once, with the reason.  No request waits, and no id is ahead of the clock.
 --
--- Use it if callers can ask another server or retry by themselves, or if a clock that goes back must be noticed.  The
--- fixed rules apply first: ids may still run ahead by ahead_ms_max, and a call still waits for wait_ms_max.
+-- Use it if callers can use another server or retry, or if a clock that goes back must not go unnoticed.  The fixed
+-- rules apply first: ids may still run ahead by ahead_ms_max, and a call still waits up to wait_ms_max.
 
 local function on_clock_back(ctx)
   return "refuse", "the clock is back by " .. ctx.back_ms .. " ms"

@@ -1,7 +1,7 @@
 --- switch -- takes another worker id if the clock goes back.  A worker id that was free until now has no ids in the
 -- repeated time, so requests neither wait nor get early ids.
 --
---     options.wait_ms_max   if the clock went back by at most this, requests wait, in milliseconds (default: 10)
+--     options.wait_ms_max   requests wait if the clock went back by at most this, in milliseconds (default: 10)
 --
 -- It needs a store with free worker ids.  It does not help if ids run out, because another worker id has the same rate.
 -- If the worker id cannot be changed, because it was assigned by hand or has just been changed, requests are rejected.
@@ -14,7 +14,7 @@ end
 
 local OPTIONS = {
   wait_ms_max = { 0, 86400000, default = 10, unit = "ms",
-    about = "if the clock went back by at most this, requests wait" },
+    about = "requests wait if the clock went back by at most this" },
 }
 
 return { api = 1, name = "switch", options = OPTIONS, on_clock_back = on_clock_back }

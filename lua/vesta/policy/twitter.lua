@@ -1,7 +1,7 @@
 --- twitter -- behaves like Twitter's snowflake: the config sets the worker id, and a generator whose clock is wrong
 -- does not start.
 --
---     options.worker         the worker id; required
+--     options.worker         required: the worker id
 --     options.peers_ms_max   how far this clock may differ from the mean of its peers at the start (default: 10000 ms)
 --
 -- The data centre is a field of the layout `twitter`, so set it with `fields`.

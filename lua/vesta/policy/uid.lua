@@ -38,8 +38,8 @@ local function on_clock_back(ctx)
 end
 
 local OPTIONS = {
-  first = { 0, 2 ^ 53, about = "the first worker id to use; by default the layout's first" },
-  last = { 0, 2 ^ 53, about = "the last worker id to use; by default the layout's last" },
+  first = { 0, 2 ^ 53, about = "the first worker id to use, by default the layout's first" },
+  last = { 0, 2 ^ 53, about = "the last worker id to use, by default the layout's last" },
   borrow_ms_max = { 0, 60000, default = 8000, unit = "ms", about = "how far ids may be ahead of the clock" },
 }
 

@@ -53,9 +53,9 @@ end
 local function on_clock_back() return "switch" end
 
 local OPTIONS = {
-  first = { 0, 2 ^ 53, about = "the first worker id that is leased; by default the layout's first" },
-  last = { 0, 2 ^ 53, about = "the last worker id that is leased; by default the layout's last" },
-  border = { 0, 2 ^ 53, about = "the first worker id of servers; by default 924, or after the layout's last" },
+  first = { 0, 2 ^ 53, about = "the first worker id that is leased, by default the layout's first" },
+  last = { 0, 2 ^ 53, about = "the last worker id that is leased, by default the layout's last" },
+  border = { 0, 2 ^ 53, about = "the first worker id of servers, by default 924, or after the layout's last" },
   role = { "embedded", "server", default = "embedded", about = "embedded uses worker ids below the border" },
 }
 

@@ -2,9 +2,9 @@
 --
 --     options.wait_ms_max   how long a request may wait, in milliseconds (default: 5000)
 --
--- Use it if the clock goes back by a little now and then, as with NTP, and a late id is better than an early one or
--- none.  If the clock went back by more than the longest wait, requests are rejected at once, so that callers can ask
--- another server.
+-- Use it if the clock sometimes goes back a little, as with NTP, and a late id is better than no id or an id with a
+-- time in the future.  If the clock went back by more than wait_ms_max, requests are rejected at once, so that callers
+-- can use another server.
 
 local function on_clock_back(ctx)
   local wait_ms_max = ctx.options.wait_ms_max

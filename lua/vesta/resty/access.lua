@@ -1,11 +1,12 @@
---- vesta.resty.access -- a part of vesta.resty.client: addresses of servers, the client's credentials, and TLS.
+--- vesta.resty.access -- the part of vesta.resty.client for server addresses, the client's credentials, and TLS.
 local access = {}
 
 local SECRET_MAX = 511 -- bytes
 
 ---------------------------------------------------------------- addresses
 
--- Returns the arguments of connect, without the pool, for "host:port", "[v6]:port" or "unix:/path"; or nil.
+-- Returns the arguments of connect, without the pool, for "host:port", "[v6]:port" or "unix:/path".  Returns nil if the
+-- address is invalid.
 local function address(text)
   if #text > 255 or text:find "[%c%s]" then return nil end
   if text:find "^unix:/" then return { text } end
@@ -15,7 +16,7 @@ local function address(text)
   return { host, tonumber(port) }
 end
 
--- Decodes the %XX of a name or a secret.  Returns nil if the part is empty, and false if it is invalid.
+-- Decodes the %XX escapes of a name or a secret.  Returns nil if the part is empty, and false if it is invalid.
 local function decoded(part)
   if not part or part == "" then return nil end
   if part:gsub("%%%x%x", ""):find "[^%w!\"$&'()*+,.;<=>\\^_`{|}~:-]" then return false end
@@ -25,8 +26,8 @@ local function decoded(part)
   return not odd and bytes
 end
 
---- Reads an address, or redis://NAME:SECRET@HOST:PORT, or the same with rediss:// for TLS.  Returns nil if it is
--- invalid.
+--- Reads an address, redis://NAME:SECRET@HOST:PORT, or rediss://NAME:SECRET@HOST:PORT for TLS.  Returns nil if the text
+-- is invalid.
 function access.server(text)
   if type(text) ~= "string" or #text > 2000 then return nil end
   local scheme, rest = text:match "^(rediss?)://(.*)$"
@@ -57,8 +58,8 @@ end
 
 ---------------------------------------------------------------- a connection
 
---- Returns the AUTH command for a new connection, or nil if there is none, or false and a message.  The secret's file
--- is read each time, so that the secret can be replaced.
+--- Returns the AUTH command for a new connection, nil if the client has no credentials, or false and a message after an
+-- error.  The secret's file is read each time, so that the secret can be replaced.
 function access.greeting(who, server)
   local secret, user = server.secret or who.password, server.user or who.user
   if not secret and who.secret_file then
@@ -74,8 +75,8 @@ function access.greeting(who, server)
   return user and { "AUTH", user, secret } or { "AUTH", secret }
 end
 
---- Does the TLS handshake.  Returns true, or nil, a message, and whether a retry may succeed.  nginx compares names
--- with certificates, but not addresses, so servers without a name need tls_name.
+--- Performs the TLS handshake.  Returns true, or nil, a message, and whether a retry may succeed.  nginx compares host
+-- names with certificates, but not IP addresses, so servers without a host name need tls_name.
 function access.secure(who, server, sock)
   local own = who.certificate
   if own then
@@ -90,7 +91,7 @@ end
 
 ---------------------------------------------------------------- options
 
--- Reads the client's certificate, once.
+-- Reads the client's certificate.  The client calls it once, when it is created.
 local function own_certificate(o)
   if not o.tls_certificate then return nil end
   local ssl, own = require "ngx.ssl", {}

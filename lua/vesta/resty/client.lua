@@ -26,25 +26,25 @@ local methods = {}
 local class = { __index = methods }
 
 local BATCH_MAX = 10000
-local REST_S_MIN, REST_S_MAX = 0.1, 6.4 -- the pause after a server failed; it doubles with each failure in a row
-local START_S_MAX = 1                   -- after this, a timer has been dropped because of lua_max_running_timers
+local REST_S_MIN, REST_S_MAX = 0.1, 6.4 -- pause after a server failed, which doubles with each consecutive failure
+local START_S_MAX = 1                   -- a timer that starts later was dropped because of lua_max_running_timers
 local IDLE_MS = 60000                   -- how long an idle connection is kept for the next block
 local REPLY_BYTES_MAX = 8192
-local SAID_MAX = 200                    -- characters of a server's text in a message
+local SAID_MAX = 200                    -- maximum characters of a server's text in a message
 
 -- Phases in which nginx can suspend the handler.
 local SLEEPS = {
   rewrite = true, server_rewrite = true, access = true, content = true, timer = true, preread = true,
   ssl_cert = true, ssl_session_fetch = true, ssl_client_hello = true,
 }
--- Errors that end without intervention.  Other errors are returned to the caller at once.
+-- Temporary errors.  Any other error is returned to the caller at once.
 local PASSES = { TRYAGAIN = true, LOADING = true, OOM = true }
 local OLD_SECRET = { NOAUTH = true, NOPERM = true }
 
 ---------------------------------------------------------------- time, and 64 bits
 
 ffi.cdef [[int vesta_client_clock(int clock, long *time) __asm__("clock_gettime");]]
-local CLOCK_BOOTTIME = 7 -- it includes the time of a suspended machine
+local CLOCK_BOOTTIME = 7 -- includes the time in which the machine is suspended
 local time = ffi.new "long[2]"
 
 local function now()
@@ -65,14 +65,14 @@ local function whole(value, least, most)
   return type(value) == "number" and value >= least and value <= most and value % 1 == 0
 end
 
--- Makes another program's text fit for a log.
+-- Makes a server's text safe for a log.
 local function plain(text)
   return (tostring(text):sub(1, SAID_MAX):gsub("%c", "?"))
 end
 
 ---------------------------------------------------------------- blocks
 
--- Returns the i-th id of a block: see docs/blocks.md.
+-- Returns the i-th id of a block, from 0 on.  docs/blocks.md describes the fields of a block.
 local function id_of(block, i)
   local id = block.first + block.stride * i
   if block.base then
@@ -128,7 +128,7 @@ local function block_of(reply, name, size)
   return block
 end
 
--- Returns whether two blocks have a common id.  Only a faulty server, or one that lost its state, sends such blocks.
+-- Returns whether two blocks have a common id.  Only a server that is faulty or lost its state sends such blocks.
 local function overlap(a, b)
   if not b or a.base ~= b.base or a.stride ~= b.stride or a.first > b.last or b.first > a.last then return false end
   return (a.first > b.first and a.first - b.first or b.first - a.first) % a.stride == 0
@@ -142,8 +142,8 @@ local function request(...)
   return table.concat(parts)
 end
 
--- Returns the value of the reply at `at`, and its end; or nil if the reply is incomplete, or false if it is invalid.
--- An error is { said = text }, and an array is a list of values.
+-- Parses the reply at `at`.  Returns its value and the position after it.  Returns nil if the reply is incomplete, and
+-- false if it is invalid.  The value of an error is { said = text }, and the value of an array is a list of values.
 local function parse(bytes, at)
   local stop = bytes:find("\r\n", at, true)
   if not stop then return nil end
@@ -190,9 +190,10 @@ end
 
 ---------------------------------------------------------------- servers
 
--- Returns the block in a reply; or nil, a message, whether a retry may succeed, and whether the reply was valid.
+-- Returns the block in a reply.  Without a valid block, returns nil, a message, whether a retry may succeed, and
+-- whether the reply was valid.
 local function judge(self, reply)
-  if type(reply) ~= "table" then return nil, "a reply that is no block", true, false end
+  if type(reply) ~= "table" then return nil, "a reply that is not a block", true, false end
   if reply.said then
     local passes = PASSES[reply.said:match "^%u+"] or false
     return nil, plain(reply.said), passes, passes
@@ -249,11 +250,11 @@ local function ask(self, server)
       sock:close() -- a late reply would be read as the reply to the next request
     end
     if is_new or not (is_gone or is_old_secret) then return block, message or wrong, passes end
-  end -- try again, because the server closed the pooled connection or no longer accepts its secret
+  end -- retry on a new connection: the server closed the pooled connection or no longer accepts its secret
 end
 
--- Returns the servers that do not pause, beginning with the one that answered last.  If all pause, returns the one
--- whose pause ends first.
+-- Returns the servers that are not in a pause after a failure, beginning with the server that last sent a block.  If
+-- all are in a pause, returns the server with the earliest end.
 local function candidates(self)
   local found, soonest = {}, nil
   self.at = self.at or (ngx.worker.id() or 0) % #self.servers + 1 -- spreads the nginx workers over the servers
@@ -265,7 +266,7 @@ local function candidates(self)
   return found[1] and found or { soonest }
 end
 
--- Fetches a block from any server.  Returns nil if none has one.
+-- Fetches a block from any server.  Returns nil if every server fails.
 local function fetch_block(self, fetch)
   for _, server in ipairs(candidates(self)) do
     local asked_s = now()
@@ -274,7 +275,7 @@ local function fetch_block(self, fetch)
     if block then
       server.rest_s, server.rests_until, server.refuses, self.at = 0, 0, false, server.number
       server.is_well = true
-      block.expires_s = asked_s + self.ttl_s -- counts from the request, because the server starts to count there
+      block.expires_s = asked_s + self.ttl_s -- from the time of the request, which is before the server's grant
       block.half_s = asked_s + self.ttl_s / 2
       return block
     end
@@ -304,7 +305,7 @@ local function run_fetch(_, self, fetch) -- runs also while the nginx worker exi
   if ok and block and not self.is_closed then
     self.spare, self.blocks, self.asks_at = block, self.blocks + 1, 0
   elseif not (ok and block) then
-    self.asks_at = now() + REST_S_MIN -- for all callers together
+    self.asks_at = now() + REST_S_MIN -- no caller starts a fetch before this time
   end
   if not ok then ngx.log(ngx.ERR, "vesta.resty.client: ", block) end
   local waiting = self.ready and -self.ready:count() or 0
@@ -351,7 +352,8 @@ local function wait(self, until_s)
   local is_coming, message, code, wait_s = start_fetch(self, now_s)
   local may_wait = now_s < until_s and SLEEPS[ngx.get_phase()]
   if is_coming and may_wait then
-    -- The first wait creates the semaphore, not new(): nginx frees the log of a semaphore from init_by_lua at a reload.
+    -- client.new must not create the semaphore, because a reload of nginx frees the log of a semaphore that was created
+    -- in init_by_lua.
     self.ready = self.ready or semaphore.new()
     self.ready:wait(max(min(until_s, self.fetch.until_s) - now_s, 0.001))
     return true
@@ -373,14 +375,15 @@ local function take_or_wait(self, until_s)
   end
 end
 
---- Returns the next id as a decimal string; or nil, message, code (`no_block`, `refused` or `closed`), wait_s.
+--- Returns the next id as a decimal string.  After an error, returns nil, message, code (`no_block`, `refused` or
+-- `closed`), wait_s.
 function methods:next()
   local id = take(self)
   if id then return id end
   return take_or_wait(self, now() + self.wait_s_max)
 end
 
---- Returns a list of n ids; or nil, message, code, wait_s.  After an error, the ids that it took are lost.
+--- Returns a list of n ids.  After an error, returns nil, message, code, wait_s, and the ids that it took are lost.
 function methods:batch(n)
   if not whole(n, 1, BATCH_MAX) then
     error(("client:batch: n must be a whole number from 1 to %d, not %s"):format(BATCH_MAX, plain(n)), 2)
@@ -406,7 +409,7 @@ function methods:info()
     is_fetching = self.fetch ~= nil, servers = servers }
 end
 
---- Drops the blocks of this worker; later calls return "closed".
+--- Discards the blocks of this nginx worker.  Later calls return the code "closed".
 function methods:close()
   self.block, self.spare, self.is_closed = nil, nil, true
 end
@@ -439,10 +442,10 @@ local function milliseconds(least, most)
   return function(value) return type(value) == "number" and value >= least and value <= most and value or nil end
 end
 
--- By name: the function that reads a value, the expected form, and the default.
+-- Maps each option's name to the function that reads its value, the expected value for messages, and the default.
 local OPTIONS = {
   servers = { servers, '1 to 16 addresses like "10.0.0.1:8089", "[::1]:8089", "unix:/run/vesta/resp.sock" or '
-    .. '"redis://name:secret@host:port", or rediss:// for TLS, with %XX for what is special in a name or a secret' },
+    .. '"redis://name:secret@host:port", or rediss:// for TLS, with %XX for special characters in a name or a secret' },
   name = { text("^[%w_.:-]+$", 64), "1 to 64 characters of A-Za-z0-9_.:-" },
   size = { function(n) return whole(n, 1, 100000) and n or nil end, "a whole number from 1 to 100000", 1000 },
   ttl = { milliseconds(1, 86400000), "milliseconds from 1 to a day", 10000 },
@@ -457,7 +460,7 @@ local OPTIONS = {
   tls_unverified = { function(is) return type(is) == "boolean" and is or nil end, "true, if it is set", false },
 }
 
---- The defaults of options, by name.  Times are milliseconds.
+--- The default of each option, by name.  Times are in milliseconds.
 client.defaults = {}
 local names = {}
 for key, row in pairs(OPTIONS) do
@@ -473,7 +476,7 @@ local function checked(options)
   local found = {}
   for key in pairs(options) do
     if not OPTIONS[key] then
-      error(("client.new: unknown option %s; there are %s"):format(plain(key), table.concat(names, " ")), 3)
+      error(("client.new: unknown option %s: use one of %s"):format(plain(key), table.concat(names, ", ")), 3)
     end
   end
   for key, row in pairs(OPTIONS) do

@@ -237,7 +237,7 @@ def _(world):
 def _(world):
     with Server(world) as server, Nginx(world, [server.resp]) as nginx:
         message = nginx.run(NEW + "return select(2, pcall(new, { address(%d) }, { fallback = 1 }))" % server.resp)[0]
-    assert "unknown option fallback; there are name password secret_file servers size timeout" in message, message
+    assert "unknown option fallback: use one of name, password, secret_file, servers, size, timeout" in message, message
 
 
 @claim("if a server's next block is late, the error does not report that the server was never asked")

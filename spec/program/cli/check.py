@@ -68,16 +68,16 @@ def _(w):
 @claim("an unknown key is reported with its path, its line and the likely intended key")
 def _(w):
     refused(w, 'return {\n  namespaces = {\n    orders = {\n      wait_ms = 100 } } }',
-            ":4: namespaces.orders.wait_ms is not a key; did you mean wait_ms_max?")
-    refused(w, "return { thraeds = 2 }", ":1: thraeds is not a key; did you mean threads?")
-    refused(w, "return { log = { levle = 'info' } }", ":1: log.levle is not a key; did you mean level?")
-    refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is not a key; it belongs in namespaces.NAME")
-    refused(w, "return { state = '/var/lib/ids' }", ":1: state is not a key; set the environment variable VESTA_STATE to the folder, or namespaces.NAME.path to the generator file")
-    refused(w, "return { stores = { zk = { secret_file = 'f' } } }", ":1: stores.zk.secret_file is not a key; add it to the store's uri: ?secret_file=FILE")
-    refused(w, "return { table = 't' }", ":1: table is not a key; it belongs in each of segments")
-    refused(w, "return { level = 'info' }", ":1: level is not a key; it belongs in log")
-    refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key; keys here are level, format, file, access")
-    refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key; keys here are namespaces, stores, segments, http, resp, admin, tls, "
+            ":4: namespaces.orders.wait_ms is not a key, did you mean wait_ms_max?")
+    refused(w, "return { thraeds = 2 }", ":1: thraeds is not a key, did you mean threads?")
+    refused(w, "return { log = { levle = 'info' } }", ":1: log.levle is not a key, did you mean level?")
+    refused(w, "\nreturn { layout = 'snowflake' }", ":2: layout is not a key: it belongs in namespaces.NAME")
+    refused(w, "return { state = '/var/lib/ids' }", ":1: state is not a key: set the environment variable VESTA_STATE to the folder, or namespaces.NAME.path to the generator file")
+    refused(w, "return { stores = { zk = { secret_file = 'f' } } }", ":1: stores.zk.secret_file is not a key: add it to the store's uri: ?secret_file=FILE")
+    refused(w, "return { table = 't' }", ":1: table is not a key: it belongs in each of segments")
+    refused(w, "return { level = 'info' }", ":1: level is not a key: it belongs in log")
+    refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key: keys here are level, format, file, access")
+    refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key: keys here are namespaces, stores, segments, http, resp, admin, tls, "
             "clients, open, threads, connections_max, proxies, address_connections_max, shares, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
 
 
@@ -127,15 +127,15 @@ def _(w):
     space("fields = { method = 4 }, layout = 'vesta-second'", "fields does not fit the layout: method cannot be 4: its maximum is 3 (2 bits)")
     space("fields = { method = -1 }", "fields has 'method' = -1, which must be a whole number of 0 or more")
     space("fields = { method = '1' }", "fields has 'method' = the text '1', which must be a whole number of 0 or more")
-    space("fields = { [1] = 1 }", "fields has an entry without a name, [1]; entries are NAME = VALUE")
-    space("fields = {}", "fields is an empty table; leave the key out instead")
+    space("fields = { [1] = 1 }", "fields has an entry without a name, [1]: write entries as NAME = VALUE")
+    space("fields = {}", "fields is an empty table: leave the key out instead")
     space("fields = 'method=1'", "fields is the text 'method=1', which must be a table such as { version = 1 }")
-    space("store = 'zk'", "store is 'zk', which is not a store; there are none under stores")
+    space("store = 'zk'", "store is 'zk', which is not a store: there are none under stores")
     space("store = 'ftp:/x'", "store is 'ftp:/x', which must be " + forms(w))
     space("lease = 'long'", "lease is 'long', which must be one of \"local\", \"strict\", \"balanced\", \"autonomous\"")
     space("lease = 'local', store = 'zk://h/v'", "lease is local, which is for a store on this machine: use strict or balanced")
     space("identity = 'a\\nb'", "identity has the control character \\x0a at byte 2: it must be one line")
-    space("identity = ''", "identity is empty; leave the key out instead")
+    space("identity = ''", "identity is empty: leave the key out instead")
     space("store = 'zk://h'", "store cannot be used: the store's URI does not name a node under /: write zk://h/vesta")
     space("store = 'mysql://u:s3cr?et@h/d'", "store cannot be used: the store's URI has an '@' after its '?': write a '?' in a password as %3F, and an '@' in an option as %40")
     space("lease = 'autonomous'", "lease is autonomous, which needs history pacing: ids that follow the clock would use up its window in minutes")
@@ -144,10 +144,10 @@ def _(w):
     space("path = '/x/'", "path is '/x/', which must be the path of a file that begins with /")
     space("ahead_ms_max = 86400001", "ahead_ms_max is 86400001, which must be a whole number from 0 to 86400000")
     space("wait_ms_max = 60001", "wait_ms_max is 60001, which must be a whole number from 0 to 60000")
-    space("group = ''", "group is empty; leave the key out instead")
+    space("group = ''", "group is empty: leave the key out instead")
     space("layout = 'uid'", "layout cannot issue ids: the layout's time ended at 2024-11-20T13:24:16Z: its ids can be read, not issued. Use a later epoch or more time bits, under a new namespace")
-    refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table; leave the key out instead")
-    refused(w, "return { namespaces = { 'a' } }", ":1: namespaces has an entry without a name, [1]; entries are NAME = VALUE")
+    refused(w, "return { namespaces = {} }", ":1: namespaces is an empty table: leave the key out instead")
+    refused(w, "return { namespaces = { 'a' } }", ":1: namespaces has an entry without a name, [1]: write entries as NAME = VALUE")
     refused(w, "return { namespaces = { a = 'uid' } }", ":1: namespaces.a is the text 'uid', which must be a table")
     refused(w, "return { namespaces = { ['a b'] = {} } }", ":1: namespaces: 'a b' is not a namespace: use 1 to 64 of A-Z a-z 0-9 _ . : - and no dot in front")
     refused(w, "return { namespaces = { a = { path = '/x' }, b = { path = '/x' } } }",
@@ -175,10 +175,10 @@ def _(w):
     space("{}", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("{ borrow_ms_max = 5 }", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
     space("_ENV", "does not begin with a policy's name: { \"borrow\", borrow_ms_max = 500 }")
-    space("{ 'borrow', 500 }", "has an option without a name, [2]; options are NAME = VALUE")
+    space("{ 'borrow', 500 }", "has an option without a name, [2]: write options as NAME = VALUE")
     space("{ 'borrow', f = env }", "has an option that is a function, which must be a text, a number, true, false or a table")
     space("{ 'borrow', x = 0/0 }", "has an option that is nan, which must be a finite number")
-    space("''", "is empty; leave the key out instead")
+    space("''", "is empty: leave the key out instead")
     space("'a\\0b'", "has the control character \\x00 at byte 2")
     space("'%s'" % ("a" * 300), "has 300 bytes, but at most 250 are allowed")
     space("5", "is 5, which must be a policy's name or file, or a table such as { \"borrow\", borrow_ms_max = 500 }")
@@ -230,12 +230,12 @@ def _(w):
 
     refused(w, "return { segments = { { table = 't', tags = '*' } } }", ": segments[1].store is missing: set it, or stores")
     segment("store = 'a', stores = { 'a' }, table = 't', tags = '*'", "store and stores are both set: remove one of them")
-    segment("store = 'b', table = 't', tags = '*'", "store has 'b', which is not a store; stores are a")
+    segment("store = 'b', table = 't', tags = '*'", "store has 'b', which is not a store: stores are a")
     refused(w, "return { %s segments = { { stores = { 'a', 'b' }, table = 't', tags = '*' } } }" % stores,
-            ": segments[1].stores has 'b', which is not a store; stores are a")
+            ": segments[1].stores has 'b', which is not a store: stores are a")
     segment("store = 'a', table = 't; drop', tags = '*'", "table is 't; drop', which must consist of A-Z a-z 0-9 _ -")
     segment("store = 'a', table = 't', tags = { 'x/y' }", "tags has 'x/y', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -")
-    segment("store = 'a', table = 't', tags = 'x,y'", "tags has 'x,y', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -; several tags are { \"a\", \"b\" }")
+    segment("store = 'a', table = 't', tags = 'x,y'", "tags has 'x,y', which is not a tag: use \"*\" for all, or 1 to 64 of A-Z a-z 0-9 _ . : -: write several tags as { \"a\", \"b\" }")
     segment("store = 'a', table = 't', tags = '*', order = 'total'", "order is 'total', which must be one of \"trend\", \"strict\", \"dense\"")
     refused(w, "return { stores = { s = { uri = 'sqlite:/x' }, t = { uri = 'sqlite:/y' } }, segments = { { stores = { 's', 't' }, tags = '*', "
             "order = 'strict' } } }", ": segments[1].stores has several stores, but order strict needs one store, because two databases have no common order")
@@ -305,7 +305,7 @@ def _(w):
     uri = "return { stores = { s = { uri = '%s' } }, namespaces = { a = { store = 's' }, b = { store = 'mysql://u:s3cret@h/d' } } }"
     shown = check(w, uri % "mysql://u:p@s3cret@h/d", "--effective").out + check(w, uri % "mysql://u:s3cret@h/d").out
     assert "s3cret" not in shown, shown
-    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be " + forms(w) + "; did you mean mysql:?")
+    refused(w, "return { stores = { s = { uri = 'mysq://u:s3cret@h/d' } } }", ":1: stores.s.uri is 'mysq:', which must be " + forms(w) + ". Did you mean mysql:?")
     shown = check(w, text, "--effective", env={"VESTA_THREADS": "3"}).out
     assert "env      threads                           3  by VESTA_THREADS\n" in shown, shown
     assert "s3cret" not in shown + json.dumps(got)
@@ -328,7 +328,7 @@ def _(w):
                               ("VESTA_THREADS", "-1", "VESTA_THREADS is '-1', which must be a whole number from 1 to 64"),
                               ("VESTA_THREADS", "65", "VESTA_THREADS is 65, which must be a whole number from 1 to 64"),
                               ("VESTA_LOG_FORMAT", "xml", "VESTA_LOG_FORMAT is 'xml', which must be one of \"logfmt\", \"json\""),
-                              ("VESTA_HTTP", "unix:/a,,unix:/b", "VESTA_HTTP is empty; leave the key out instead"),
+                              ("VESTA_HTTP", "unix:/a,,unix:/b", "VESTA_HTTP is empty: leave the key out instead"),
                               ("VESTA_RESP", "0.0.0.0:1", "VESTA_RESP has 0.0.0.0:1, which other machines can reach"),
                               ("VESTA_ADMIN_TOKEN", "a\nb", "VESTA_ADMIN_TOKEN has the control character \\x0a at byte 2")):
         fails(check(w, "return {}", env={name: value}), 1, "vesta check: " + want)
@@ -338,7 +338,7 @@ def _(w):
 def _(w):
     shown = w.run("check", "--keys").out
     for key in map(json.loads, w.run("check", "--keys", "--json").lines()):
-        assert "%s\n    %s\n    %s; without it: " % (key["key"], key["help"], key["value"]) in shown, key
+        assert "%s\n    %s\n    %s (default: " % (key["key"], key["help"], key["value"]) in shown, key
         assert "variable" not in key or "in the environment: %s\n" % key["variable"] in shown, key
 
 

@@ -78,7 +78,7 @@ def _(w):
 
 @claim("keys that are not names, and odd names, are reported in one line")
 def _(w):
-    refused(w, "return { 1 }", "the config has an entry without a name, [1]; entries are NAME = VALUE")
+    refused(w, "return { 1 }", "the config has an entry without a name, [1]: write entries as NAME = VALUE")
     refused(w, "return { [true] = 1 }", "an entry without a name, [true]")
     refused(w, "return { [1.5] = 1 }", "an entry without a name, [1.5]")
     refused(w, "return { [1e308 * 10] = 1 }", "an entry without a name, [inf]")
@@ -152,7 +152,7 @@ def _(w):
     refused(w, "return { segments = { a = {} } }", "segments is not a list")
     refused(w, "return { segments = {} }", "segments is an empty list")
     refused(w, "return { segments = { 5 } }", "segments[1] is 5, which must be a table")
-    refused(w, "return { segments = { {}, { storr = 'x' } } }", "segments[2].storr is not a key; did you mean store?")
+    refused(w, "return { segments = { {}, { storr = 'x' } } }", "segments[2].storr is not a key, did you mean store?")
 
 
 @claim("files that are empty, compiled, binary, too long, not regular or in another language are rejected")

@@ -101,7 +101,7 @@ def end(server):
 @claim("a healthy config has no failure")
 def _(world):
     found = examine(world, segments(world, counters("well")), code=0)
-    names(found, "segments", "it can be read and written; 1 tag", "", "ok")
+    names(found, "segments", "it can be read and written, with 1 tag", "", "ok")
     same({one[0] for one in found if one[1] not in ("clock", "config")}, {"ok"})
 
 
@@ -139,7 +139,7 @@ def _(world):
     found = examine(world, path, code=0)
     names(found, "segments", "tag a cannot be used: its counter is -5", "set the counter above every number", "warn")
     names(found, "segments", "tag still cannot be used: its step is 0", "vesta segments step still N", "warn")
-    names(found, "segments", "it can be read and written; 3 tags", "", "ok")
+    names(found, "segments", "it can be read and written, with 3 tags", "", "ok")
     served.mariadb().sql("UPDATE faulty.leaf_alloc SET step = 0 WHERE biz_tag = 'orders'")
     found = examine(world, segments(world, uri))
     assert any(one[0] == "fail" and "tag orders cannot be used: its step is 0" in one[2] for one in found), found
@@ -286,7 +286,7 @@ def _(world):
     server = subprocess.Popen([world.path("vesta"), "serve", "-c", path], env=environment(world.folder), stderr=subprocess.PIPE, text=True)
     try:
         wait_ready(server)
-        names(examine(world, path, code=0), "resp", "of version 9%s; this doctor is of version %s" % (version[1:], version),
+        names(examine(world, path, code=0), "resp", "of version 9%s, and this doctor is of version %s" % (version[1:], version),
               "restart the server", "warn")
     finally:
         end(server)
@@ -350,7 +350,7 @@ def _(world):
     checked = world.run("check", path, env={"SYSTEMD_UNIT_PATH": world.folder})
     assert checked.code == 1 and "user nobody" in checked.err and "chgrp nogroup" in checked.err, checked.err
     checked = world.run("check", path, user=SERVICE, group=pwd.getpwnam(SERVICE).pw_gid, extra_groups=[])
-    assert checked.code == 1 and "Permission denied; let the server's user read it" in checked.err, checked.err
+    assert checked.code == 1 and "Permission denied: let the server's user read it" in checked.err, checked.err
     added = world.run("client", "add", "shop", "--file", world.path("clients"), env={"SYSTEMD_UNIT_PATH": world.folder})
     same(added.code, 0)
     assert "user nobody (the user of" in added.err and "chgrp nogroup" in added.err, added.err

@@ -72,7 +72,7 @@ def _(world):
     same({state for state, _, _ in examine(world, *opts)}, {"ok"})
     os.rename(path, path + ".away")
     same(examine(world, *opts, code=1), [("fail", "orders: %s is gone, and the generator file has had leases" % path,
-                                          "bring it back; if it is lost: vesta store init --again")])
+                                          "restore it, or if that is impossible, create it with vesta store init --again")])
     init(world, "sqlite:" + path, "another")
     has(examine(world, *opts, code=1), "fail", "the namespace is not in the store", "--again")
 

@@ -431,7 +431,7 @@ def _(world):
         fails(once(world, redis, "--password-file", world.path("wrong")), 1, "WRONGPASS", "correct the password")
         same(once(world, redis, "--password-file", world.path("right")).code, 0)
         for name in ("lines", "empty", "huge"):
-            fails(once(world, redis, "--password-file", world.path(name)), 2, "one line of 1 to 1023 bytes")
+            fails(once(world, redis, "--password-file", world.path(name)), 2, "a secret of 1 to 1023 bytes")
         fails(once(world, redis, "--password-file", world.path("none")), 1, "No such file")
         redis("AUTH", "sesame")
         redis("ACL", "SETUSER", "filler", "on", ">sesame", "~ids", "+@all")
@@ -482,7 +482,7 @@ def _(world):
     for answer, part in ((b"", "it closed the connection"), (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not the Redis protocol"),
                          (b"+OK", "no answer within"), (b"+OK\r\n+OK\r\n", "more replies than requests"), (b"$99999999999999\r\n", "no"),
                          (b"*1000000000\r\n", "no"), (b"\0" * 5000, "not the Redis protocol"), (b"-\r\n", "rejected a command"),
-                         (b"-LOADING Redis is loading the dataset in memory\r\n", "ends by itself"), (b"*1\r\n" * 100, "not the Redis protocol"),
+                         (b"-LOADING Redis is loading the dataset in memory\r\n", "wait until it is ready"), (b"*1\r\n" * 100, "not the Redis protocol"),
                          (b"$-1\r\n", "no number"), (b":-5\r\n", "no number"), (b"-\x1b[2J\r\n", "rejected a command"), (b"$3\r\n\xff\xff\xff\r\n", "no number")):
         fails(once(world, liar(world, answer), timeout_ms=HASTY_MS if part in ("no", "no answer within") else PATIENT_MS), 1, part)
 

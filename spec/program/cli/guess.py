@@ -295,7 +295,7 @@ def _(w):
     ids = some(KNOWN["snowflake"], 1002, 4)
     done = w.run("guess", "--json", stdin="\n".join(map(str, ids)))
     same((done.code, json.loads(done.out)["ids"]), (0, 1000))
-    assert "only the first 1000 ids are examined; 2 more are ignored" in done.err, done.err
+    assert "only the first 1000 ids are examined, and 2 more are ignored" in done.err, done.err
     same(guessed(w, [ids[0]] * 1000)["guesses"][0]["workers"], 1)
 
 
@@ -303,7 +303,7 @@ def _(w):
 def _(w):
     done = w.run("guess", "--json", *map(str, some(KNOWN["snowflake"], 5000, 4)))
     same((done.code, json.loads(done.out)["ids"]), (0, 1000))
-    assert "only the first 1000 ids are examined; 4,000 more are ignored" in done.err, done.err
+    assert "only the first 1000 ids are examined, and 4,000 more are ignored" in done.err, done.err
 
 
 @claim("wrong, empty and hostile values are rejected")

@@ -224,7 +224,7 @@ def _(w):
         same(done.code, 0)
         return done.lines(), done.err
     two = "2678628990637309952 2678628991711051775  version=0  method=2"
-    same(lines(), ([two], "vesta range: only ids with version=0 method=2, as issued now; see also --all\n"))
+    same(lines(), ([two], "vesta range: only ids with version=0 method=2, as issued now (see also --all)\n"))
     same(lines()[0][0] in lines("--all")[0], True)
     same(w.run("range", "2026-01-01T00:00:00Z", "version=0", "method=2").err, "")
     id = int(w.run("gen").out)
@@ -379,7 +379,7 @@ def _(w):
     store = "sqlite:" + w.path("s.db")
     made = w.run("store", "init", "--store", store, "--namespace", "a", "--layout", seconds)
     same((made.code, made.err), (0, "vesta store: " + advice + "\n"))
-    assert made.lines()[-1] == "each worker id issues at most 4,096,000 ids per second, until 2039-09-25T22:04:52.352Z; there are 1,024 worker ids", made.out
+    assert made.lines()[-1] == "each worker id issues at most 4,096,000 ids per second, until 2039-09-25T22:04:52.352Z, and there are 1,024 worker ids", made.out
     for layout, part in (("uid", "the layout's time ended at 2024-11-20T13:24:16Z"), ("snowflake epoch=2999-01-01T00:00:00Z", "is in the future: use an earlier epoch"),
                          ("mastodon", "can be read, not issued")):
         failed = w.run("store", "init", "--store", store, "--namespace", "b", "--layout", layout)

@@ -168,7 +168,7 @@ def _(world):
         assert "until_ms" not in w and w["left_ms"] > 50 * 365 * DAY_MS, w
     assert "my-host:80-0000000002" in found[2]["holder"], found
     text = world.run("workers", "import", *args, "--store", uri, *NS).out
-    assert text.endswith("leaf has issued worker ids up to 2\n3 worker ids found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict; nothing was written: add --yes to write\n"), text
+    assert text.endswith("leaf has issued worker ids up to 2\n3 worker ids found: 0 to mark, 0 to raise, 3 already marked, 0 in conflict. Nothing was written: add --yes to write\n"), text
     for_days = marks(world, target(world, "leaf", "days"), (*args, "--days", "30"), held=[0, 1, 2])
     for w in for_days.values():
         assert abs(w["left_ms"] - 30 * DAY_MS) < 60000 and w["until_ms"] >= w["written_ms"] + 30 * DAY_MS, w
@@ -182,7 +182,7 @@ def _(world):
     same((wide.code, [n["worker"] for n in json.loads(wide.out)["numbers"]], json.loads(wide.out)["beyond"]), (0, [*range(1024)], 1))
     same(wide.err, "vesta workers import: 1024 (a:1-0000001024): above the highest worker id of the namespace's layout, 1023: not imported, because leaf does"
                    " not start with such a worker id\n")
-    fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever", "check --name", ": --name could be ",
+    fails(world.run("workers", "import", *args[:-1], "nobody", "--store", uri, *NS), 1, "no node /nobody/forever", "check --name", ", --name could be ",
           name)
     fails(world.run("workers", "import", "--from", "leaf", "--source", served.zk_uri("", ""), "--name", name, "--store", uri, *NS), 2,
           "--source is", "names no node", "zk://HOSTS/snowflake")

@@ -35,7 +35,7 @@ def _(w):
 
 @claim("a misspelt new command is suggested, and the internal modules are not commands")
 def _(w):
-    fails(w.run("plantd"), 2, 'there is no command "plantd"; did you mean planted?')
+    fails(w.run("plantd"), 2, 'there is no command "plantd", did you mean planted?')
     for name in "lib", "run", "broken", "lib.run", "../cli/planted", "planted.lua":
         fails(w.run(name), 2, "there is no command")
 

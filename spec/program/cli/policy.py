@@ -51,19 +51,19 @@ def _(w):
     same(got, {"policy": "refuse", "functions": ["on_clock_back", "on_exhausted"], "options": []})
 
 
-BORROWS = "how far an id's time may be ahead of the latest time that was seen"
+BORROWS = "how far an id's time may be ahead of the latest time that the generator has seen"
 GIVEN = {"twitter": ["--options", "{ worker = 1 }"], "ip_list": ["--options", "{ ips = { '10.0.0.1' } }"]}
 
 
 @claim("check shows a policy's declared options with default, unit, range and meaning")
 def _(w):
-    same(w.run("policy", "check", "borrow").lines()[1:], ["  borrow_ms_max: default 1000 ms, from 0 to 86400000; " + BORROWS])
+    same(w.run("policy", "check", "borrow").lines()[1:], ["  borrow_ms_max: default 1000 ms, from 0 to 86400000: " + BORROWS])
     same(json.loads(w.run("policy", "check", "--json", "borrow").out)["options"],
          [{"name": "borrow_ms_max", "kind": "number", "needed": False, "default": 1000, "least": 0, "most": 86400000, "unit": "ms", "about": BORROWS}])
     mine = write(w, "mine.lua", """return { api = 1, options = { n = { -5, 7, unit = "s" }, role = { "a b", "c", default = "c", about = "whose" },
       list = { list = true }, must = { 1, 2, needed = true } } }""")
     same(w.run("policy", "check", mine, "--options", "{ must = 1 }").lines()[1:],
-         ["  list: a list", "  must: required, from 1 to 2", "  n: from -5 to 7 s", '  role: default "c", "a b" or "c"; whose'])
+         ["  list: a list", "  must: required, from 1 to 2", "  n: from -5 to 7 s", '  role: default "c", "a b" or "c": whose'])
     same(json.loads(w.run("policy", "check", mine, "--json", "--options", "{ must = 1 }").out)["options"],
          [{"name": "list", "kind": "list", "needed": False}, {"name": "must", "kind": "number", "needed": True, "least": 1, "most": 2},
           {"name": "n", "kind": "number", "needed": False, "least": -5, "most": 7, "unit": "s"},
@@ -111,7 +111,7 @@ def _(w):
         fails(w.run("policy", "run", "on_clock_back", mine, "--env", names), 2, "is not a variable's name")
     fails(w.run("policy", "run", "on_clock_back", mine, "--env", ",".join("A%d" % i for i in range(33))), 2, "more than 32")
     fails(w.run("policy", "test", "--env", "A", mine), 2, "test takes no options")
-    fails(w.run("policy", "check", policy(w, "print 'x'")), 1, "global print is not declared, and policies may not use it; use log(text)")
+    fails(w.run("policy", "check", policy(w, "print 'x'")), 1, "global print is not declared, and policies may not use it: use log(text)")
 
 
 @claim("a spec finds its policy and its modules next to itself, from any working directory")
@@ -263,13 +263,13 @@ def _(w):
     fails(w.run("policy", "run", "choose_worker", "any", "attempt=nil"), 2, 'attempt must be a whole number, not "nil"')
     fails(w.run("policy", "run", "choose_worker", "any", "ordinal=x"), 2, 'ordinal must be a whole number, or nil for a server that has none, not "x"')
     fails(w.run("policy", "run", "choose_worker", "any", "ip=a", "ip=b"), 2, "ip is set twice")
-    fails(w.run("policy", "run", "choose_worker", "any", "label=x"), 2, 'has no input "label"; its inputs are namespace, now_ms, records')
+    fails(w.run("policy", "run", "choose_worker", "any", "label=x"), 2, 'has no input "label": its inputs are namespace, now_ms, records')
     fails(w.run("policy", "run", "ordinal", "choose_worker"), 2, "put the function before the policy: vesta policy run choose_worker ordinal")
 
 
 @claim("check and run report a field of ctx that does not exist, and run reports a worker id outside the layout")
 def _(w):
-    warned = "vesta policy: ./mine.lua: choose_worker reads ctx.ordinl, which is never set; did you mean ordinal?\n"
+    warned = "vesta policy: ./mine.lua: choose_worker reads ctx.ordinl, which is never set, did you mean ordinal?\n"
     mine = policy(w, "return ctx.ordinl or ctx.leaving or ctx.range.last + (ctx.attempt - 1)", "choose_worker")
     result = w.run("policy", "run", "choose_worker", mine)
     same((result.code, result.lines()[0], result.err), (0, "1023", warned))
@@ -280,7 +280,7 @@ def _(w):
     same(w.run("policy", "check", "--strict", "any").code, 0)
     fails(w.run("policy", "run", "choose_worker", mine, "--strict"), 2, "--strict is an option of check")
     fails(w.run("policy", "check", policy(w, "if ctx.back_m <= 5 then return 'wait' end return 'refuse'")), 1,
-          "on_clock_back reads ctx.back_m, which is never set; did you mean back_ms?", "attempt to compare")
+          "on_clock_back reads ctx.back_m, which is never set, did you mean back_ms?", "attempt to compare")
     fails(w.run("policy", "run", "choose_worker", policy(w, "return 1023 + ctx.attempt", "choose_worker")), 1,
           "choose_worker returned 1024, but the worker ids of this layout are 0 to 1023")
     result = w.run("policy", "check", *SHIPPED, "any", "butterfly", "butterfly_db", "ip_bits", "leaf", "ordinal", "uid", "vesta")
@@ -318,7 +318,7 @@ def _(w):
                        ("return { { worker = 0.5 } }", "row 1: worker"), ("return { { worker = 2^63 } }", "row 1: worker"),
                        ("return { { worker = {} } }", "not a table"), ("return { { held = 1 } }", "row 1: held must be true or false"),
                        ("return { { holder = 5 } }", "row 1: holder must be a text"),
-                       ("return { { wroker = 1 } }", "no 'wroker'; did you mean 'worker'?"), ("return { { [1] = 1 } }", "a record has no"),
+                       ("return { { wroker = 1 } }", "no 'wroker', did you mean 'worker'?"), ("return { { [1] = 1 } }", "a record has no"),
                        ("while true do end", "ended after"), ("return {", "rows.lua:1:"), ("\033Lua", "rows.lua"),
                        ("local t = {} for i = 1, 10001 do t[i] = {} end return t", "more than 10000 records")):
         write(w, "rows.lua", rows)
@@ -348,13 +348,13 @@ def _(w):
 def _(w):
     fails(w.run("policy"), 2, "check, run or test")
     fails(w.run("policy", "chekc", "x"), 2, 'there is no subcommand "chekc"', "did you mean check?")
-    fails(w.run("policy", ""), 2, "there are check, run and test")
+    fails(w.run("policy", ""), 2, "use check, run or test")
     fails(w.run("policy", "check"), 2, "at least one FILE or NAME")
     fails(w.run("policy", "run"), 2, "a function and a FILE or NAME")
     fails(w.run("policy", "run", "on_start"), 2, "a function and a FILE or NAME")
     fails(w.run("policy", "run", "on_clockback", "wait"), 2, "did you mean on_clock_back?")
-    fails(w.run("policy", "run", "x" * 9999, "wait"), 2, "it may have choose_worker, on_clock_back")
-    fails(w.run("policy", "run", "on_clock_back", "wait", "back=5"), 2, 'has no input "back"; did you mean back_ms?')
+    fails(w.run("policy", "run", "x" * 9999, "wait"), 2, "use one of choose_worker, on_clock_back")
+    fails(w.run("policy", "run", "on_clock_back", "wait", "back=5"), 2, 'has no input "back", did you mean back_ms?')
     fails(w.run("policy", "run", "on_clock_back", "wait", "options=5"), 2, 'has no input "options"')
     fails(w.run("policy", "run", "on_clock_back", "wait", "back_ms"), 2, "name=value")
     for number in ("", "x", "1e3", "0x10", " 5", "5 ", "9223372036854775808", "--5", "-", "1.5", "9" * 5000):
@@ -427,7 +427,7 @@ def _(w):
     result = w.run("policy", "test", write(w, "a_spec.lua", 'it("makes ids", function() require "vesta.testing".generator() end)\n'
                                            'it("spies", function() spy.new(print) end)\nit("is plain", function() assert.is_nil(spie) end)\nafter_each(print)'))
     same((result.code, result.err), (1, ""))
-    like(result.out, "not ok - makes ids\n  ./a_spec.lua:1: testing.generator needs the rock, which `vesta policy test` does not load; use busted: module 'vesta' not found:\n"
+    like(result.out, "not ok - makes ids\n  ./a_spec.lua:1: testing.generator needs the rock, which `vesta policy test` does not load: use busted: module 'vesta' not found:\n"
          "not ok - spies\n  ./a_spec.lua:2: vesta policy test has no spy: it has describe, it, before_each and assert. Run this file with busted\n"
          "ok - is plain\nnot ok - ./a_spec.lua\n  ./a_spec.lua:4: vesta policy test has no after_each: ...\n1 passed, 3 failed\n")
 

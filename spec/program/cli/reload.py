@@ -47,7 +47,7 @@ def _(w):
     with served(w) as server:
         address, good = "unix:" + w.path("a"), open(w.path("v.lua")).read()
         write(w, "own.lua", "return {\n  api = 1,\n  on_clock_back = 5 5\n}\n")
-        fails(w.run("reload", "--admin", address), 1, "the reload was rejected, the old policies stay in use: ", "own.lua:3:")
+        fails(w.run("reload", "--admin", address), 1, "the reload was rejected, and the old policies stay in use: ", "own.lua:3:")
         for more, env in ((["-c", "v.lua"], {}), ([], {"VESTA_CONFIG": "v.lua"}), (["-c", "v.lua", "--admin", address], {})):
             fails(w.run("reload", *more, env=env), 1, "v.lua: namespaces.orders.policy cannot be used: own.lua:3:")
         fails(w.run("reload", "-c", "v.lua", "--admin", "nonsense"), 2, "nonsense")
@@ -80,7 +80,7 @@ def _(w):
 def _(w):
     fails(w.run("reload", "--admin", "unix:" + w.path("none")), 1, "none: cannot connect")
     fails(w.run("reload"), 2, "no admin listener is named: --admin ADDR, VESTA_ADMIN, or -c FILE")
-    fails(w.run("reload", "x"), 2, 'unexpected operand "x"; the server is named by --admin or -c')
+    fails(w.run("reload", "x"), 2, 'unexpected operand "x": name the server with --admin or -c')
     fails(w.run("reload", "--admin", "nonsense"), 2, "--admin has a wrong address")
     fails(w.run("reload", "--wait-ms", "0"), 2, "--wait-ms")
     with Server(w, "--admin", "unix:" + w.path("a")) as server:

@@ -71,7 +71,7 @@ def _(world):
     same([look(world, uri, "--table", "two")["orders"]["step"] for uri in (first, second)], [77, 77])
     done = world.run("segments", "-c", config, "--json")
     same([len(json.loads(line)["tags"]) for line in done.lines()], [1, 1, 1])
-    fails(world.run("segments", "-c", config, "--store", first), 2, "--config has the stores")
+    fails(world.run("segments", "-c", config, "--store", first), 2, "--config names the stores")
     fails(world.run("segments", "-c", world.path("none.lua")), 1, "none.lua")
     with open(config, "w") as file:
         file.write('return { stores = { a = { uri = "%s" } }, namespaces = { default = {} }, segments = { { store = "a", tags = { "x" } } } }' % first)
@@ -220,7 +220,7 @@ def _(world):
     assert "nothing was written" in done.out and re.search(r"orders +add +begins with 100,001, in steps of 500", done.out), done.out
     same(look(world, target), {})
     done = world.run("segments", *words, "--yes")
-    assert done.code == 0 and "2 to add, 0 to raise, 0 already there; done" in done.out, done.out
+    assert done.code == 0 and "2 to add, 0 to raise, 0 already there: done" in done.out, done.out
     rows = look(world, target)
     same([(rows[tag]["max"], rows[tag]["step"]) for tag in ("orders", "users")], [("100001", 500), ("8", 1000)])
     assert "0 to add, 0 to raise, 2 already there" in world.run("segments", *words, "--yes").out
@@ -243,7 +243,7 @@ def _(world):
         served.mariadb().sql(TINYID % (name + ".tiny_id_info"))
         served.mariadb().sql("INSERT INTO %s.tiny_id_info (biz_type, max_id, step, delta, remainder) VALUES ('orders', %d, 100, 2, %d)"
                              % (name, top, place))
-    fails(world.run("segments", "import", "tiny_id_info", sources[0], "--store", target, "--yes"), 1, "delta of 2", "so name all of them")
+    fails(world.run("segments", "import", "tiny_id_info", sources[0], "--store", target, "--yes"), 1, "delta of 2", "so name all 2 databases")
     same(look(world, target), {})
     same(world.run("segments", "import", "tiny_id_info", *sources, "--store", target, "--yes").code, 0)
     same(look(world, target)["orders"]["max"], "90001")
@@ -269,7 +269,7 @@ def _(world):
     writer.stdin.write("".join("UPDATE moves.tiny_id_info SET max_id = max_id + 100; SELECT SLEEP(0.05);\n" for _ in range(600)))
     writer.stdin.flush()
     try:
-        fails(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes"), 1, "orders still rises", "--ahead N")
+        fails(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes"), 1, "orders still increases", "--ahead N")
         same(look(world, target), {})
         same(world.run("segments", "import", "tiny_id_info", source, "--store", target, "--yes", "--ahead", "1000000").code, 0)
         assert int(look(world, target)["orders"]["max"]) > 1001000
@@ -310,7 +310,7 @@ def _(world):
                       ["segments", "step", "orders", "5"]):
             done = world.run(*words, "--store", uri)
             same(done.code, 0)
-            assert "innodb_flush_log_at_trx_commit is 2; set innodb_flush_log_at_trx_commit=1" in done.err, done.err
+            assert "innodb_flush_log_at_trx_commit is 2, so set innodb_flush_log_at_trx_commit=1" in done.err, done.err
     finally:
         db.sql("SET GLOBAL innodb_flush_log_at_trx_commit = 1; ALTER TABLE lossy.leaf_alloc ENGINE=MEMORY")
     for words in (["take", "orders"], ["add", "more"], ["import", "leaf_alloc", uri, "--as", "more", "--tag", "orders", "--ahead", "5", "--yes"]):

@@ -87,7 +87,7 @@ def _(world):
     before = show(world, uri, "new")
     done = world.run(*words, "--again")
     same((done.code, done.lines()[1]), (0, "namespace new already exists and stays as it is"))
-    assert done.lines()[2].startswith("it was created as new: ") and "vesta store advance" in done.lines()[2], done.out
+    assert done.lines()[2].startswith("it was created as a new namespace: ") and "vesta store advance" in done.lines()[2], done.out
     same(show(world, uri, "new")["incarnation"], before["incarnation"])
 
 
@@ -114,7 +114,7 @@ def _(world):
         db.execute("INSERT INTO vesta_namespace (ns, ver, record) VALUES ('no name', 1, 'hello')")
     done = world.run("store", "show", "--store", "sqlite:" + path, "--json")
     same((done.code, [json.loads(line)["namespace"] for line in done.lines()]), (1, ["a", "c"]))
-    assert "not a vesta record" in done.err and "namespace b is left out" in done.err, done.err
+    assert "not a vesta record" in done.err and "namespace b is not shown" in done.err, done.err
 
 
 @claim("a namespace keeps its layout")
@@ -138,7 +138,7 @@ def _(world):
         same((got["held"], got["expired"], got["free"], got["never"]), (1, 0, 0, 1023))
         text = world.run("store", "show", "--store", uri, "--namespace", "later").out
         assert re.search(r"^worker ids   1 held, 0 expired, 0 free, 1,023 never used$", text, re.M), text
-        assert re.search(r"^floor        none$", text, re.M) and re.search(r"^clock        20\S+Z; this machine's is ", text, re.M), text
+        assert re.search(r"^floor        none$", text, re.M) and re.search(r"^clock        20\S+Z, and this machine's clock is ", text, re.M), text
 
 
 SMALL = "sign:1=0 time:41 seq:18 worker:4 unit=1ms epoch=2020-02-21T16:00:00Z"
@@ -230,7 +230,7 @@ def _(world):
     holder.wait()
     holder.stderr.close()
     fails(world.run("store", "advance", "--store", uri, *place, "--lease", "strict", "--yes"), 1, "nothing was done: worker id",
-          "--lease strict lets leases start at", "use --lease balanced")
+          "--lease strict lets leases start at", "Use --lease balanced")
     same(show(world, uri, "narrow")["incarnation"], before["incarnation"])
     same(world.run("store", "advance", "--store", uri, *place, "--yes").code, 0)
 
@@ -301,7 +301,7 @@ def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"))
     fails(world.run("store"), 2, "init, show, advance, lower or relayout")
     fails(world.run("store", "shwo", *store), 2, "did you mean show?")
-    fails(world.run("store", "zzzzzzz", *store), 2, "there are init, show, advance, lower, relayout")
+    fails(world.run("store", "zzzzzzz", *store), 2, "use one of init, show, advance, lower, relayout")
     fails(world.run("store", "show\x1b[2J\n", *store), 2, "\\x1b")
     fails(world.run("store", "show", "init", *store), 2, '"init"')
     fails(world.run("store", "advance"), 2, "--store is missing")
@@ -353,7 +353,7 @@ def _(world):
 @claim("without --store, the message names the store of this machine's own leases")
 def _(world):
     same(world.run("gen").code, 0)
-    fails(world.run("store", "advance"), 2, "processes without --store keep their leases in --store file:" + world.path("state"))
+    fails(world.run("store", "advance"), 2, "Processes without --store keep their leases in --store file:" + world.path("state"))
     same(world.run("store", "show", "--json").out[:40], world.run("store", "show", "--json", "--store", "file:" + world.path("state")).out[:40])
 
 

@@ -78,7 +78,7 @@ def _(world):
             text = world.run("workers", "--store", uri, "--namespace", "look").lines()
             same(len(text), 4)
             assert re.match(r" +5  held +\d+:\d\d +[+-]\d\.\d{3} s  20\S+Z +\S+ pid %d  \S*look.gen$" % server.pid, text[1]), text
-            assert text[3].startswith("look: 2 held, 0 expired, 0 free, 1,022 never used; at 20"), text
+            assert text[3].startswith("look: 2 held, 0 expired, 0 free, 1,022 never used, at 20"), text
         finally:
             end(server)
         five = look(world, uri, "look")["workers"][0]

@@ -87,7 +87,7 @@ def _(world):
 
 @claim("with an invalid option no worker id is claimed, and the log names the option and its value")
 def _(world):
-    for at, (policy, said) in enumerate((('{ "twitter", wroker = 7 }', 'there is no option "wroker"; did you mean worker?'),
+    for at, (policy, said) in enumerate((('{ "twitter", wroker = 7 }', 'there is no option "wroker", did you mean worker?'),
                                          ('{ "leaf", peers_ms_max = -1 }', "must be a whole number from 0 to 86400000, not -1"),
                                          ('{ "uid", last = 8192 }', "must be a whole number from 0 to 8191, not 8192"),
                                          ('{ "ip_list", ips = {} }', "the option ips has no address"),

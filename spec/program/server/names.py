@@ -428,7 +428,7 @@ def _(world):
         for part in ("clients:", *parts):
             assert part in done.err, (line, done.err)
         assert "ab" * 20 not in done.err
-    fails(world.run("serve", "--clients", world.path("nowhere")), 2, "`vesta client add NAME --file %s` creates it" % world.path("nowhere"))
+    fails(world.run("serve", "--clients", world.path("nowhere")), 2, "create it with `vesta client add NAME --file %s`" % world.path("nowhere"))
 
 
 @claim("`vesta check` reports patterns that match nothing, and settings that conflict with clients")
