@@ -109,7 +109,7 @@ def _(world):
         return world.run("serve", "--http", "off", "--resp", "127.0.0.1:%d" % free_port(), "--resp-password-file", world.path("secret"), *flags)
     fails(serve(None), 1, "--resp-password-file", "No such file")
     for content in (b"", b"\n", b"a\nb\n", b"a\rb\n", b"a\0b\n", b"x" * 1024, b"x" * 100000, b"\na"):
-        fails(serve(content), 2, "--resp-password-file", "one line of 1 to 1023 bytes")
+        fails(serve(content), 2, "--resp-password-file", "a secret of 1 to 1023 bytes")
     os.remove(world.path("secret"))
     os.mkdir(world.path("secret"))
     fails(serve(None), 1, "directory")
