@@ -51,8 +51,8 @@ tests() {
         c) at_once=$((2 * jobs)) ;;
         quick) at_once=$((5 * jobs)) ;;
     esac
+    # Having no test at all is also a failure.
     (cd build/"$preset" && ctest -j "$at_once" --no-tests=error --output-junit "$xml" \
-        # Having no test at all is also a failure.
         --test-output-size-passed 1000000 --test-output-size-failed 1000000 "$@") || rc=$?
     [ -f "$xml" ] || return 1
     counted=$(python3 scripts/count.py "$xml") || return 1
