@@ -13,7 +13,7 @@
 __attribute__((format(printf, 3, 4))) int vs_fail(struct vesta_error *err, int code, const char *fmt, ...);
 
 /* Writes "OURS: THEIRS", or OURS if THEIRS is "".  If both do not fit, it writes only THEIRS, the message of the cause,
- * because it is more useful. */
+ * because this message is more useful. */
 static inline void vs_put_said(char *buf, size_t size, const char *ours, const char *theirs) {
     bool is_room = strlen(ours) + strlen(": ") + strlen(theirs) < size;
     bool has_both = *ours && *theirs && is_room;

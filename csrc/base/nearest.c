@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define WORD_MAX 32 /* letters. No name is suggested for longer words */
-#define SLIPS_MAX 2 /* the most edits of a suggestion, and at most half the length of the name */
+#define SLIPS_MAX 2 /* maximum edits between word and suggestion, which are also at most half the name's length */
 #define START_MIN 3 /* a prefix of a name needs at least this many letters */
 
 static size_t nearest_least(size_t a, size_t b, size_t c) {

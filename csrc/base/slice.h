@@ -21,7 +21,7 @@ static inline bool vs_slice_is(struct vs_slice slice, const char *name) {
     return strlen(name) == slice.length && memcmp(slice.at, name, slice.length) == 0;
 }
 
-/* Compares, ignoring the case of ASCII letters. */
+/* Returns whether the slice equals the name, ignoring the case of ASCII letters. */
 static inline bool vs_slice_is_case(struct vs_slice slice, const char *name) {
     return slice.at && slice.length == strlen(name) && strncasecmp(slice.at, name, slice.length) == 0;
 }

@@ -64,8 +64,8 @@ static inline void vs_table_put(struct vs_table *table, uint64_t hash, uint32_t 
     table->slot[at] = (struct vs_table_slot){(uint32_t)hash, item + 1};
 }
 
-/* Removes a number, which must be in the table.  Later entries move into the gap, so that no search ends there too
- * early. */
+/* Removes a number, which must be in the table.  Later entries move into the gap, so that no search ends too early at
+ * an empty slot. */
 static inline void vs_table_drop(struct vs_table *table, uint64_t hash, uint32_t item) {
     size_t gap = vs_table_begin(table, hash);
     while (table->slot[gap].item != item + 1) {

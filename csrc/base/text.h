@@ -13,7 +13,7 @@ struct vs_digits {
 };
 
 /* Like vesta_format(VESTA_DECIMAL, ...), but takes less than half the time if the last id had the same leading digits.
- * Returns the length, and writes no terminating NUL.
+ * Returns the length.  Does not write a terminating NUL.
  * Shape: buf has VESTA_FORMAT_MAX bytes, all of which may be overwritten. */
 size_t vs_digits_put(struct vs_digits *digits, uint64_t id, char *buf);
 

@@ -79,7 +79,7 @@ static char *time_put(char *at, char mark, int64_t value, int width) {
     return at;
 }
 
-/* RFC 3339 has no form for years before 0 or after 9999.  Writes them with a sign, as in ISO 8601. */
+/* RFC 3339 has no form for years before 0 or after 9999.  Such years are written with a sign, as in ISO 8601. */
 static char *put_year(char *at, int64_t year) {
     if (year < 0) return time_put(at, '-', -year, 4);
     return time_put(at, year > 9999 ? '+' : 0, year, 4);

@@ -19,8 +19,8 @@ struct vs_uri_parts {
  * description does not quote the URI, which may contain a password. */
 const char *vs_uri_split(struct vs_slice text, struct vs_uri_parts *out);
 
-/* Takes the next key=value from the query `rest`.  Returns false if it has no '='.  Then *key is the whole item, and
- * *value is empty. */
+/* Takes the next key=value from the query `rest`.  Returns false if the item has no '='.  In this case *key is the
+ * whole item, and *value is empty. */
 bool vs_uri_next_key(struct vs_slice *rest, struct vs_slice *key, struct vs_slice *value);
 
 /* Writes a path with special characters escaped as %XX.  Returns false if the result does not fit into `size` bytes

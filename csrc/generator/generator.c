@@ -2,8 +2,8 @@
  *
  * Why no tick is issued twice: a caller takes a tick by a successful fetch-add or CAS on the word `tick` of a slot, and
  * uses the tick only if it is below a bound that the caller loaded before, which was at most the lease's limit.
- * Closing exchanges the same word for VS_CLOSED and reads the limit afterwards.  So the cursor that it returns is above
- * every tick that was or will be issued. */
+ * Closing exchanges the same word for VS_CLOSED and reads the limit afterwards.  So the cursor that closing returns is
+ * above every tick that was or will be issued. */
 #include "generator/generator.h"
 #include "generator/point.h"
 
@@ -25,7 +25,7 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     return (x ^ (x >> 31)) % spread;
 }
 
-/* Composes an id for a slot that gen_remember has stored, for which far_skip is 0. */
+/* Composes an id for a slot that gen_remember has stored.  far_skip is 0 for such a slot. */
 static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
     return gen->base + slot->worker * s->worker_unit + tick * s->seq_unit + (tick >> s->gap_bits) * s->gap_skip;
@@ -57,8 +57,8 @@ static COLD int pause_why(struct vesta_pause *pause, enum vesta_why why, uint32_
     return VESTA_EPAUSE;
 }
 
-/* Returns the pause for the case that no slot is open: no lease is held, its ticks are exhausted, or the map was
- * retired. */
+/* Sets the pause for the case that no slot is open: no lease is held, its ticks are exhausted, or the map was retired.
+ */
 static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
     uint32_t stopped = atomic_load_explicit(&map->shared.stopped, memory_order_acquire);
     if (stopped) return pause_why(pause, stopped == VESTA_CLOSED ? VESTA_CLOSED : VESTA_FAILSTOP, index, -1);
@@ -78,14 +78,14 @@ struct stand {
     int64_t now_us;
 };
 
-/* Returns the pause for a tick that the clock or the lease does not permit. */
+/* Sets the pause for a tick that the clock or the lease does not permit. */
 static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct stand at,
                          struct vesta_pause *pause) {
     const struct vs_shape *shape = &gen->shape;
     uint64_t start = at.tick;
     int64_t now_us = at.now_us, seen_us = atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
-    /* Another thread may have read the clock later than this thread, and have set seen_us.  Read the clock again: only
-     * a new reading below seen_us shows that the clock went back. */
+    /* Another thread may have read the clock later than this thread, and have set seen_us from it.  Read the clock
+     * again: only a new reading below seen_us shows that the clock went back. */
     if (now_us < seen_us) now_us = gen->clock->unix_us(gen->clock->self);
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
@@ -128,8 +128,8 @@ static int may_trust(struct vesta_gen *gen, struct vs_map *map, uint32_t index, 
     return VESTA_OK;
 }
 
-/* Like may_trust, and records the clock reading.  Call it before a clock reading moves the cursor to another unit or
- * raises a bound.  The fast paths stay in the cursor's unit and skip these checks. */
+/* Like may_trust, but also records the clock reading.  Call it before a clock reading moves the cursor to another unit
+ * or raises a bound.  The fast paths stay in the cursor's unit and skip these checks. */
 static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index, int64_t now_us,
                        struct vesta_pause *pause) {
     int rc = may_trust(gen, map, index, now_us, pause);
@@ -148,8 +148,8 @@ static inline uint64_t clock_bound(const struct vesta_gen *gen, int64_t time) {
     return ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
 }
 
-/* Returns the larger of the clock's bound and the verdict's.  Slow, because it reads a clock: call it only if a verdict
- * is above the clock's bound. */
+/* Returns the larger of the clock's bound and the verdict's bound.  It is slow, because it reads a clock: call it only
+ * if a verdict is above the clock's bound. */
 static COLD uint64_t verdict_bound(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t bound) {
     uint64_t allowed = vs_slot_allowed(slot, gen->clock);
     return bound > allowed ? bound : allowed;
@@ -184,7 +184,7 @@ struct gen_ticks {
  */
 static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                              struct vesta_pause *pause) {
-    assert(gen->pacing != VESTA_PACING_HISTORY); /* each pacing has its own kind of bound */
+    assert(gen->pacing != VESTA_PACING_HISTORY); /* each pacing mode has its own kind of bound */
     struct vs_slot *slot = &map->slot[index];
     for (;;) {
         /* Read the cursor before the clock.  Otherwise the clock reading could be older than the one by which another
@@ -222,8 +222,9 @@ static inline bool gen_take_one(struct vs_slot *slot, uint64_t tick) {
                                                    memory_order_relaxed);
 }
 
-/* Returns the start of a tick's unit, modulo 2^64.  Callers subtract it from a clock reading, and a clock that is
- * behind then yields a huge difference, which is not within the unit either. */
+/* Returns the start of a tick's unit, modulo 2^64.  Callers subtract the result from a clock reading.  If the clock is
+ * behind, the difference wraps to a huge value, so one comparison with the unit's length rejects a clock that is behind
+ * as well as one that is ahead. */
 static inline uint64_t opened_us(const struct vesta_gen *gen, uint64_t tick) {
     return (uint64_t)gen->shape.epoch_us + (tick >> gen->shape.seq_bits) * (uint64_t)gen->shape.unit_us;
 }
@@ -246,7 +247,7 @@ static inline bool second_goes_on(const struct vesta_gen *gen, uint64_t tick, in
 /* Takes the next id of the cursor's unit if the clock is in that unit too.  This is the most common case, and needs no
  * division.  In all other cases, including a lost race, it returns false, and take_clock decides.  So it is harmless
  * here to read the clock before the cursor, which is faster: reading the clock hides the wait for the cursor's cache
- * line.  A late clock is harmless too: at worst an id is of the second that has just ended. */
+ * line.  A late clock is harmless too: at worst an id has the time of the second that has just ended. */
 static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, bool by_second, uint64_t *id) {
     int64_t now = by_second ? gen->late_s(gen->clock->self) : gen->clock->unix_us(gen->clock->self);
     VS_POINT(read_clock);
@@ -263,16 +264,17 @@ static inline bool take_in_unit(struct vesta_gen *gen, struct vs_slot *slot, boo
     return true;
 }
 
-/* Returns whether the time is still in the unit of a tick, by a clock that may be late.  Requires that the exact clock
- * was in this unit before.  Returns false if the late clock is past the unit, or more than VS_LATE_US_MAX before it. */
+/* Returns whether the time is still in a tick's unit, according to a clock that may be late.  Requires that the exact
+ * clock was in this unit before.  Returns false if the late clock is past the unit, or more than VS_LATE_US_MAX before
+ * it. */
 static inline bool goes_on_late(const struct vesta_gen *gen, const struct vs_map *map, uint64_t tick, int64_t late_us) {
     uint64_t open_us = opened_us(gen, tick), unit_us = (uint64_t)gen->shape.unit_us;
     uint64_t seen_us = (uint64_t)atomic_load_explicit(&map->shared.seen_us, memory_order_relaxed);
     return seen_us - open_us < unit_us && (uint64_t)late_us + VS_LATE_US_MAX - open_us < unit_us + VS_LATE_US_MAX;
 }
 
-/* Takes the next id by the late clock if its unit has issued many ids.  Returns false for one id of each VS_LATE_RUN,
- * so that the caller reads the exact clock. */
+/* Takes the next id by the late clock if the current unit has issued many ids.  Returns false for one id of each
+ * VS_LATE_RUN, so that the caller reads the exact clock. */
 static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id) {
     int64_t late_us = gen->late_us(gen->clock->self);
     VS_POINT(read_clock);
@@ -308,7 +310,7 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     return VESTA_OK;
 }
 
-/* Takes the next tick below `pass`.  Returns false if there is none.  The caller then calls raise_pass. */
+/* Takes the next tick below `pass`.  Returns false if there is no such tick.  The caller then calls raise_pass. */
 static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
     /* Acquire: pairs with vs_raise_u64.  `pass` was at most the limit when it was raised. */
     uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
@@ -317,8 +319,8 @@ static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
     /* Acq_rel: as in take_clock. */
     *tick = atomic_fetch_add_explicit(&slot->tick, 1, memory_order_acq_rel);
     if (LIKELY(*tick < pass)) return true;
-    /* This tick is lost.  The thread must not keep it until `pass` is raised, because meanwhile the slot may be closed
-     * and its lease released at a lower tick.  full_at limits the loss to one tick per thread. */
+    /* This tick is lost.  The thread must not hold the tick until `pass` is raised, because meanwhile the slot may be
+     * closed and its lease released at a lower tick.  full_at limits the loss to one tick per thread. */
     if (!(*tick & VS_CLOSED)) atomic_store_explicit(&slot->full_at, pass, memory_order_relaxed);
     return false;
 }
@@ -377,8 +379,8 @@ static COLD bool gen_try_again(struct vesta_gen *gen, struct vs_map *map, uint32
     return false;
 }
 
-/* Stores the slot for the next call, unless the handle has moved to another map, or its ids need the term of far_skip,
- * which gen_compose lacks. */
+/* Stores the slot for the next call, unless the handle has moved to another map, or the layout's far_skip is not 0,
+ * which gen_compose does not support. */
 static inline void gen_remember(struct vesta_gen *gen, const struct vs_map *map, struct vs_slot *slot) {
     if (UNLIKELY(gen->shape.far_skip)) return;
     if (atomic_load_explicit(&gen->slot, memory_order_relaxed) != slot &&
@@ -387,7 +389,8 @@ static inline void gen_remember(struct vesta_gen *gen, const struct vs_map *map,
         atomic_store_explicit(&gen->slot, slot, memory_order_release);
 }
 
-/* Issues an id in every case: no slot yet, a new time unit, a bound, a lost race, a closed slot. */
+/* Issues an id in the cases that the fast path leaves: no slot yet, a new time unit, a bound, a lost race, a closed
+ * slot. */
 static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);

@@ -6,11 +6,11 @@
 
 /* A larger step of CLOCK_REALTIME against CLOCK_BOOTTIME must be confirmed (S in the documents). */
 #define VS_CLOCK_LEAP_US (10 * 1000000ll)
-/* A new offset between both clocks is trusted after it has lasted this long. */
+/* A new offset between the two clocks is trusted after it has lasted this long. */
 #define VS_CLOCK_CONFIRM_US (60 * 1000000ll)
 /* The late clock of seconds needs a sequence of at most this many bits, so that the tick of any second fits 64 bits. */
 #define VS_LATE_SEQ_BITS_MAX 24
-/* The longest kernel tick, and so the largest delay of a late clock. */
+/* The longest kernel tick, which is also the largest delay of a late clock. */
 #define VS_LATE_US_MAX 10000
 /* The simulator sets smaller values, because its time units have few ids. */
 #ifndef VS_LATE_FROM
@@ -55,13 +55,14 @@ struct vesta_gen {
     int64_t (*late_s)(void *self);
     int64_t epoch_s;
     uint64_t unit_rest;
-    /* For other layouts: a clock that may be equally late, or NULL.  It is used from the sequence late_from on. */
+    /* For other layouts: a clock of microseconds that may be as late, or NULL.  It is used when the sequence has
+     * reached late_from. */
     int64_t (*late_us)(void *self);
     uint64_t late_from;
     struct vs_map *_Atomic map; /* replaced only when the map is used up. The old map stays mapped */
     struct vesta_layout layout;
     struct vs_handle *handle; /* data of csrc/keeper. NULL in the simulator */
-    /* Points to 1 while the keeper of this process asks which worker id to claim.  NULL: no keeper. */
+    /* Points to 1 while this process's keeper is asking which worker id to claim.  NULL: no keeper. */
     const _Atomic uint32_t *_Atomic asks;
 };
 
@@ -70,8 +71,8 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
                  const struct vesta_clock *clock);
 
 /* Sets a cheaper clock that may be late, to detect that the cursor's time unit continues.  Layouts that count seconds
- * use late_s, and other layouts with many ids per unit use late_us.  Only `clock` begins a new unit, so no id is of a
- * unit that `clock` has not reached. */
+ * use late_s, and other layouts with many ids per unit use late_us.  Only `clock` begins a new unit, so no id has a
+ * time unit that `clock` has not reached. */
 void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int64_t (*late_us)(void *self));
 
 /* Like vesta_next_block, and sets *slot to the slot that issued the block. */
@@ -99,7 +100,7 @@ static inline struct vs_instant vs_instant_now(const struct vesta_clock *clock) 
     int64_t unix_us = clock->unix_us(clock->self);
     return (struct vs_instant){unix_us, clock->boot_us(clock->self)};
 }
-/* Returns 0 if the clock can be trusted, else the microseconds until it can be. */
+/* Returns 0 if the clock can be trusted, else how many microseconds remain until it can be trusted. */
 int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now);
 /* Adopts small changes of the offset between both clocks.  The keeper calls it in each step. */
 void vs_clock_anchor(struct vs_map *map, struct vs_instant now);
@@ -107,7 +108,7 @@ void vs_clock_anchor(struct vs_map *map, struct vs_instant now);
 /* How many ids the clock permits, regardless of the lease's end. */
 struct vs_room {
     uint64_t ids;    /* ids that can be issued now */
-    uint64_t span;   /* ids between the latest known time and the bound, including ids ahead of the clock */
+    uint64_t span;   /* ids from the latest known time up to the bound, including ids ahead of the clock */
     uint64_t unit;   /* ids in a time unit */
     int64_t unit_us; /* length of a time unit */
     int64_t next_us; /* time until the next unit */
@@ -115,11 +116,11 @@ struct vs_room {
 /* Sets *out.  Returns false if no lease is held. */
 bool vs_gen_room(struct vesta_gen *gen, struct vs_room *out);
 
-/* Returns whether the keeper can end a pause with this reason, so that a waiting caller should wake the keeper first.
- */
+/* Returns whether the keeper can end a pause with this reason, which means that a waiting caller should wake the keeper
+ * first. */
 bool vs_pause_wakes_keeper(enum vesta_why why);
-/* Returns how long to sleep before the next attempt if the caller may wait another left_us, or -1 if it must not wait.
- */
+/* Returns how long to sleep before the next attempt if the caller may wait for another left_us, or -1 if the caller
+ * must not wait. */
 int64_t vs_pause_step_us(const struct vesta_pause *pause, int64_t left_us);
 
 #endif

@@ -15,7 +15,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Identifies the calling thread by the address of its thread-local storage.  A later thread may get the same address,
- * but only after the first one has ended. */
+ * but only after the earlier thread has ended. */
 #ifdef VS_SIM
 #define own_thread vs_sim_thread
 #elif __GNUC__ >= 11 && !defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -42,8 +42,8 @@ void vs_lane_init(struct vesta_lane *lane, struct vesta_gen *gen, uint64_t n, co
     *lane = (struct vesta_lane){.process = process, .step = gen->shape.seq_unit, .n = n, .gen = gen, .token = token};
 }
 
-/* Returns whether the slot is closed or about to be.  Relaxed: as in vesta_next, a call that is in progress may still
- * return an id when the lease ends. */
+/* Returns whether the slot is closed or about to be closed.  Relaxed: as in vesta_next, a call in progress may still
+ * return an id although the lease ends. */
 static inline bool is_ended(const struct vs_slot *slot) {
     return atomic_load_explicit(&slot->ended, memory_order_relaxed) != 0;
 }
@@ -99,7 +99,8 @@ static int begin_run(struct vesta_lane *lane, struct vesta_pause *pause) {
     return VESTA_OK;
 }
 
-/* Prepares the next ids of the run, up to the layout's next gap, because only these are equally far apart. */
+/* Prepares the next ids of the run, up to the layout's next gap, because the distance between ids is constant only up
+ * to there. */
 static void begin_piece(struct vesta_lane *lane) {
     const struct vs_shape *shape = &lane->gen->shape;
     uint64_t unit = (uint64_t)1 << shape->gap_bits, count = unit - (lane->next & (unit - 1));
@@ -115,7 +116,7 @@ static void begin_piece(struct vesta_lane *lane) {
 
 static COLD int lane_any(struct vesta_lane *lane, uint64_t *id, struct vesta_pause *pause) {
     if (!lane_own(lane)) return VESTA_EOPTION;
-    if (lane->slot && is_ended(lane->slot)) { /* drop the rest of the run */
+    if (lane->slot && is_ended(lane->slot)) { /* drop the remaining ticks of the run */
         lane->stop = lane->id;
         lane->next = lane->end;
     }

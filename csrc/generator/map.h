@@ -19,8 +19,8 @@
 #define VS_MAP_MAGIC "vesta.m"
 #define VS_ANCHOR_FORMAT 3
 #define VS_MAP_FORMAT 5
-/* Leases per map.  When all are used, a new map replaces this one.  A map has only 43 KB, because containers often have
- * 64 MB of shared memory for all maps. */
+/* Leases per map.  When all are used, a new map replaces this one.  This keeps a map as small as 43 KB, because
+ * containers often have 64 MB of shared memory for all maps. */
 #ifndef VS_SLOTS_MAX
 #define VS_SLOTS_MAX 100
 #endif
@@ -87,15 +87,15 @@ struct vs_shared {
     _Atomic uint32_t drew;                   /* the pid of the keeper that drew the worker id at random, or 0 */
     _Atomic uint32_t rest;                   /* enum vs_rest */
     _Atomic uint32_t rest_want;              /* `want` when the rest began. A change of `want` ends the rest */
-    _Atomic uint64_t failed_in;              /* with VESTA_FAILSTOP: the incarnation of the store that went back */
+    _Atomic uint64_t failed_in;              /* with VESTA_FAILSTOP: the incarnation of the store that lost writes */
     _Atomic int64_t retry_boot_us;           /* when the keeper tries again. 0: when `want` changes */
     _Atomic uint64_t renewals[VS_RENEWALS];  /* counts of renewals by the store's answer, enum vs_outcome */
-    _Atomic char keeper[VS_SAID_MAX];        /* its last message. Readers may see a mix of two, but always a NUL */
+    _Atomic char keeper[VS_SAID_MAX];        /* its last message. May be a mix of two, but always ends with a NUL */
     _Atomic uint32_t leave;                  /* index + 1 of the slot whose worker id to replace (vesta_switch), or 0 */
     _Atomic int64_t left_boot_us;            /* the time of the last vesta_switch. 0: never */
     /* Words that decide which keeper works.  They are not needed for uniqueness. */
     _Alignas(VS_LINE) _Atomic uint64_t keeper_token; /* random, drawn when the keeper's term begins. 0: no keeper */
-    _Atomic int64_t pulse_boot_us;                   /* a keeper that is silent beyond this time may be replaced */
+    _Atomic int64_t pulse_boot_us;                   /* a keeper still unresponsive at this time may be replaced */
     _Atomic uint32_t keeper_pid;                     /* shown to people only */
 };
 
@@ -116,7 +116,7 @@ struct vs_slot {
     _Atomic int64_t deadline_boot_us;         /* CLOCK_BOOTTIME at which issuing must stop. 0: never */
     _Atomic uint32_t ended;           /* 1: the slot is closed or about to be closed, so lanes drop their runs */
     _Atomic int64_t allowed_until_us; /* `allowed` is valid until this time, by CLOCK_BOOTTIME */
-    /* The word that each id changes, on its own cache lines. */
+    /* The word that changes with each id.  No other word shares its cache lines. */
     _Alignas(VS_LINE) _Atomic uint64_t tick; /* the cursor: the next tick, or VS_CLOSED or VS_FRESH */
 };
 

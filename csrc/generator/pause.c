@@ -2,7 +2,7 @@
  * all use this code. */
 #include "generator/generator.h"
 
-/* The limits of a wait for a lease, which may be granted earlier or later than expected. */
+/* The shortest and the longest wait for a lease, which may be granted earlier or later than expected. */
 #define STEP_US_MIN 1000
 #define STEP_US_MAX 5000
 #define SLICE_US 100000 /* the longest sleep, because the clock may be corrected at any time */

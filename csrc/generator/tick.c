@@ -63,10 +63,10 @@ int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick) {
 
 /* ------------------------------------------------------------------ trust in the clock
  *
- * CLOCK_REALTIME can be set, and CLOCK_BOOTTIME cannot.  The map stores the difference between them, the offset.  If it
- * changes by more than VS_CLOCK_LEAP_US, CLOCK_REALTIME was set.  If it was set forward, ids could take times far in
- * the future, so issuing pauses until the new offset has lasted for a minute.  If it was set back, no id can repeat,
- * and the cursor waits for the clock anyway. */
+ * CLOCK_REALTIME can be set, and CLOCK_BOOTTIME cannot.  The map stores the difference between them, called the offset.
+ * If the offset changes by more than VS_CLOCK_LEAP_US, CLOCK_REALTIME was set.  If it was set forward, ids could get
+ * times far in the future, so issuing pauses until the new offset has lasted for a minute.  If it was set back, no id
+ * can repeat, because the cursor waits for the clock anyway. */
 
 /* Packs an unconfirmed offset into one word, so that two threads cannot mix their values: (the second of CLOCK_BOOTTIME
  * at which it was first seen + 1) << 32 | its difference from the confirmed offset in seconds. */

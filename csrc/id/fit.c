@@ -1,4 +1,4 @@
-/* fit.c -- proposes a layout for a rate, a number of nodes and a lifetime. */
+/* fit.c -- proposes a layout for a given rate, node count and lifetime. */
 #include "base/array.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #define US_PER_YEAR 31556952e6 /* 365.2425 days */
-#define ID_BITS 63       /* the sign bit stays 0, because some databases and languages have no unsigned integers */
+#define ID_BITS 63       /* the sign bit is always 0, because some databases and languages have no unsigned integers */
 #define YEARS_ENOUGH 200 /* spare bits extend the lifetime up to this */
 #define RATE_USUAL                                                                                                     \
     1e5 /* ids per second of a burst that a layout should support even if the requested rate is                        \
@@ -26,7 +26,7 @@ struct split {
     int32_t unit_us;
 };
 
-/* Returns the number of bits that can hold 0 to count - 1: at least 1, and 64 if 63 are too few. */
+/* Returns the number of bits that can hold 0 to count - 1: at least 1 bit, and 64 if 63 bits are too few. */
 static int bits_for_time(double count) {
     int bits = 1;
     while (bits < 64 && count > (double)(UINT64_C(1) << bits))
@@ -42,7 +42,7 @@ static double rate_of(const struct split *s) {
     return s->seq < 0 ? 0 : (double)(UINT64_C(1) << s->seq) * 1e6 / s->unit_us;
 }
 
-/* Gives time and worker id the bits they need, and the remaining bits to the sequence. */
+/* Gives the time and the worker id the bits that they need, and gives the remaining bits to the sequence. */
 static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us, int bits) {
     struct split s = {.unit_us = unit_us};
     s.worker = bits_for_nodes(need->nodes);
@@ -51,8 +51,8 @@ static struct split split_for(const struct vesta_fit_need *need, int32_t unit_us
     return s;
 }
 
-/* Returns the least bits of the sequence.  Only a layout with short units may have none, because each time unit then
- * has only one id. */
+/* Returns the minimum number of bits of the sequence.  Only a layout with short units may have no sequence, because
+ * each time unit then has only one id. */
 static int seq_min(const struct split *s) {
     return s->unit_us < 1000 ? 0 : 1;
 }

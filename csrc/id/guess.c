@@ -13,9 +13,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The most that the generator's clock may have been ahead. */
+/* The furthest that the generator's clock may have been ahead. */
 #define CLOCK_DOUBT_MS INT64_C(86400000)
-/* The weight of a family with an unknown epoch, because ids without a known time determine only the split. */
+/* The weight of a family with an unknown epoch, because ids without a known time determine only how the bits are split
+ * into fields. */
 #define EPOCH_DOUBT 0.25
 /* The earliest likely time for layouts whose epoch is 1970: the epoch of Twitter's snowflake. */
 #define SNOWFLAKE_MS INT64_C(1288834974657)
@@ -61,9 +62,9 @@ static double log_of_bits(double bits) {
     return 0.693 * bits + 0.58;
 }
 
-/* Returns the probability of a number, where small numbers are likelier than large ones, because machines are numbered
- * from 0 and most generators restart a sequence at 0.  It is 1 / (value + 1), divided by the sum of this term over all
- * values of the field, which is about ln(max + 1) + 0.58. */
+/* Returns the probability of a number in a field where small numbers are likelier than large ones, because machines are
+ * numbered from 0 and most generators restart a sequence at 0.  The result is 1 / (value + 1), divided by the sum of
+ * this term over all values of the field, which is about ln(max + 1) + 0.58. */
 static double small_is_likely(uint64_t value, unsigned width) {
     return 1 / (((double)value + 1) * log_of_bits(width));
 }
@@ -107,7 +108,7 @@ static double recent_is_likely(const struct vesta_layout *layout, uint64_t time,
            units_max = (double)layout->field[layout->time].max - units_before, since = (double)time - units_before;
     if (since < 0) since = 0;
     if (units_so_far > units_max) units_so_far = units_max;
-    if (units_so_far < since) units_so_far = since; /* a time that is later, by up to CLOCK_DOUBT_MS */
+    if (units_so_far < since) units_so_far = since; /* the time is later than the present, by up to CLOCK_DOUBT_MS */
     return (since + 1) / ((units_so_far + 1) * (units_so_far + 1));
 }
 
@@ -126,7 +127,7 @@ static bool is_same_tick(const struct vs_evidence *e, const struct vesta_layout 
     return true;
 }
 
-/* Returns the probability of a worker id, which is higher the more of the earlier ids have it. */
+/* Returns the probability of a worker id, which is higher if more of the earlier ids have it. */
 static double again_is_likely(const struct vs_evidence *e, const struct vesta_field *f, size_t i, double otherwise) {
     size_t seen = 0;
     for (size_t k = 0; k < i; k++)
@@ -209,8 +210,8 @@ static size_t keep_possible(const struct vs_evidence *e, struct vs_suspect *susp
 }
 
 /* Sorts the families by probability.  The likeliest family comes first, even if one layout of another family is
- * likelier than each of its members, because the ids show the position of the time better than the epoch. The suspects
- * are sorted by probability, and keep that order within a family. */
+ * likelier than each of its members, because the ids show the position of the time field more clearly than its epoch.
+ * The suspects are sorted by probability, and keep that order within a family. */
 static void sort_by_family(struct vs_suspect *suspects, size_t count) {
     for (size_t first = 0, end; first < count; first = end) {
         size_t best = first;
@@ -227,8 +228,8 @@ static void sort_by_family(struct vs_suspect *suspects, size_t count) {
     }
 }
 
-/* Returns whether no earlier suspect of the family has the same epoch.  Layouts with equal times count only once, so
- * that a duplicate candidate adds no weight. */
+/* Returns whether no earlier suspect of the family has the same epoch.  Layouts that yield equal times count only once,
+ * so that a duplicate candidate adds no weight. */
 static bool is_first_of_its_epoch(const struct vs_suspect *suspects, size_t i) {
     for (size_t k = 0; k < i; k++)
         if (suspects[k].layout->epoch_ms == suspects[i].layout->epoch_ms &&

@@ -58,7 +58,7 @@ static int no_field(const struct vesta_layout *layout, struct vs_slice name, str
                    names, vs_nearest_hint(name.at, name.length, names, hint));
 }
 
-/* Checks a field that is given twice.  This is allowed only for the leased field, by two of its names and with equal
+/* Checks a field that is given twice.  This is allowed only for the leased field, under two of its names and with equal
  * values. */
 static int check_again(const struct vesta_value *first, const struct vesta_value *again, struct vesta_error *err) {
     if (strcmp(first->name, again->name) == 0) return vs_fail(err, VESTA_EFIELD, "%s is given twice", again->name);

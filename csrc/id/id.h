@@ -30,7 +30,7 @@ int vs_method_at(const struct vesta_layout *layout);
 int vs_fields_parse(const struct vesta_layout *layout, const char *text, const char *method, uint64_t *values,
                     struct vesta_error *err);
 
-/* For messages: returns the name of the preset with this layout, or the text if there is none. */
+/* For messages: returns the name of the preset with this layout, or `text` if there is no such preset. */
 const char *vs_layout_shown(const char *text);
 /* Returns the first preset with this fingerprint, or NULL. */
 const struct vesta_preset *vs_preset_of(uint64_t fingerprint);
@@ -86,7 +86,7 @@ static inline uint64_t vs_worker_max(const struct vesta_layout *layout) {
 }
 
 /* Returns whether every id of `part` is also an id of `whole`: the layouts have the same fingerprint, and `part` has
- * all constants of `whole`, perhaps with others. */
+ * all constants of `whole` and perhaps more. */
 bool vs_layout_is_part(const struct vesta_layout *part, const struct vesta_layout *whole);
 /* Returns whether two layouts have the same ids, ignoring seq_start. */
 static inline bool vs_layout_is_same(const struct vesta_layout *a, const struct vesta_layout *b) {
@@ -127,8 +127,8 @@ int vs_fit_as(const struct vesta_fit_need *need, const struct vs_fit_how *how, s
 #define VS_NAMES(layout) vs_names((layout), (char[VS_NAMES_MAX]){0})
 const char *vs_names(const struct vesta_layout *layout, char *buf);
 
-/* Returns the bits of an id without time and sequence: the worker id, and values[] as set by vs_fields_parse.  The
- * caller has checked the worker id with vs_field_check. */
+/* Returns the bits of an id except those of time and sequence: the worker id, and values[] as set by vs_fields_parse.
+ * The caller has checked the worker id with vs_field_check. */
 static inline uint64_t vs_layout_base(const struct vesta_layout *layout, uint64_t worker, const uint64_t *values) {
     uint64_t base = 0;
     for (int i = 0; i < layout->field_count; i++) {
@@ -163,7 +163,8 @@ struct vs_chance {
 };
 
 /* A layout that may have made the ids.  `share` is its probability, from 0 to 1.  `family` is the probability of its
- * family, all layouts with the time in the same bits.  vs_guess_rank sets share, family and chance. */
+ * family.  A family is all layouts that have the time in the same bits.  vs_guess_rank sets share, family and chance.
+ */
 struct vs_suspect {
     const char *name;
     const struct vesta_layout *layout;
@@ -178,13 +179,14 @@ struct vs_evidence {
     bool has_made; /* true if the ids were made within a day of made_ms */
 };
 
-/* Returns whether two layouts have the time in the same bits with the same unit.  An id's time bits then fit both, and
- * only the epoch makes one likelier. */
+/* Returns whether two layouts have the time in the same bits with the same unit.  An id's time bits then fit both
+ * layouts, and only the epoch makes one of them likelier. */
 bool vs_guess_is_family(const struct vesta_layout *a, const struct vesta_layout *b);
 
-/* Removes the suspects that could not have made all ids.  Sorts the others by the probability of their family, and
- * within a family by their own, the likeliest first.  Suspects with equal probabilities keep their order.  Returns the
- * probability that another layout or epoch made the ids.  The run time grows with the square of the number of ids. */
+/* Keeps only the suspects that could have made all the ids.  Sorts them by family, the likeliest first, and within a
+ * family by probability.  Suspects with equal probabilities keep their order.  Returns the probability that the ids
+ * were made by a layout that is not among the suspects, or with a different epoch.  The run time grows with the square
+ * of the number of ids. */
 double vs_guess_rank(const struct vs_evidence *evidence, struct vs_suspect *suspects, size_t *count);
 
 /* Returns whether a field's value makes a layout unlikely: a time in the first quarter between epoch and present, or a

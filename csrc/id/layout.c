@@ -14,7 +14,7 @@
 /* A layout during parsing.  If the text names a preset, the preset's text is parsed first, and later words replace its
  * fields. */
 struct layout_draft {
-    /* Each part of a sequence is a field of its own until join_parts.  Shifts and roles are set at the end. */
+    /* Each part of a sequence is a separate field until join_parts joins them.  Shifts and roles are set at the end. */
     struct vesta_layout layout;
     bool has_unit, has_epoch, has_start, from_preset;
     bool said[VESTA_FIELDS_MAX]; /* whether the user's text has the field, not only the preset's */
@@ -57,8 +57,8 @@ static int find_name(const struct vesta_layout *layout, struct vs_slice name) {
     return -1;
 }
 
-/* Returns the index of a field with this name that the user's text does not have yet, or -1.  Sets *said to the number
- * of such fields that it has.  A sequence may have two parts, so a name may occur twice. */
+/* Returns the index of a field with this name that the user's text has not set yet, or -1.  Sets *said to the number of
+ * fields with this name that the text has set.  A sequence may have two parts, so a name may occur twice. */
 static int find_unsaid(const struct layout_draft *d, struct vs_slice name, int *said) {
     *said = 0;
     for (int i = 0; i < d->layout.field_count; i++) {
@@ -124,7 +124,7 @@ static int layout_read_field(struct layout_draft *d, struct vs_slice slice, stru
 
 /* ------------------------------------------------------------------ words: unit=, epoch=, seq_start= */
 
-/* From the longest to the shortest, because vs_unit_text uses the first one that divides the unit. */
+/* Sorted from the longest to the shortest, because vs_unit_text uses the first entry that divides the unit. */
 static const struct {
     const char *name;
     int32_t us;
@@ -273,7 +273,7 @@ static void find_roles(struct vesta_layout *l) {
         if (is_leased_name(l->field[i].name)) l->worker = i;
 }
 
-/* Joins the two parts of a sequence into one field.  The second part has the low bits. */
+/* Joins the two parts of a sequence into one field.  The second part becomes the low bits. */
 static int join_parts(struct layout_draft *d) {
     struct vesta_layout *l = &d->layout;
     int i = l->field_count - 1;
@@ -441,8 +441,8 @@ const char *vs_layout_departs(const struct vesta_layout *layout, const char *the
     return buf;
 }
 
-/* Returns the FNV-1a hash of the canonical text without constants and seq_start.  Other programs can compute it, too.
- */
+/* Returns the FNV-1a hash of the canonical text without constants and seq_start.  Other programs can compute the same
+ * hash. */
 static uint64_t layout_fingerprint(const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX];
     size_t length = write_fields(layout, text, false);

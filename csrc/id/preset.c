@@ -15,8 +15,8 @@
 #define OWN "only for a system without Discord's ids, because both can be equal"
 
 /* Each row has a name, a layout, a description, the address of a longer description, whether ids may be issued, and a
- * caution or the reason why they may not.  `vesta layout` prints the presets in this order, and vesta_guess keeps it
- * for candidates with equal probability. */
+ * caution or the reason why they may not.  `vesta layout` prints the presets in this order, and vesta_guess keeps this
+ * order for candidates with equal probability. */
 static const struct vesta_preset presets[] = {
     {"vesta-second", "version:1 type:1=0 method:2 time:30 seq:20 machine:10 unit=1s epoch=2014-12-31T16:00:00Z",
      "Vesta (Java)'s max-peak since April 2017: seconds, a million ids in each (the default)", VESTA, 1, APART},

@@ -1,5 +1,5 @@
-/* prove.c -- decides whether an id can belong to both of two layouts.  Different constants in a bit, or disjoint times,
- * exclude it. */
+/* prove.c -- decides whether an id can belong to both of two layouts.  This is impossible if a bit has different
+ * constants, or if the times are disjoint. */
 #include "base/error.h"
 #include "id/id.h"
 
@@ -59,7 +59,7 @@ static int prove_choose(const struct side *s, unsigned bit, unsigned chosen, int
     return state;
 }
 
-/* Like prove_choose, for both sides, whose states are combined into one number. */
+/* Like prove_choose, for both sides.  Their states are combined into one number. */
 static int choose_both(const struct side side[2], unsigned bit, unsigned chosen, int state) {
     int a = prove_choose(&side[0], bit, chosen, state / STATES),
         b = prove_choose(&side[1], bit, chosen, state % STATES);

@@ -5,7 +5,7 @@
  *
  * A store leases a worker id and a range of its ticks to a process.  The generator takes the next tick of that range
  * for each id.  No two leases overlap, so ids stay unique even if clocks are wrong.  Ids made by hand are not checked
- * against issued ids, so they may be duplicates.
+ * against issued ids, so they may duplicate issued ids.
  *
  *     #include <inttypes.h>
  *     #include <stdio.h>
@@ -73,19 +73,19 @@ enum vesta_code {
     VESTA_ELAYOUT = -2,   /* bad_layout: an invalid layout text, or an unknown preset */
     VESTA_EFIELD = -3,    /* bad_field: a field's value is missing, too large, unknown, or differs from its constant */
     VESTA_EID = -4,       /* bad_id: not an id of this layout, or not an id at all */
-    VESTA_EMISMATCH = -5, /* mismatch: an existing file or namespace has other values. The text has both */
+    VESTA_EMISMATCH = -5, /* mismatch: an existing file or namespace has different values. The text states both */
     VESTA_ENOGEN = -6,    /* no_generator: there is no generator file, and too few options to create one */
     VESTA_ECLOSED = -7,   /* closed: the handle was closed (only in languages that detect this) */
     VESTA_EEPOCH = -8,    /* epoch_end: the layout cannot represent a time */
     VESTA_ENAME = -9,     /* unknown_name: no policy has this name */
-    VESTA_EOPTION = -10,  /* bad_option: an option is wrong, or does not fit another option or this call */
-    VESTA_EIO = -11,      /* io: the system or the store reported an error, whose message is in the text */
+    VESTA_EOPTION = -10,  /* bad_option: an option is wrong, or conflicts with another option or with this call */
+    VESTA_EIO = -11,      /* io: the system or the store reported an error. The text contains its message */
     VESTA_ENOMEM = -12,   /* no_memory: malloc failed */
     VESTA_EFULL = -13,    /* too_many: the result does not fit into the caller's memory */
-    VESTA_ENOTNOW = -14   /* not_now: the object of the call does not exist (any more). Nothing was changed */
+    VESTA_ENOTNOW = -14   /* not_now: the call refers to an object that does not exist (any more). Nothing changed */
 };
 
-/* The text is a sentence with the value that was rejected and, if possible, the next step. */
+/* The text is a sentence that states the rejected value and, if possible, the next step. */
 struct vesta_error {
     int code; /* enum vesta_code */
     char text[512];
@@ -101,15 +101,14 @@ VESTA_API const char *vesta_code_name(int code);
  *     version:1 type:1=1 method:2 time:40 seq:10 machine:10 unit=1ms epoch=2014-12-31T16:00:00Z
  *
  * A field is `name:width` or `name:width=constant`.  `time` is required.  `seq` is optional: without it each time unit
- * has one id.  A field has at most 53 bits.  The widths add up to 64.  If they add up to 63, a leading field
- * sign:1=0 is added.  If time and sequence have more than 62 bits together, ids can be read but not issued.  The leased
- * field is called `worker` or `machine`. The sequence may have two parts below the time.  For example, `time:41 seq:8
- * worker:13 seq:1` has a sequence of 9 bits whose lowest bit is below the worker id. `unit` is 1us to 1s and divides a
- * second: 10us, 1ms, 5ms, 100ms.  `epoch` is RFC 3339 or Unix milliseconds. `seq_start=spread:N` starts the sequence of
- * each time unit at hash(time, worker) % N.  It requires that the sequence, or its second part, is the lowest field.
- * The text may begin with a preset's name, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid time:29
- * worker:21`.
- */
+ * has one id.  A field has at most 53 bits.  The widths add up to 64.  If they add up to 63, a leading field sign:1=0
+ * is added.  If time and sequence have more than 62 bits together, ids can be read but not issued.  The leased field is
+ * called `worker` or `machine`. The sequence may have two parts below the time.  For example, `time:41 seq:8 worker:13
+ * seq:1` has a sequence of 9 bits whose lowest bit is below the worker id. `unit` is between 1us and 1s and must divide
+ * a second, such as 10us, 1ms, 5ms or 100ms.  `epoch` is RFC 3339 or Unix milliseconds. `seq_start=spread:N` starts the
+ * sequence of each time unit at hash(time, worker) % N.  This requires that the sequence, or its second part, is the
+ * lowest field.  The text may begin with a preset's name, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid
+ * time:29 worker:21`. */
 
 struct vesta_field {
     char name[VESTA_NAME_MAX];
@@ -152,7 +151,7 @@ VESTA_API int vesta_layout_find(const struct vesta_layout *layout, const char *n
  * longer one.  Threads: any. */
 struct vesta_preset {
     const char *name, *text, *about, *source;
-    int may_issue;   /* 0: vesta_open rejects the preset's name. It accepts the same fields as text */
+    int may_issue;   /* 0: vesta_open rejects the preset's name, but accepts the same fields written as text */
     const char *why; /* if may_issue: a caution, or NULL. Otherwise the reason why its ids can only be read */
 };
 VESTA_API const struct vesta_preset *vesta_preset_at(int i);
@@ -172,7 +171,8 @@ VESTA_API int vesta_compose(const struct vesta_layout *layout, const uint64_t *v
                             struct vesta_error *err);
 
 /* Splits an id into its fields: the exact inverse of vesta_compose.  Threads: any.
- * Errors: VESTA_EID if a constant field has another value.  Then the id was made with another layout. */
+ * Errors: VESTA_EID if a constant field has a different value, which means that the id was made with a different
+ * layout. */
 VESTA_API int vesta_explain(const struct vesta_layout *layout, uint64_t id, struct vesta_parts *out,
                             struct vesta_error *err);
 
@@ -189,13 +189,13 @@ VESTA_API int vesta_make(const struct vesta_layout *layout, const struct vesta_v
                          struct vesta_error *err);
 
 /* Computes the smallest and largest ids of the interval [from_ms, until_ms).  Ids sort by time only if the fields above
- * `time` are equal.  So the result has one pair for each combination of values of these fields, except for those that
- * `given` names or the layout fixes.  If until_ms == from_ms, the interval consists of the time units that overlap this
- * millisecond.
- * Shape: pairs->pair[0..count), count set on success only.  For each id of the interval, min <= id <= max of one pair.
+ * `time` are equal.  So the result has one pair for each combination of values of these fields.  A field that `given`
+ * names or the layout fixes has only one value.  If until_ms == from_ms, the interval consists of the time units that
+ * overlap this millisecond.
+ * Shape: pairs->pair[0..count), count set on success only.  Each id of the interval lies in one pair: min <= id <= max.
  * Threads: any.
- * Errors: VESTA_EFULL if more than max pairs are needed (the text has their count, and the fields to name).
- * VESTA_EEPOCH if the interval is outside the layout's time.  VESTA_EFIELD. */
+ * Errors: VESTA_EFULL if more than max pairs are needed (the text states how many, and which fields to name in
+ * `given`).  VESTA_EEPOCH if the interval is outside the layout's time.  VESTA_EFIELD. */
 struct vesta_interval {
     int64_t from_ms, until_ms;
     const struct vesta_value *given;
@@ -212,9 +212,9 @@ struct vesta_pairs {
 VESTA_API int vesta_range(const struct vesta_layout *layout, const struct vesta_interval *interval,
                           struct vesta_pairs *pairs, struct vesta_error *err);
 
-/* Lists the presets that could have made an id by now_ms.  Presets with the time in the same bits form a group.  The
- * likeliest group is first, and in each group the likeliest preset is first.  An id does not contain its layout, so
- * this is a guess: a recent time and a low sequence make a layout likely, but prove nothing.
+/* Lists the presets that could have made an id by now_ms.  Presets that have the time field in the same bits form a
+ * group.  The likeliest group is first, and in each group the likeliest preset is first.  An id does not contain its
+ * layout, so this is a guess: a recent time and a low sequence make a layout likely, but prove nothing.
  * Shape: returns the count of candidates in out[], at most max.  Threads: any. */
 struct vesta_candidate {
     const struct vesta_preset *preset;
@@ -222,8 +222,8 @@ struct vesta_candidate {
 };
 VESTA_API size_t vesta_guess(uint64_t id, int64_t now_ms, struct vesta_candidate *out, size_t max);
 
-/* Proposes a layout for a rate, a number of nodes and a lifetime.  Threads: any.
- * Errors: VESTA_EFIELD if these do not fit into 63 bits.  The text names the part that is too large. */
+/* Proposes a layout for a given rate, node count and lifetime.  Threads: any.
+ * Errors: VESTA_EFIELD if these three do not fit into 63 bits together.  The text names the one that is too large. */
 struct vesta_fit_need {
     double rate;      /* ids per second that one node must be able to issue, > 0 */
     uint64_t nodes;   /* nodes that run at the same time, >= 1 */
@@ -232,7 +232,7 @@ struct vesta_fit_need {
 };
 struct vesta_proposal {
     struct vesta_layout layout;
-    double rate_max; /* ids per second and node */
+    double rate_max; /* ids per second per node */
     uint64_t nodes_max;
     double years_max;
     int64_t end_ms;
@@ -258,8 +258,8 @@ VESTA_API int vesta_layout_prove(const struct vesta_made *a, const struct vesta_
 
 enum vesta_base { VESTA_DECIMAL, VESTA_HEX, VESTA_BASE32 /* Crockford's */, VESTA_BASE62 };
 
-/* Writes an id as text.  Decimal is unsigned.  Hex has 16 digits, base32 has 13 and base62 has 11.  These are padded
- * with zeros, so that the texts sort like the ids.
+/* Writes an id as text.  Decimal is unsigned.  Hex has 16 digits, base32 has 13 and base62 has 11.  Hex, base32 and
+ * base62 are padded with zeros, so that the strings sort like the ids.
  * Shape: buf of VESTA_FORMAT_MAX bytes, returns the length without the NUL.  Threads: any. */
 VESTA_API size_t vesta_format(enum vesta_base base, uint64_t id, char *buf);
 
@@ -294,8 +294,8 @@ enum vesta_why {
     VESTA_CHOOSE,      /* a policy of this process must choose a worker id: vesta_choose */
     VESTA_END,         /* the layout's time has ended */
     VESTA_CLOSED,      /* the map is full or was removed. vesta_keep moves the handle to the next map */
-    VESTA_FAILSTOP,    /* the store lost confirmed writes or denies a lease that it granted: an operator must act */
-    VESTA_RANGE        /* a segment or client has no range or block now, and is fetching one */
+    VESTA_FAILSTOP,    /* the store lost confirmed writes or contradicts a granted lease: an operator must act */
+    VESTA_RANGE        /* a segment has no range (or a client no block) at present, and is fetching one */
 };
 
 struct vesta_pause {
@@ -303,15 +303,15 @@ struct vesta_pause {
     uint32_t slot;        /* the slot that paused, to which a verdict applies */
     uint64_t ahead_ticks; /* how far the cursor is ahead of the clock */
     int64_t back_us;      /* how far the clock is behind the latest time read, or 0 */
-    int64_t wait_us;      /* when to try again. -1: waiting will not help */
+    int64_t wait_us;      /* how long to wait before the next attempt. -1: waiting will not help */
 };
 
 /* Returns the name of a reason: "full", "clock_back", "clock_ahead", "ahead", "lease", "choose", "epoch_end", "closed",
  * "failstop" or "range".  Never NULL. */
 VESTA_API const char *vesta_why_name(enum vesta_why why);
 
-/* The clock that a generator reads.  If an option `clock` is NULL, it reads the machine's clock, and then an id may
- * have a time unit that ended up to 10 ms ago. */
+/* The clock that a generator reads.  If the option `clock` is NULL, the generator reads the machine's clock.  In this
+ * case an id may have a time unit that ended up to 10 ms ago. */
 struct vesta_clock {
     void *self;
     int64_t (*unix_us)(void *self); /* CLOCK_REALTIME, microseconds */
@@ -320,8 +320,8 @@ struct vesta_clock {
 };
 
 /* Opens the generator of a path, and creates it if needed.  <state> is $VESTA_STATE, else /var/lib/vesta if writable,
- * else ${XDG_STATE_HOME:-~/.local/state}/vesta.  Handles of one file in a process share one mapping.  This call claims
- * no lease: the first vesta_next pauses with VESTA_LEASE and wakes the keeper.
+ * else ${XDG_STATE_HOME:-~/.local/state}/vesta.  All handles of a process on the same file share one mapping.  This
+ * call claims no lease: the first vesta_next pauses with VESTA_LEASE and wakes the keeper.
  * Threads: any.  Own: close with vesta_close.
  *
  * Errors: VESTA_EFIELD, VESTA_EIO, VESTA_ENOMEM, and
@@ -329,7 +329,7 @@ struct vesta_clock {
  *     VESTA_ELAYOUT    the layout is invalid, its ids can only be read, or its epoch is in the future
  *     VESTA_EOPTION    an option is wrong, opts was not set with VESTA_OPTS_INIT, or an option needs a newer library
  *     VESTA_ENOGEN     the file does not exist, and none of worker, any_worker and store is set
- *     VESTA_EMISMATCH  the file exists with other values
+ *     VESTA_EMISMATCH  the file exists, with different values
  *     VESTA_EEPOCH     the layout's time has ended */
 VESTA_API int vesta_open(const struct vesta_opts *opts, struct vesta_gen **gen, struct vesta_error *err);
 
@@ -347,20 +347,20 @@ VESTA_API void vesta_close(struct vesta_gen *gen);
  * Errors: VESTA_EPAUSE, *id unchanged. */
 VESTA_API int vesta_next(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
 
-/* Issues up to n ids with contiguous ticks in one step: at least one, or a pause.
- * Shape: ids[0..*got), n >= 1.  Ids whose fields above the time are equal ascend.  Threads: any.  Errors: VESTA_EPAUSE.
- */
+/* Issues up to n ids with contiguous ticks in one step.  Issues at least one id, or returns a pause.
+ * Shape: ids[0..*got), n >= 1.  The ids ascend if their fields above the time are equal.  Threads: any.
+ * Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause);
 
-/* A range of ticks from which the receiver composes ids.  Id i has the tick first + i.  Its time is the tick >> the
- * bits of seq, and its sequence is the bits below.  `base` has all other fields. */
+/* A range of ticks from which the receiver composes ids.  Id i has the tick first + i.  Its time is the tick shifted
+ * right by the width of seq, and its sequence is the bits that this removes.  `base` has all other fields. */
 struct vesta_block {
     uint64_t base, first, count;
 };
 
 /* Takes up to n contiguous ticks in one step, like vesta_next_n, but composes no ids.  The ticks count as issued, even
  * if the caller never composes the ids.
- * Shape: out->count is 1 to n, n >= 1.  Threads: any.
+ * Shape: n must be at least 1.  out->count is between 1 and n.  Threads: any.
  * Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause);
 
@@ -369,12 +369,12 @@ VESTA_API int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_b
 VESTA_API uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i);
 
 /* Like vesta_next, but waits during pauses, for up to wait_us_max in total.  It sleeps, and spins only for the last
- * microseconds.  It starts this process's keeper, and wakes the keeper if a lease is needed.  Threads: any, blocks.
+ * microseconds.  It starts this process's keeper, and wakes the keeper if a lease is needed.  Threads: any.  May block.
  * Errors: VESTA_EPAUSE with the last pause. */
 VESTA_API int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause);
 
-/* Issues exactly n ids, or fails.  Waits like vesta_next_wait.  Ids that were taken before a failing pause are lost,
- * and are not issued again.  Shape: ids[0..n).  Threads: any, blocks.  Errors: VESTA_EPAUSE. */
+/* Issues exactly n ids, or fails.  Waits like vesta_next_wait.  If a pause makes the call fail, the ids already taken
+ * are lost and are never issued.  Shape: ids[0..n).  Threads: any.  May block.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wait_us_max,
                                struct vesta_pause *pause);
 
@@ -388,40 +388,42 @@ VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause 
 /* ------------------------------------------------------------------ verdicts: how a policy may answer a pause */
 
 /* Lets the slot that paused issue ticks up to `tick` (exclusive), but never past its lease.  Has no effect if another
- * slot is active now.  The verdict expires after VESTA_VERDICT_MS.  Then the slot pauses again unless the clock has
- * caught up, and the next verdict replaces the expired one.  A second verdict before the first one has expired extends
- * its time, and the higher tick of the two applies.
+ * slot is active now.  The verdict expires after VESTA_VERDICT_MS.  From then on, the slot pauses again unless the
+ * clock has caught up, and the next verdict replaces the expired one.  A verdict that is given before the previous one
+ * has expired extends its time, and the higher tick of the two applies.
  * Threads: any.  Errors: VESTA_ENOTNOW if the pause is not about a slot of this generator. */
 VESTA_API int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick);
 
-/* Like vesta_allow_ahead, measured in time: the slot may run `ahead_ms` past the latest time read, which is later than
- * the clock if the clock went back.  A second call borrows no more time.  If ahead_ms < 0, the slot may run as far as
- * the clock is behind, plus one time unit.  ahead_ms is limited to VESTA_BORROW_MS_MAX.  Threads: any.
+/* Like vesta_allow_ahead, but measured in time: the slot may run up to `ahead_ms` past the latest time read.  If the
+ * clock went back, this time is later than the clock.  A second call does not borrow additional time.  If ahead_ms < 0,
+ * the slot may run as far as the clock is behind, plus one time unit.  ahead_ms is limited to VESTA_BORROW_MS_MAX.
+ * Threads: any.
  * Errors: VESTA_ENOTNOW if the pause is not about a slot of this generator. */
 VESTA_API int vesta_borrow(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t ahead_ms);
 
-/* Asks the keeper of the file to replace the worker id that paused, because the clock is behind its ids.  Has no effect
- * if another slot is active now.  Until the keeper has decided, pauses are VESTA_LEASE or VESTA_CHOOSE. If a worker id
- * can issue at once, the keeper releases the old one and claims the new one.  Otherwise it keeps the old one, which
- * still pauses.  New ids begin at the present clock: they may sort before earlier ids, but do not repeat any.
+/* Asks the file's keeper to replace the worker id of the slot that paused because the clock is behind its ids.  Has no
+ * effect if another slot is active now.  Until the keeper has decided, calls pause with VESTA_LEASE or VESTA_CHOOSE.
+ * If another worker id can issue ids at once, the keeper releases the old worker id and claims the new one.  Otherwise
+ * it keeps the old one, which still pauses.  The new worker id's ids begin at the present clock: they may sort before
+ * earlier ids, but do not repeat any.
  * Threads: any.  Errors: VESTA_ENOTNOW if the last such request was less than a minute ago, or the pause is not about a
  * slot of this generator.  VESTA_EOPTION if the worker id was set by hand, or the generator is private. */
 VESTA_API int vesta_switch(struct vesta_gen *gen, const struct vesta_pause *pause);
 
 /* ------------------------------------------------------------------ choosing a worker id
  *
- * If a process has a handle with VESTA_CHOOSES, its keeper does not choose a worker id.  Pauses are VESTA_CHOOSE,
- * vesta_get_choice returns the store's records, and vesta_choose answers.  The answer is a hint: the store decides
- * whether the claim succeeds.  If another process wins the claim, the keeper asks again with new records.  It also
- * repeats its question after five seconds without an answer.  If another process keeps the file, that process chooses.
- */
+ * If a process has a handle with VESTA_CHOOSES, its keeper does not choose a worker id.  Instead, calls pause with
+ * VESTA_CHOOSE, vesta_get_choice returns the store's records, and vesta_choose answers the keeper's question.  The
+ * answer is a hint: the store decides whether the claim succeeds.  If another process wins the claim, the keeper asks
+ * again with new records.  It also repeats its question after five seconds without an answer.  If the file's keeper
+ * runs in another process, that process chooses. */
 
 /* A worker id as recorded in the store. */
 struct vesta_record {
     uint64_t worker, epoch;
     int held;           /* 1: it is leased */
     int expired;        /* 1: it is leased, but its holder has not renewed it for longer than the lease */
-    int64_t until_ms;   /* Unix milliseconds: no id with this worker id is later */
+    int64_t until_ms;   /* Unix milliseconds: no id with this worker id has a later time */
     int64_t written_ms; /* the time of the last write, by the store's clock */
     int64_t seen_ms;    /* the time of the last write, by the holder's clock */
     char holder[128], identity[256];
@@ -441,14 +443,14 @@ struct vesta_choice {
     struct vesta_record *record; /* ascending by worker. A worker id that was never claimed has no record */
 };
 
-/* Returns the question of this process's keeper.  Own: free with vesta_choice_free.  Threads: any, may block for a
- * moment.  Errors: VESTA_ENOTNOW if the keeper does not ask, VESTA_ENOMEM. */
+/* Returns the question that this process's keeper is asking.  Own: free with vesta_choice_free.  Threads: any, may
+ * block for a moment.  Errors: VESTA_ENOTNOW if the keeper is not asking, VESTA_ENOMEM. */
 VESTA_API int vesta_get_choice(struct vesta_gen *gen, struct vesta_choice **choice, struct vesta_error *err);
 VESTA_API void vesta_choice_free(struct vesta_choice *choice); /* may be NULL */
 
-/* Answers a pause VESTA_CHOOSE: the keeper claims this worker id.  With VESTA_ANY_WORKER the keeper chooses as it does
+/* Answers a VESTA_CHOOSE pause: the keeper claims this worker id.  With VESTA_ANY_WORKER the keeper chooses as it does
  * without VESTA_CHOOSES.  Threads: any.
- * Errors: VESTA_EFIELD if the layout has no such worker id.  VESTA_ENOTNOW if the keeper does not ask (any more). */
+ * Errors: VESTA_EFIELD if the layout has no such worker id.  VESTA_ENOTNOW if the keeper is not asking (any more). */
 #define VESTA_ANY_WORKER UINT64_MAX
 VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
@@ -457,36 +459,37 @@ VESTA_API int vesta_choose(struct vesta_gen *gen, const struct vesta_pause *paus
  * back soon. */
 VESTA_API int vesta_choose_fixed(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t worker);
 
-/* Answers a pause VESTA_CHOOSE: claim no worker id now.  `reason` is a message for people.  The keeper asks again after
- * a second. */
+/* Answers a VESTA_CHOOSE pause: the keeper does not claim a worker id now.  `reason` is a human-readable explanation.
+ * The keeper asks again after a second. */
 VESTA_API int vesta_choose_none(struct vesta_gen *gen, const struct vesta_pause *pause, const char *reason);
 
 /* ------------------------------------------------------------------ keeping */
 
 /* Starts or wakes this process's keeper.  vesta_next_wait calls this itself.  If your program calls only vesta_next,
- * call this at the start, after fork() in the child, and after each pause VESTA_LEASE or VESTA_CLOSED.  It is cheap: a
+ * call this at the start, after fork() in the child, and after each VESTA_LEASE or VESTA_CLOSED pause.  It is cheap: a
  * lock and a futex wake.  A few threads keep all generators of a process, and they block all signals but SIGBUS. If
- * several processes of the host use the file, one of them is elected to keep it.  A handle that starts no keeper wakes
- * the keeper of that process.  Threads: any.
+ * several processes of the host use the file, one of them is elected to run its keeper.  A handle that does not start a
+ * keeper wakes the keeper in that process.  Threads: any.
  * Errors: VESTA_EIO, VESTA_ENOMEM, VESTA_EOPTION if the generator is private. */
 VESTA_API int vesta_keep(struct vesta_gen *gen);
 
 /* Releases the lease: closes the slot at its exact cursor, and releases the worker id in the store.  If other processes
- * have the file open, it only stops this process's keeper, and one of the others takes over.  Later calls for ids need
- * a new claim.  Threads: any, blocks for the store.
- * Errors: VESTA_EIO if the store did not release the worker id, with the time for which others must wait for it.
- * VESTA_EOPTION if this handle starts no keeper, because another process keeps the file. */
+ * have the file open, it only stops this process's keeper, and the keeper of another process takes over.  Later calls
+ * for ids need a new claim.  Threads: any.  May block on the store.
+ * Errors: VESTA_EIO if the store did not release the worker id.  The text states how long other processes must wait for
+ * it.  VESTA_EOPTION if this handle does not start a keeper, because the file's keeper runs in another process. */
 VESTA_API int vesta_release(struct vesta_gen *gen, struct vesta_error *err);
 
 /* Ends the lease on this host at once, without releasing it in the store.  No id is issued until the keeper has claimed
- * again, which needs the store.  Use it if ids must not continue while the store is unreachable.  Threads: any.
+ * again, which needs the store.  Use it if no id may be issued while the store is unreachable.  Threads: any.
  * Errors: VESTA_EOPTION for a private generator. */
 VESTA_API int vesta_drop(struct vesta_gen *gen);
 
 /* Call this before you copy the memory of this machine or container (a VM snapshot, a checkpoint).  It ends the lease
- * and the keeper's work, and lets no keeper claim until an id is requested.  Each copy then claims a lease of its
- * own, and these cannot overlap.  Request no id before the copy is made, because the request would cause a claim.  Ids
- * that the program already has (batches, blocks, the result of a call that is returning) are copied with it.
+ * and the keeper's work, and prevents all keepers from claiming until an id is requested.  Each copy then claims a
+ * lease of its own, and these leases cannot overlap.  Request no id before the copy is made, because the request would
+ * cause a claim.  Ids that the program already has (batches, blocks, the result of a call that is returning) are copied
+ * with it.
  *
  * A claim is identified by a token of 16 bytes from getrandom(2), drawn when the claim begins, which is after the copy.
  * If two copies drew the same token, each would take the other's lease for its own, and both would issue the same ids.
@@ -498,7 +501,7 @@ VESTA_API int vesta_drop(struct vesta_gen *gen);
  *
  * Threads: any, blocks until the keeper of this file is idle, in whichever process it runs.
  * Errors: VESTA_EIO if that takes longer than 15 s: then do not copy.  VESTA_EOPTION for a private generator, and for a
- * handle that starts no keeper. */
+ * handle that does not start a keeper. */
 VESTA_API int vesta_prepare_snapshot(struct vesta_gen *gen, struct vesta_error *err);
 
 /* The current state of a generator. */
@@ -506,8 +509,8 @@ struct vesta_info {
     struct vesta_layout layout;
     char namespace_[VESTA_NAMESPACE_MAX];
     const char *path, *store, *lease, *identity; /* the values in use, "" if there is none. The URI's password is *** */
-    /* The state of the keeper's work: "claiming", "active", "renewing", "suspect", "drained", "fenced" or "failstop".
-     * Whether ids can be issued depends on the lease, not on this state. */
+    /* The keeper's state: "claiming", "active", "renewing", "suspect", "drained", "fenced" or "failstop".  Whether ids
+     * can be issued depends on the lease, not on this state. */
     const char *state;
     enum vesta_pacing pacing;
     int64_t ahead_ms_max;
@@ -516,7 +519,7 @@ struct vesta_info {
     uint64_t worker;
     uint64_t tick, limit; /* the next tick, and the end of the lease (exclusive) */
     uint32_t slot, slots_used;
-    int64_t lease_end_ms;   /* when ids end unless the lease is renewed, in Unix ms. Idle holders renew rarely */
+    int64_t lease_end_ms;   /* Unix ms at which issuing stops unless the lease is renewed. Idle holders renew rarely */
     int64_t clock_drift_us; /* how far CLOCK_REALTIME moved against CLOCK_BOOTTIME since the last confirmation */
     struct {
         uint64_t ok, conflict, refused, down, unknown;

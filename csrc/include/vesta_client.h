@@ -25,18 +25,19 @@
  *
  * Promise: no id is issued twice, by this or another client, whatever happens to servers, networks, clocks and
  * processes.  A block belongs to the client that requested it, and a block that is lost on the way is never issued.
- * The ids of one thread ascend within a block.  Ids of several threads, servers or blocks may be out of order by the
- * age of a block (ttl_ms).
+ * The ids of one thread ascend within a block.  Ids from different threads, servers or blocks may be out of order by up
+ * to the age of a block (ttl_ms).
  *
  * Servers are tried in the order of the list.  A server that fails is skipped for 0.1 s, doubled with each failure up
- * to 6.4 s.  A server that rejects the client is skipped for 6.4 s.  Then the client connects to it again, and uses
- * it as soon as it answers.  If all servers are skipped and a caller waits, one of them is tried early, ten times a
- * second.  Each attempt has a time limit (timeout_ms).  If a call times out or its reply is invalid, its connection is
- * closed, so that a late reply is never read as the answer to the next call.  While no server answers, ids come from
- * `fallback`, a generator in this process with its own lease.  The worker id in an id shows which generator made it.
+ * to 6.4 s.  A server that rejects the client is skipped for 6.4 s.  After this time, the client connects to the server
+ * again, and uses it as soon as it answers.  If all servers are skipped and a caller waits, the client tries one of
+ * them early, ten times a second.  Each attempt has a time limit (timeout_ms).  If a call times out or its reply is
+ * invalid, its connection is closed, so that a late reply is never read as the answer to the next call.  While no
+ * server answers, ids come from `fallback`, a generator in this process with its own lease.  The worker id in an id
+ * shows which generator made it.
  *
- * fork() and clone(2): a child starts with its own thread, connections and blocks.  It does not use the parent's.  Its
- * copies of the parent's descriptors stay open until it ends or runs another program.
+ * fork() and clone(2): a child starts with its own thread, connections and blocks.  It never uses those of the parent.
+ * The child's copies of the parent's descriptors stay open until the child ends or runs another program.
  * Do not use a client in signal handlers.  Errors, pauses, conventions: as vesta.h.  Link both -lvesta_client and
  * -lvesta, as pkg-config vesta-client prints. */
 #ifndef VESTA_CLIENT_H
@@ -50,11 +51,11 @@ extern "C" {
 
 #define VESTA_SERVERS_MAX 8
 #define VESTA_ADDRESS_MAX 256      /* bytes of a server's address, with the NUL */
-#define VESTA_BLOCK_IDS_MAX 100000 /* the most ids that a server puts into a block */
+#define VESTA_BLOCK_IDS_MAX 100000 /* the maximum number of ids in a block from a server */
 
 struct vesta_client;
 
-/* Options of vesta_client_open, all but size and servers may be 0. */
+/* Options of vesta_client_open.  Every member except size and servers may be 0. */
 struct vesta_client_opts {
     size_t size;          /* sizeof the caller's struct, set by VESTA_CLIENT_OPTS_INIT */
     const char *servers;  /* addresses of the Redis protocol, in order of preference: HOST:PORT, [IPv6]:PORT,
@@ -65,13 +66,13 @@ struct vesta_client_opts {
     const char *name;     /* a namespace or tag that the servers have. NULL: default */
     const char *password; /* the client's secret, or the servers' password, at most 511 bytes. NULL: none */
     struct vesta_gen
-        *fallback;           /* its ids are used while no server answers. Must outlive the client. NULL: no ids then */
-    int64_t block_min;       /* ids in the first block, and the least in any block. 0: 100 */
-    int64_t block_max;       /* the most ids in a block, up to VESTA_BLOCK_IDS_MAX. 0: 10000.  Between the two
+        *fallback;           /* issues ids while no server answers. Must outlive the client. NULL: no fallback */
+    int64_t block_min;       /* ids in the first block, and the minimum for every block. 0: 100 */
+    int64_t block_max;       /* the maximum for every block, up to VESTA_BLOCK_IDS_MAX. 0: 10000.  Between the two
                                 limits, a block is sized to last about a second */
     int64_t ttl_ms;          /* a block is dropped this long after its request, which limits the age of an id. Up to
                                 a day. 0: 10 s */
-    int64_t timeout_ms;      /* the limit for connecting and greeting, and for each block. Up to a minute. 0: 2 s */
+    int64_t timeout_ms;      /* time limit for connecting and greeting, and for each block. Up to a minute. 0: 2 s */
     const char *user;        /* the client's name, for servers whose address has no name. NULL: the secret alone
                                 identifies it */
     const char *secret_file; /* a file with the secret in its first line, instead of password.  Read for each
@@ -91,29 +92,32 @@ struct vesta_client_opts {
 VESTA_API int vesta_client_open(const struct vesta_client_opts *opts, struct vesta_client **client,
                                 struct vesta_error *err);
 
-/* Ends the client and its thread within a fraction of a second.  The rest of its blocks is lost.  client may be NULL.
+/* Ends the client and its thread within a fraction of a second.  The ids that remain in its blocks are lost.  client
+ * may be NULL.
  * Threads: no other call on this client may run at the same time or follow. */
 VESTA_API void vesta_client_close(struct vesta_client *client);
 
 /* Issues one id without waiting for a server.  It occasionally wakes the client's thread, or takes a lock that is held
- * for a few instructions only.  Threads: any, after a fork in parent and child.
+ * for a few instructions only.  Threads: any, also after fork() in parent and child.
  * Errors: VESTA_EPAUSE with VESTA_RANGE: no block is available now, and one is being fetched.  wait_us is -1 if every
- * server rejects the client (an unknown name, a wrong password) and there is no fallback: then a person must act. */
+ * server rejects the client (an unknown name, a wrong password) and there is no fallback.  In this case a person must
+ * act. */
 VESTA_API int vesta_client_next(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause);
 
-/* Like vesta_client_next, but waits for up to wait_us_max, unless every server rejects the client.  Threads: any,
- * blocks.
+/* Like vesta_client_next, but waits for up to wait_us_max, unless every server rejects the client.
+ * Threads: any.  May block.
  * Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_client_next_wait(struct vesta_client *client, uint64_t *id, int64_t wait_us_max,
                                      struct vesta_pause *pause);
 
-/* Issues up to n ids: at least one, or a pause.  Shape: ids[0..*got) ascending, n >= 1.  Threads: any.
+/* Issues up to n ids.  Issues at least one id, or returns a pause.  Shape: ids[0..*got) ascending, n >= 1.
+ * Threads: any.
  * Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, size_t n, size_t *got,
                                   struct vesta_pause *pause);
 
-/* Issues exactly n ids, or fails.  Waits like vesta_client_next_wait.  Ids that were taken before a failing pause are
- * lost, and are not issued again.  Shape: ids[0..n).  Threads: any, blocks.  Errors: VESTA_EPAUSE. */
+/* Issues exactly n ids, or fails.  Waits like vesta_client_next_wait.  If a pause makes the call fail, the ids already
+ * taken are lost and are never issued.  Shape: ids[0..n).  Threads: any.  May block.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_client_batch_wait(struct vesta_client *client, uint64_t *ids, size_t n, int64_t wait_us_max,
                                       struct vesta_pause *pause);
 
@@ -140,7 +144,7 @@ struct vesta_client_info {
     uint64_t errors;          /* the sum of the errors of all sources */
     uint64_t fallback_blocks; /* how many of `blocks` came from the fallback */
     uint64_t left, next_left; /* ids left in the current block, and in the next one */
-    uint64_t block_ids;       /* ids in the next request */
+    uint64_t block_ids;       /* ids that the next request asks for */
     int server_count;
     struct vesta_client_source server[VESTA_SERVERS_MAX]; /* in the order of the list */
     struct vesta_client_source fallback;

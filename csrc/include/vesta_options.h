@@ -67,8 +67,8 @@ enum vesta_flags {
            "protocol, 2 for HTTP)",                                                                                    \
            "2")
 
-/* Options of a handle that are not keys of a namespace: in a config, the key itself is the namespace, and the secret
- * belongs to the store. */
+/* Options of a handle that are not keys of a namespace in a config.  There the namespace is the key itself, and the
+ * secret belongs to the store. */
 #define VESTA_HANDLE_OPTIONS(OPTION)                                                                                   \
     OPTION(const char *, namespace_, TEXT, VESTA_NAMESPACE_MAX - 1, "namespace", "NAME",                               \
            "the namespace, within which ids are unique", "the generator file's, else default")                         \

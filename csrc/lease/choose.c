@@ -1,11 +1,11 @@
-/* choose.c -- the default choice of a worker id from a store's records.  It is only a hint, because the claim may fail.
- */
+/* choose.c -- the default choice of a worker id from a store's records.  The choice is only a hint, because the claim
+ * may fail. */
 #include "lease/lease.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Returns the count of worker ids in [0, max] that are reserved for assignment by hand. */
+/* Returns how many worker ids in [0, max] are reserved for assignment by hand. */
 static uint64_t count_static(const struct vs_ns_record *ns, uint64_t max) {
     if (ns->static_count == 0 || ns->static_first > max) return 0;
     uint64_t room = max - ns->static_first + 1;
@@ -41,9 +41,9 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
     return !r->held || store_ms - r->written_ms > r->lease_ms;
 }
 
-/* Returns whether this generator's own worker id can be claimed at once.  If its record is held and ends ahead of the
- * clock, other processes that still have a removed file of this path open may be renewing it.  If its record is free
- * but ends far ahead, a wrong clock has caused that. */
+/* Returns whether this generator's own worker id can be claimed at once.  If the record is held and ends ahead of the
+ * clock, the lease may still be renewed by processes that opened an earlier file at this path, which was then removed.
+ * If the record is free but ends far ahead of the clock, a wrong clock wrote it. */
 static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms;
     return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define ATTEMPTS_MAX 64 /* claims that may be lost in a row before a pause */
+#define ATTEMPTS_MAX 64 /* claims that may fail in a row, won by other processes, before a pause */
 
 void vs_lease_forget_slot(struct vs_lease *lease) {
     lease->slot = -1;
@@ -52,14 +52,14 @@ static bool was_put_right(const struct vs_lease *lease, const struct vs_ns_recor
     return ns->ver && ns->floor_ms && lease->granted <= vs_lease_tick_at(lease, ns->floor_ms);
 }
 
-/* Continues the failstop, and checks from time to time whether a person has repaired the store. */
+/* Stays in the failstop, and checks from time to time whether a person has repaired the store. */
 static void act_wait_for_a_person(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->failed_in);
     vs_act_sleep(lease, ev, out, 10 * VS_LEASE_RETRY_MS, VS_PH_FAILSTOP);
 }
 
-/* Describes a floor that is too low, because `vesta store advance` was run for a timing with a smaller window than this
- * file has. */
+/* Sets the message for a floor that is too low, because `vesta store advance` was run for a timing whose window is
+ * smaller than that of this file. */
 static void say_floor_is_low(struct vs_lease *lease, const struct vs_ns_record *ns) {
     int64_t short_ms = vs_lease_ms_of(lease, lease->granted) - (int64_t)ns->floor_ms;
     vs_lease_say(lease,
@@ -92,8 +92,8 @@ static void on_other_store(struct vs_lease *lease, const struct vs_event *ev, st
     vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
 }
 
-/* Handles a missing namespace.  In a store of this host, the first generator creates it.  In a shared store a person
- * must create it, because the namespace may be missing as a result of data loss. */
+/* Handles a missing namespace.  In a store of this host, the first generator creates the namespace.  In a shared store
+ * a person must create it, because the namespace may be missing as a result of data loss. */
 static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(!lease->incarnation); /* a namespace that granted leases to this file must not be created again here */
     if (lease->timing.is_shared) {
@@ -115,8 +115,8 @@ static void on_no_namespace(struct vs_lease *lease, const struct vs_event *ev, s
 }
 
 /* Returns whether this generator's layout lacks a constant of the namespace's record, and sets the message.  Proofs
- * that the ids of two layouts differ use the record, so all generators of the namespace must have its constants.  A
- * recorded layout that does not match its fingerprint is ignored, because no proof uses it. */
+ * that the ids of two layouts differ rely on the recorded layout, so all generators of the namespace must have its
+ * constants.  A recorded layout that does not match its fingerprint is ignored, because no proof uses it. */
 static bool claim_departs(struct vs_lease *lease) {
     char why[VS_DEPARTURE_MAX];
     if (!vs_layout_departs(lease->layout, lease->ns.layout, why)) return false;
@@ -133,7 +133,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
         on_other_store(lease, ev, out);
         return;
     }
-    if (lease->failed_in) { /* the store that went back was not repaired yet */
+    if (lease->failed_in) { /* the store that lost writes has not been repaired yet */
         act_wait_for_a_person(lease, ev, out);
         return;
     }
@@ -197,8 +197,8 @@ uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, 
     return from > floor ? from : floor;
 }
 
-/* Describes a worker id that cannot issue ids any more: an import has reserved it permanently, or a clock was set too
- * far ahead. */
+/* Sets the message for a worker id that can never issue ids again: an import has reserved it permanently, or a clock
+ * was set too far ahead. */
 static void say_unusable(struct vs_lease *lease, const struct vs_record *r, bool foreign) {
     if (foreign)
         vs_lease_say(lease, "the record of worker id %" PRIu64 " is of another layout, so its ticks do not apply",

@@ -6,15 +6,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Returns whether the record is not the known one or a successor of it.  Versions only rise, and each version is one
- * write. */
+/* Returns whether the record is neither the known record nor a later version of it.  Versions only rise, and each write
+ * adds one version. */
 static bool is_other_history(const struct vs_lease *lease, const struct vs_record *r) {
     bool same_owner = memcmp(r->owner, lease->record.owner, sizeof r->owner) == 0;
     return r->ver < lease->record.ver || (r->ver == lease->record.ver && !same_owner);
 }
 
-/* This holds even if another process has the worker id now, because a successor cannot start below a bound that was
- * granted to this engine. */
+/* The result is valid even if another process has the worker id now, because a successor cannot start below a bound
+ * that was granted to this engine. */
 bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *r) {
     /* Another keeper of this file may have released the lease at a cursor below its bound. */
     bool released = memcmp(r->owner, lease->owner, sizeof r->owner) == 0 && !r->held;
@@ -41,14 +41,14 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
 
 /* ------------------------------------------------------------------ holding */
 
-/* Resumes a lease that the map already has, if the record still has its token. */
+/* Resumes a lease that the map already has, if the store's record still has the token of that lease. */
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->slot >= 0);
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
     bool ours = vs_lease_is_ours(lease, &ev->record);
-    /* Give up a claim that is not in the store.  If it still arrives, that is harmless, because no process uses its
-     * token.  Also give up a claim that is in the store but starts below the floor: the store was restored, and leases
-     * that were granted after the claim, and are now missing in the store, may still be in use. */
+    /* Give up a claim that is not in the store.  It is harmless if the claim arrives later, because no process uses its
+     * token.  Also give up a claim that is in the store but starts below the floor.  In this case the store was
+     * restored, and it lacks leases that were granted after the claim and may still be in use. */
     if (!lease->published && (!ours || lease->from < vs_lease_floor(lease))) {
         vs_act_pick(lease, ev, out);
         return;
@@ -65,9 +65,9 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
         vs_act_renew(lease, ev, out); /* a claim is adopted only when the store acknowledges a write */
 }
 
-/* Returns whether requests for ids may cause another renewal now: enough time has passed, or ids have used up half of
- * the window since the last one.  If the store's clock or the layout's end limits the bound, a renewal would not help,
- * so requests must not cause renewals in quick succession. */
+/* Returns whether requests for ids may cause another renewal now: enough time has passed since the last renewal, or ids
+ * have used up half of the window since then.  If the store's clock or the layout's end limits the bound, a renewal
+ * would not help, so requests must not cause renewals in quick succession. */
 static bool may_again(const struct vs_lease *lease, const struct vs_event *ev) {
     int64_t used_ms = vs_lease_ms_of(lease, ev->cursor) - vs_lease_ms_of(lease, lease->renewed_cursor);
     bool is_old = ev->boot_us - lease->renewed_boot_us >= VS_LEASE_AGAIN_MS * 1000;
@@ -98,7 +98,7 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     int64_t left_ms = vs_lease_ms_of(lease, lease->until) - vs_lease_ms_of(lease, vs_lease_next(lease, ev));
     int64_t age_ms = (ev->boot_us - lease->renewed_boot_us) / 1000;
     bool active = ev->cursor != lease->renewed_cursor;
-    /* also while no id is issued, so that the first request after a long time need not wait for the store */
+    /* renew also while no id is issued, so that the first request after a long idle time need not wait for the store */
     bool shrinks = left_ms < t->window_ms * 2 / 3;
     bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms) || ev->stirred;
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
@@ -192,9 +192,9 @@ static void note_given_back(struct vs_lease *lease, const struct vs_event *ev) {
     if (lease->not_given_back) vs_lease_say(lease, "%s", ev->text[0] ? ev->text : "the store did not answer");
 }
 
-/* Returns whether to cause a failstop because the store went back.  This matters only if the engine continues with
- * another worker id.  A record below `asked` is evidence: even if the release succeeded without a confirmation, a
- * successor would have started at `asked`. */
+/* Returns whether to cause a failstop because the store went back to an earlier state.  This matters only if the engine
+ * goes on to claim a different worker id.  A record below `asked` is evidence: even if the release succeeded without a
+ * confirmation, a successor would have started at `asked`. */
 static bool must_stop(const struct vs_lease *lease, const struct vs_event *ev) {
     bool is_told = ev->outcome == VS_STORE_OK || ev->outcome == VS_STORE_CONFLICT;
     bool went_back = is_other_history(lease, &ev->record) || ev->record.until < lease->asked;

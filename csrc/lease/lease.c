@@ -30,9 +30,9 @@ bool vs_lease_is_ours(const struct vs_lease *lease, const struct vs_record *reco
 }
 
 /* Returns the highest bound that may be requested: the store's clock + S + W.  Because of this limit, a floor at one
- * instant is enough to repair a store that lost its last writes, whatever they were.  The store's clock is that of its
- * last answer plus the time since then by CLOCK_BOOTTIME, which cannot be set.  `window` is W, rounded up to whole
- * units as in bound_wanted. */
+ * instant is enough to repair a store that lost its last writes, whatever they were.  The store's clock is computed
+ * from its last answer and the time since then by CLOCK_BOOTTIME, which cannot be set.  `window` is W, rounded up to
+ * whole units as in bound_wanted. */
 static uint64_t bound_permitted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t window) {
     if (!lease->store_ms) return 0;
     int64_t store_ms = vs_lease_store_now(lease, ev->boot_us);
@@ -40,8 +40,8 @@ static uint64_t bound_permitted(const struct vs_lease *lease, const struct vs_ev
 }
 
 /* Returns the bound to request: W after the cursor or the clock, whichever is later, limited by the layout's end.  The
- * bound is never lower than that in the record, which may have been granted to another keeper of the same file under
- * the same token. */
+ * bound is never lower than the bound in the record, which may have been granted to another keeper of the same file
+ * under the same token. */
 static uint64_t bound_wanted(const struct vs_lease *lease, const struct vs_event *ev, uint64_t cursor) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), end = vs_tick_end(&lease->shape);
     uint64_t units = (uint64_t)((lease->timing.window_ms * 1000 + lease->shape.unit_us - 1) / lease->shape.unit_us);
@@ -115,7 +115,7 @@ void vs_act_rest(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase phase,
                  uint64_t until) {
     assert(phase == VS_PH_CLAIM || phase == VS_PH_RENEW || phase == VS_PH_RELEASE);
-    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* no lease is taken from a store that went back */
+    assert(!lease->failed_in || phase == VS_PH_RELEASE); /* no lease is taken from a store that lost writes */
     vs_act(lease, out, phase, VS_DO_SWAP);
     lease->asked = until;
     lease->sent_before_us = lease->sent_boot_us;
@@ -149,11 +149,11 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 
 /* ------------------------------------------------------------------ pauses between attempts
  *
- * One rule applies to every call without a useful result: no answer, a write with unknown outcome, or a write that was
- * overtaken by another one.  The first such call since an acknowledged write is repeated at once.  Later attempts are
- * at least a second apart, and further apart with a shared store, to limit the load on it.  So a generator causes at
- * most one connection and two writes per second: after two writes in the last second, even the first failure waits.  A
- * successful read does not end this state, because the writes still fail. */
+ * One rule applies to every call without a useful result: no answer, a write with unknown outcome, or a write that
+ * failed because another process wrote first.  The first such call since an acknowledged write is repeated at once.
+ * Later attempts are at least a second apart, and further apart with a shared store, to limit the load on it.  So a
+ * generator causes at most one connection and two writes per second: after two writes in the last second, even the
+ * first failure waits.  A successful read does not end this state, because the writes still fail. */
 
 /* Returns a random duration between `ms` and 1.5 * `ms`, so that hosts that failed together do not retry together. */
 static int64_t lease_spread(struct vs_lease *lease, int64_t ms) {
@@ -162,8 +162,8 @@ static int64_t lease_spread(struct vs_lease *lease, int64_t ms) {
     return ms + (int64_t)((lease->dice >> 33) % (uint64_t)(ms / 2 + 1));
 }
 
-/* Returns the pause before the next attempt.  It is limited to about R, because the window must outlast a few failures.
- */
+/* Returns the pause before the next attempt.  The pause is at most about R, because the window must outlast a few
+ * failures. */
 static int64_t rest_ms(struct vs_lease *lease) {
     unsigned times = lease->troubles > lease->unsettled ? lease->troubles : lease->unsettled;
     int64_t ms = VS_LEASE_RETRY_MS, most = lease->timing.renew_ms > ms ? lease->timing.renew_ms : ms;
@@ -223,7 +223,7 @@ static void on_wake(struct vs_lease *lease, const struct vs_event *ev, struct vs
     case VS_PH_HELD: vs_step_held(lease, ev, out); break;
     case VS_PH_CHOOSE: vs_act_pick(lease, ev, out); break;
     case VS_PH_NS_READ: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
-    /* this reads whether the store was repaired */
+    /* read the namespace to see whether the store was repaired */
     case VS_PH_FAILSTOP: vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ); break;
     default:
         assert(lease->after == VS_PH_RESUME || lease->after == VS_PH_READ || lease->after == VS_PH_LOOK);
@@ -248,7 +248,7 @@ static void on_done(struct vs_lease *lease, const struct vs_event *ev, struct vs
 
 /* Returns whether the answer must be ignored, because another keeper of this file has closed the slot.  That keeper may
  * have released the worker id below this engine's bound.  A new holder that starts there would look like a store that
- * went back. */
+ * lost writes. */
 static bool is_moot(const struct vs_lease *lease, const struct vs_event *ev) {
     bool asks = lease->phase == VS_PH_RESUME || lease->phase == VS_PH_RENEW || lease->phase == VS_PH_LOOK;
     return asks && ev->lost;

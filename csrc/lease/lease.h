@@ -2,10 +2,10 @@
  * are times and answers, and its outputs are actions.  The keeper applies the actions to a real store, and the
  * simulator to a virtual one.
  *
- * It is safe for one reason: a store's record changes only by compare-and-set on its version, and no tick at or after
- * the record's `until` was ever granted.  A new holder starts at `until`, and a holder issues only below the `until`
- * that the store has acknowledged.  So expiry and clocks decide when a worker id can be used again, but uniqueness does
- * not depend on them. */
+ * Ids stay unique for one reason: a store's record changes only by compare-and-set on its version, and no tick at or
+ * after the record's `until` was ever granted.  A new holder starts at `until`, and a holder issues only below the
+ * `until` that the store has acknowledged.  So expiry and clocks decide when a worker id can be used again, but
+ * uniqueness does not depend on them. */
 #ifndef VS_LEASE_H
 #define VS_LEASE_H
 
@@ -28,25 +28,25 @@ struct vs_lease_timing {
     bool is_shared;      /* many hosts use the store over a network, so the delays before retries grow and vary */
 };
 
-/* The timing for a store on this host.  No other machine waits for a heartbeat, so an idle holder writes only to extend
- * its window, once a minute.  The window has minutes, because the store may be locked for long by a process that is
- * suspended or waits for a disk. */
+/* The timing for a store on this host.  No other machine waits for a heartbeat, so an idle holder writes only once a
+ * minute, to extend its window.  The window is minutes long, because a process that is suspended or waits for a disk
+ * may keep the store locked for that long. */
 extern const struct vs_lease_timing vs_lease_timing_file;
 
 /* Returns the preset "local", "strict", "balanced" or "autonomous", or NULL for other names. */
 const struct vs_lease_timing *vs_lease_preset(const char *name);
 
 /* Returns the timing for a lease.  A worker id set by hand gets a small window, so that its generator, if it is killed
- * and restarted, need not wait until a long window ends.  With history pacing the window is an amount of ids and not of
- * time. */
+ * and restarted, need not wait until a long window ends.  With history pacing the window is a number of ids, not a
+ * length of time. */
 struct vs_lease_timing vs_lease_timing_for(const struct vs_lease_timing *preset, bool has_worker);
 
-/* The state of a lease, for people and metrics.  Whether ids are issued depends only on limit and deadline. */
+/* The state of a lease, for messages and metrics.  Whether ids are issued depends only on limit and deadline. */
 enum vs_lease_state {
     VS_LEASE_CLAIMING, /* no lease is held */
     VS_LEASE_ACTIVE,
     VS_LEASE_RENEWING, /* a renewal is in progress */
-    VS_LEASE_SUSPECT,  /* no renewal was acknowledged for 2 R. Ids continue within the window */
+    VS_LEASE_SUSPECT,  /* no renewal was acknowledged for 2 R. Ids are still issued within the window */
     VS_LEASE_DRAINED,  /* window or deadline has ended: no ids are issued until a renewal succeeds */
     VS_LEASE_FENCED,   /* another process holds the worker id */
     VS_LEASE_FAILSTOP  /* the store lost acknowledged writes: it went back to an earlier state */
@@ -74,7 +74,7 @@ enum vs_event_kind {
     VS_EV_REPLY,  /* the store's answer to NS_READ, NS_SWAP, READ or SWAP */
     VS_EV_CHOSEN, /* answers CHOOSE with `worker`, or with found = false */
     VS_EV_SLOT,   /* answers TAKE with `slot` and the new token in `owner` */
-    VS_EV_CLOSED, /* answers CLOSE. If `found`, `cursor` is exact. Otherwise another process had closed the slot */
+    VS_EV_CLOSED, /* answers CLOSE. If `found`, `cursor` is exact. Otherwise another process closed the slot first */
     VS_EV_DONE    /* answers PUBLISH, RAISE, STAY, FAILSTOP or RECOVER */
 };
 
@@ -94,7 +94,7 @@ struct vs_event {
     struct vs_ns_record ns;
     char text[VS_SAID_MAX]; /* the store's message, if it rejected the call */
     bool found;
-    bool is_fixed; /* for CHOOSE: the worker id is derived from the configuration, and counts as set by hand */
+    bool is_fixed; /* for CHOOSE: the worker id is derived from the configuration, and is treated as set by hand */
     uint64_t worker, owner[2];
     int slot;                 /* an index, or one of the values below */
 #define VS_SLOT_NONE (-1)     /* the map has no slot left */
@@ -213,7 +213,7 @@ struct vs_lease {
     bool leaves; /* the held worker id is being released to take `next_worker` */
     uint64_t next_worker;
     bool not_given_back;    /* the release was sent to the store, which has not confirmed it */
-    char said[VS_SAID_MAX]; /* the last message for people, "" if there is no fault */
+    char said[VS_SAID_MAX]; /* the last message, for people to read. "" if there is no fault */
 };
 
 void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
@@ -237,13 +237,14 @@ struct vs_listing {
 };
 /* Returns the listing without worker ids above worker_max. */
 struct vs_listing vs_listing_up_to(struct vs_listing listing, uint64_t worker_max);
-/* Makes the default choice (policy `any`): the generator's own worker id if it can be claimed at once, else one that
- * was never used, else a free or expired one.  A worker id whose record ends ahead of the clock is chosen only if there
- * is no other.  Returns false if every worker id is held. */
+/* Makes the default choice (policy `any`): the generator's own worker id if it can be claimed at once, else a worker id
+ * that was never used, else a free or expired worker id.  A worker id with a record that ends ahead of the clock is
+ * chosen only if there is no better one.  Returns false if every worker id is held. */
 bool vs_choose_any(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
                    uint64_t *worker);
 
-/* Chooses a worker id to replace the held one: one that was never used, else the free one whose record ends first. */
+/* Chooses a worker id to replace the held one: a worker id that was never used, else the free worker id with the record
+ * that ends first. */
 bool vs_choose_other(const struct vs_lease *lease, struct vs_listing listing, uint64_t worker_max, uint64_t random,
                      uint64_t *worker);
 

@@ -1,4 +1,4 @@
-/* record.c -- the text form of a store's records: a head line, lines `key value` in a fixed order, and a checksum.
+/* record.c -- the text form of a store's records: a head line, `key value` lines in a fixed order, and a checksum.
  * People can read such a record, and the checksum detects a torn write. */
 #include "lease/record.h"
 

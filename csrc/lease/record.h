@@ -7,8 +7,8 @@
 #define VS_HOLDER_MAX 128
 #define VS_RECORD_TEXT_MAX 2048
 #define VS_RECORD_FORMAT 1
-/* A record with a higher version is rejected as damaged.  Each write adds 1, so a version cannot become this high.
- * From a higher version, further writes could overflow to 0, which means that there is no record. */
+/* A record with a higher version is rejected as damaged.  Each write adds 1, so a version cannot become this high.  If
+ * a version were higher, further writes could overflow it to 0, which means that there is no record. */
 #define VS_VER_MAX (UINT64_MAX / 2)
 
 /* The record of a worker id in a namespace.  ver 0: there is no record yet. */
@@ -20,10 +20,10 @@ struct vs_record {
     uint64_t fingerprint; /* of the layout */
     int64_t written_ms;   /* the time of the write, set by the store */
     int64_t lease_ms;     /* other processes may claim the worker id when store_now - written_ms > lease_ms */
-    int64_t seen_ms;      /* the holder's clock at the write */
+    int64_t seen_ms;      /* the holder's clock at the time of the write */
     bool held;
     char identity[VS_IDENTITY_MAX];
-    char holder[VS_HOLDER_MAX]; /* the host and process, for people */
+    char holder[VS_HOLDER_MAX]; /* the host and process, for people to read */
 };
 
 _Static_assert(VS_IDENTITY_MAX + VS_HOLDER_MAX + 512 < VS_RECORD_TEXT_MAX, "there is room for its texts and numbers");
@@ -65,8 +65,8 @@ const char *vs_counter_record_read(const char *text, size_t length, struct vs_co
 enum vs_standing { VS_STANDS_HELD, VS_STANDS_EXPIRED, VS_STANDS_FREE, VS_STANDINGS };
 const char *vs_standing_name(enum vs_standing standing);
 /* Returns how long after its last write a record expires: the length of the lease, or of the window if that is longer.
- * With `local` timing an idle holder renews rarely, and may issue ids until its window ends.  `shape` is that of the
- * layout, or NULL if the layout is unknown. */
+ * With `local` timing an idle holder renews rarely, and may issue ids until its window ends.  `shape` belongs to the
+ * layout.  It is NULL if the layout is unknown. */
 #define VS_STANDING_WINDOW_MS_MAX 180000 /* a cap: the window of `local`. Records of `autonomous` may end far ahead */
 int64_t vs_standing_length_ms(const struct vs_record *record, const struct vs_shape *shape);
 enum vs_standing vs_standing_of(const struct vs_record *record, const struct vs_shape *shape, int64_t store_ms);

@@ -10,11 +10,11 @@
 
 #include "lease/lease.h"
 
-/* The interval of checks after the clock jumped, short because the clock may be corrected at any time. */
+/* The interval between checks after the clock jumped.  It is short, because the clock may be corrected at any time. */
 #define VS_LEASE_DOUBT_MS 250
 /* The shortest interval between renewals that issuers request. */
 #define VS_LEASE_AGAIN_MS 500
-/* The wait after a rejection, if the store is unreachable, or if another process holds the worker id. */
+/* How long to wait after a rejection, while the store is unreachable, or while another process holds the worker id. */
 #define VS_LEASE_RETRY_MS 1000
 
 /* ---- timing.c */
@@ -24,7 +24,7 @@ uint64_t vs_lease_next(const struct vs_lease *lease, const struct vs_event *ev);
 
 /* ---- lease.c */
 
-/* Sets lease->said, the message for people. */
+/* Sets lease->said, a message for people to read. */
 void vs_lease_say(struct vs_lease *lease, const char *format, ...) __attribute__((format(printf, 2, 3)));
 uint64_t vs_lease_tick_at(const struct vs_lease *lease, int64_t unix_ms);
 int64_t vs_lease_ms_of(const struct vs_lease *lease, uint64_t tick);
@@ -54,7 +54,7 @@ void vs_act_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
  * window that fast. */
 bool vs_lease_is_hasty(const struct vs_lease *lease, const struct vs_event *ev);
 /* Handles a write with unknown outcome, or an answer that does not determine the outcome: reads the record in the phase
- * `next`.  It reads at once after the first such write, and later after a pause with a message. */
+ * `next`.  After the first such write it reads at once.  After further ones it first pauses, with a message. */
 void vs_act_unsettled(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out, enum vs_phase next);
 /* Handles a failed call to the store.  Returns false if the answer is OK or CONFLICT, which the caller handles.
  * Otherwise returns true and sets *out: after MOVED it reads the namespace, and after other failures it waits and
@@ -64,22 +64,22 @@ bool vs_lease_trouble(struct vs_lease *lease, const struct vs_event *ev, struct 
 /* ---- claim.c */
 
 /* Forgets the slot of a claim.  The next attempt takes a new slot, because another keeper may have continued the claim
- * in the old one. */
+ * in the old slot. */
 void vs_lease_forget_slot(struct vs_lease *lease);
 /* Starts a new claim. */
 void vs_act_restart(struct vs_lease *lease, struct vs_action *out);
 /* Starts a new claim under the namespace's new incarnation.  The incarnation is adopted only now, so that the next
  * keeper sees the same change if this one is killed earlier. */
 void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out);
-/* Continues the claim with the worker id set by hand, or with choosing one. */
+/* Continues the claim with the worker id that was set by hand, or by having a worker id chosen. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
 /* Returns the tick before which no lease may start, because the store was repaired, or 0. */
 uint64_t vs_lease_floor(const struct vs_lease *lease);
 /* Returns the tick at which a claim of this record starts. */
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *record);
-/* Returns for how long this record must not be claimed yet, or 0, and sets a message about the holder.  Claiming
- * earlier would be safe but could evict a live holder. */
+/* Returns how long to wait before this record may be claimed, or 0.  If it must wait, sets a message about the holder.
+ * Claiming earlier would be safe but could evict a live holder. */
 int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct vs_record *record, int64_t store_ms);
 
 void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
@@ -90,10 +90,11 @@ void vs_step_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_
 
 /* ---- hold.c */
 
-/* Returns whether the record contradicts an acknowledged write, so the store went back to an earlier state.  A version
- * only rises, and no successor can start below a bound that was granted to this engine. */
+/* Returns whether the record contradicts an acknowledged write, which means that the store went back to an earlier
+ * state.  A version only rises, and no successor can start below a bound that was granted to this engine. */
 bool vs_lease_went_back(const struct vs_lease *lease, const struct vs_record *record);
-/* Handles a record that another process has changed: a failstop if the store went back, else the loss of the lease. */
+/* Handles a record that another process has changed: causes a failstop if the store went back to an earlier state, else
+ * notes the loss of the lease. */
 void vs_lease_lost(struct vs_lease *lease, const struct vs_record *record, struct vs_action *out);
 
 void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);

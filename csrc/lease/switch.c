@@ -1,5 +1,5 @@
 /* switch.c -- the part of the lease engine that replaces the held worker id.  If the clock went back below the cursor,
- * ids of another worker id can begin at the present clock.
+ * a different worker id can issue ids from the present clock on.
  *
  * The engine first checks whether the other worker id can issue at once.  Only then does it close the slot, release the
  * held worker id at its exact cursor, and claim the other one. */

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The shortest interval between changes of the worker id.  Each change costs the store a listing and three writes. */
+/* The shortest interval between changes of the worker id.  Each change requires the store to list its records and to do
+ * three writes. */
 #define LEAVE_US 60000000
-/* How often a rest is checked, although it has no time limit. */
+/* How often a resting keeper checks whether the rest has ended. */
 #define REST_US 60000000
 
 void vs_map_say(struct vs_map *map, const char *text) {
@@ -150,7 +151,7 @@ static void do_stay(struct vs_term *term) {
 }
 
 /* Closes every slot that is open, or that a pending claim would open.  If two keepers were running, an earlier slot may
- * be open beside the active one, and issuers may take ticks from both. */
+ * be open as well as the active one, and issuers may take ticks from both. */
 static void close_slots(struct vs_map *map) {
     uint64_t cursor;
     uint32_t used = atomic_load_explicit(&map->shared.slots_used, memory_order_acquire);
@@ -166,7 +167,7 @@ void vs_map_retire(struct vs_map *map) {
     VS_POINT(takes_no_more);
     close_slots(map);
     VS_POINT(retires);
-    uint32_t going_on = 0; /* a failstop is not replaced, because its reason would be lost */
+    uint32_t going_on = 0; /* a failstop is not overwritten, because its reason would be lost */
     /* Release: pairs with pause_lease.  A caller that then moves to the next map must see that this map issues no more
      * ids. */
     atomic_compare_exchange_strong_explicit(&map->shared.stopped, &going_on, VESTA_CLOSED, memory_order_release,
@@ -233,9 +234,9 @@ static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     vs_clock_anchor(term->map, now);
 }
 
-/* Returns whether the term should end, because another keeper of this file has taken over or the map is used up.  To
- * continue would renew a lease that is not used, while callers wait for the new one.  The next keeper reads the state
- * again. */
+/* Returns whether the term should end, because another keeper of this file has taken over or the map is used up.  If
+ * the term continued, it would renew a lease that is not used, while callers wait for a new lease.  The next keeper
+ * reads the state again. */
 static bool is_superseded(const struct vs_term *term) {
     if (vs_term_is_replaced(term)) return true;
     uint32_t stopped = atomic_load_explicit(&term->map->shared.stopped, memory_order_acquire);
@@ -292,7 +293,7 @@ enum vs_term_end vs_term_serve(struct vs_term *term) {
 /* ------------------------------------------------------------------ resting */
 
 /* Closes the slots and begins the rest.  After a snapshot, two copies of this memory have the same tokens, so no claim
- * may remain that the store could grant to both. */
+ * may remain that the store could grant to both copies. */
 static void come_to_rest(struct vs_term *term) {
     struct vs_shared *shared = &term->map->shared;
     bool alone = !term->ops->alone || term->ops->alone(term);
@@ -354,7 +355,7 @@ static void find_lease(struct vs_map *map, struct vs_lease_opts *opts) {
 }
 
 /* Returns the highest end of a lease from which the map has issued.  A newer claim does not count, because it may be
- * from another store, and that store's floor need not exceed its own grants. */
+ * from a different store, and the floor of that store need not exceed the store's own grants. */
 static uint64_t granted_most(const struct vs_map *map) {
     int newest = vs_map_active(map);
     uint64_t most = 0;
@@ -388,7 +389,7 @@ void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lea
     find_lease(map, &opts);
     if (!term->ops->random(term, &opts.entropy, sizeof opts.entropy)) opts.entropy = 0;
     vs_lease_init(&term->lease, &opts);
-    if (opts.failed_in) /* a failstop of an earlier keeper ends only if the store is repaired */
+    if (opts.failed_in) /* a failstop that an earlier keeper caused ends only when the store is repaired */
         snprintf(term->lease.said, sizeof term->lease.said,
                  "the store went back or denied a lease that it had granted, as an earlier keeper detected");
 }

@@ -31,8 +31,8 @@ static const struct vs_lease_timing shared[] = {
      .skew_ms = 10000,
      .call_ms = 4000,
      .is_shared = true},
-    /* As in Butterfly, ids continue for a day without the store.  With history pacing, the ids of a window of ten
-     * minutes may last a day. */
+    /* As in Butterfly, ids are issued for up to a day without the store.  With history pacing, the ids of a window of
+     * ten minutes may last a day. */
     {.name = "autonomous",
      .window_ms = 600000,
      .renew_ms = 5000,

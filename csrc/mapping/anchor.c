@@ -162,7 +162,7 @@ int vs_anchor_make(const char *path, const struct vs_header *header, struct vs_a
     if (vs_random(whole.key, sizeof whole.key) != 0)
         return vs_fail(err, VESTA_EIO, "the kernel returned no random bytes for a key: %s", strerror(errno));
     if ((rc = make_temp(path, &whole, temp, err)) != VESTA_OK) return rc;
-    /* link(2) does not replace a file, so all processes use the file of the first one */
+    /* link(2) does not replace a file, so all processes use the file of the process that was first */
     if (link(temp, path) != 0 && errno != EEXIST) rc = anchor_io_error(err, "make", path);
     unlink(temp);
     if (rc == VESTA_OK) rc = vs_anchor_read(path, header->group, &found, out, err);
@@ -185,8 +185,8 @@ int vs_anchor_blocked(const char *folder) {
     }
 }
 
-/* Two FNV-1a hashes in parallel.  A map's name may be predictable, because a file of another user at that name is not
- * used. */
+/* Two FNV-1a hashes in parallel.  It does no harm that a map's name is predictable, because a file of another user
+ * under that name is never used. */
 struct key_hash {
     uint64_t a, b;
 };
@@ -202,7 +202,7 @@ static void hash_text(struct key_hash *hash, const char *text) {
     hash_bytes(hash, text, strlen(text) + 1);
 }
 
-/* The key includes every value in which a map must agree with its anchor.  Otherwise processes with different options
+/* The key includes every value that must be equal in a map and its anchor.  Otherwise processes with different options
  * would keep replacing each other's map.  It includes the store's address, because a namespace has no incarnation
  * before its first lease. */
 void vs_anchor_derive(const struct vs_header *header, const char *store, int blocked, struct vs_anchor *out) {
@@ -228,7 +228,8 @@ void vs_anchor_derive(const struct vs_header *header, const char *store, int blo
 
 /* ------------------------------------------------------------------ notes for the next start */
 
-/* Reads the file again.  Returns false if it does not have this anchor's key any more, or must not be replaced. */
+/* Reads the file again.  Returns false if the file does not have this anchor's key any more, or must not be replaced.
+ */
 static bool read_again(const char *path, const struct vs_anchor *anchor, struct vs_anchor *now) {
     struct vesta_error err;
     bool found;

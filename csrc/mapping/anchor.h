@@ -19,7 +19,7 @@ struct vs_map_kind {
     void (*inherit)(void *map, void *old);
     /* Returns whether a map can issue no more ids, so that another map must replace it. */
     bool (*is_used_up)(const void *map);
-    /* Marks a map as stopped, with a message for people.  The map is zero except for its header. */
+    /* Marks a map as stopped, with a message for people to read.  The map is zero except for its header. */
     void (*bury)(void *map, const char *said);
 };
 extern const struct vs_map_kind vs_generator_map;
@@ -29,7 +29,7 @@ struct vs_anchor {
     struct vs_header header;
     uid_t owner;
     gid_t owner_group;
-    int no_file; /* why there is no file at its path, as an errno. 0: there is a file, or none is needed */
+    int no_file; /* the errno that explains why there is no file at its path. 0: there is a file, or none is needed */
 };
 
 /* Reads the generator file at a path.  Also accepts a file that belongs to `group` (-1: none).

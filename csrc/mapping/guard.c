@@ -1,6 +1,6 @@
-/* guard.c -- handles a map that is truncated while it is mapped.  Each access to it then raises SIGBUS.  vesta's
- * programs handle that signal by mapping a stopped map, the tomb, at the same address.  The library alone does not,
- * because a process has only one SIGBUS handler, and it belongs to the program. */
+/* guard.c -- handles a map that is truncated while it is mapped.  Each access to such a map raises SIGBUS.  vesta's
+ * programs handle that signal by mapping a stopped map, called the tomb, at the same address.  The library alone does
+ * not handle it, because a process has only one SIGBUS handler, which belongs to the program. */
 #include "mapping/mapping.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* mapping.c -- see mapping.h.  A map is found by the key of its anchor.  It is trusted only if it cannot be a restored
- * older state. */
+/* mapping.c -- see mapping.h.  A map is found by the key of its anchor.  A map is trusted only if it cannot be a
+ * restored older state. */
 #include "mapping/mapping.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -65,11 +65,11 @@ static void begin_generator(void *map, const struct vesta_clock *clock) {
 
 static bool map_is_used_up(const void *at) {
     const struct vs_map *map = at;
-    /* Acquire: pairs with vs_map_retire.  The process that closed the map released its worker id before that. */
+    /* Acquire: pairs with vs_map_retire.  The process that closed the map had released its worker id before. */
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
 }
 
-/* Closes every slot and leaves none to take. */
+/* Closes every slot, and leaves no slot that could be taken. */
 static void bury_generator(void *at, const char *said) {
     struct vs_map *map = at;
     atomic_store(&map->shared.slots_used, VS_SLOTS_MAX);
@@ -244,8 +244,8 @@ static void name_place(struct map_place *place, const char *name, int n) {
 }
 
 /* Examines the names until it finds a trusted map, and sets `free` to it.  If there is none, sets `free` to the first
- * name without a foreign file.  It examines all names before it uses a free one: when a foreign file is removed, the
- * map under a later name must still be found.  `err` describes the last foreign file, or the failure. */
+ * name without a foreign file.  It examines all names before it uses a free one: the map under a later name must still
+ * be found after a foreign file is removed.  `err` describes the last foreign file, or the failure. */
 static int map_find_place(const struct wanted *wanted, struct map_place *free, struct vs_mapping *out,
                           struct vesta_error *err) {
     int rc = VESTA_OK;
@@ -319,8 +319,8 @@ static int map_own(int fd, const struct vs_anchor *anchor) {
     return vs_share_file(fd, anchor->header.group);
 }
 
-/* Gives a complete map its name.  Without a stale map this fails if another process was faster.  A stale map is
- * replaced by renaming over it, so that the name always exists. */
+/* Gives a complete map its name.  If there is no stale map to replace, this fails if another process was faster.  A
+ * stale map is replaced by renaming over it, so that the name always exists. */
 static int give_name(const char *temp, const char *name, bool replaces) {
     return replaces ? rename(temp, name) : (int)syscall(SYS_renameat2, AT_FDCWD, temp, AT_FDCWD, name, NO_REPLACE);
 }
@@ -368,8 +368,7 @@ static int make_named(const struct wanted *wanted, int stale_fd, struct vs_mappi
  */
 static int map_replace(const struct wanted *wanted, int stale_fd, struct vs_mapping *out, struct vesta_error *err) {
     struct stat st;
-    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* the lock only avoids extra maps, so continue without it if
-                                                           * it cannot be had */
+    (void)vs_lock_byte_patiently(stale_fd, BYTE_REPLACE); /* the lock only avoids extra maps, so a failure is ignored */
     if (fstat(stale_fd, &st) != 0) return map_io_error(err, "stat", wanted->name);
     struct vs_mapping stale = {.dev = st.st_dev, .ino = st.st_ino};
     snprintf(stale.name, sizeof stale.name, "%s", wanted->name);
@@ -395,10 +394,10 @@ static int make_lone(const struct vs_anchor *anchor, const struct vesta_clock *c
     return rc;
 }
 
-#define TRIES 100 /* other processes cannot be faster this often */
+#define TRIES 100 /* it cannot happen this often that another process is faster */
 
-/* Finds or creates the map under one of its names.  If it fails while creating a map, sets *is_ours_to_make: the caller
- * can then use memory of this process instead. */
+/* Finds or creates the map under one of its names.  If it fails because the map cannot be created, sets
+ * *is_ours_to_make.  The caller can then use memory of this process instead. */
 static int open_named(const struct wanted *wanted, struct vs_mapping *out, bool *is_ours_to_make,
                       struct vesta_error *err) {
     int rc = VESTA_EPAUSE;
@@ -459,8 +458,8 @@ static uint64_t map_look_at_folder(const char *folder, int64_t *age_us) {
                    st.st_ino);
 }
 
-/* This remembers one folder only.  If a process uses several, the number changes with each call, and the callers check
- * every map. */
+/* This function remembers one folder only.  If a process uses several folders, the number changes with each call, and
+ * the callers check every map. */
 uint64_t vs_maps_changes(const char *folder, int64_t boot_us) {
     static _Atomic int64_t looked_boot_us = -LOOK_US;
     static _Atomic uint64_t looked_at, mark, changes = 1;

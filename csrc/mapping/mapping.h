@@ -1,6 +1,6 @@
 /* mapping.h -- live maps: the state of a generator or a segment, in memory that all processes of this host share and
  * that is lost at a reboot.  A map is complete before it gets its name.  Several maps of one anchor are safe, because
- * each starts without a lease and claims its own.  Only a map that returned to an older state could repeat ids, and
+ * each starts without a lease and claims its own.  Ids could repeat only if a map returned to an older state, and
  * nothing can restore this memory. */
 #ifndef VS_MAPPING_H
 #define VS_MAPPING_H
@@ -49,7 +49,7 @@ int vs_mapping_attach(const char *name, const struct vs_anchor *anchor, enum vs_
 int vs_mapping_open(const struct vs_anchor *anchor, const struct vesta_clock *clock, struct vs_mapping *out,
                     char why[VS_WHY_MAX], struct vesta_error *err);
 
-/* Returns whether this map has that name, with or without a suffix. */
+/* Returns whether this map has the given name, with or without a suffix. */
 bool vs_mapping_has_name(const struct vs_mapping *mapping, const char *name);
 
 /* Returns whether the map's name still refers to it.  The file may have been removed or replaced. */
@@ -71,7 +71,7 @@ void vs_mapping_unmap(struct vs_map *map);
 
 /* ---- guard.c: if a map is truncated while in use, causes a failstop with a message instead of a crash.  Only programs
  * call vs_guard_on, because it installs a SIGBUS handler for the whole process.  It returns 0, or -1 with errno. */
-#define VS_GUARDED_MAX 32768 /* the most maps that are guarded */
+#define VS_GUARDED_MAX 32768 /* the maximum number of guarded maps */
 int vs_guard_on(void);
 void vs_guard_add(const struct vs_mapping *mapping);
 void vs_guard_remove(const struct vs_mapping *mapping);

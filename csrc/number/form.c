@@ -18,8 +18,8 @@ uint64_t vs_form_count_of(const struct vs_form *form, uint64_t number) {
     return form->period == VS_FORM_NEVER ? number : number & COUNT_MASK;
 }
 
-/* Returns whether the form can write this year unambiguously: %y has only the years 2000 to 2099.  No number is of a
- * year before 1970. */
+/* Returns whether the form can write this year unambiguously: %y has only the years 2000 to 2099.  No number belongs to
+ * a year before 1970. */
 static bool has_year(const struct vs_form *form, int64_t year) {
     for (int i = 0; i < form->part_count; i++)
         if (form->part[i].kind == VS_FORM_YEAR_OF_CENTURY) return year >= 2000 && year < 2100;

@@ -2,10 +2,10 @@
  *
  *     INV-{day:%Y%m%d}-{number:6}-{luhn}
  *
- *     {day:...}     the day on which the number was issued; the counter restarts each day.  %Y or %y, and %m and %d
- *                   or %j (the day of the year)
- *     {month:...}   the same for each month: %Y or %y, and %m
- *     {year:...}    the same for each year: %Y or %y
+ *     {day:...}     the day on which the number was issued: %Y or %y, and either %m and %d or %j (the day of the
+ *                   year).  The counter restarts each day
+ *     {month:...}   the month: %Y or %y, and %m.  The counter restarts each month
+ *     {year:...}    the year: %Y or %y.  The counter restarts each year
  *     {number:6}    the counter, padded with zeros.  A longer number is an error
  *     {number}      the counter with as many digits as needed
  *     {luhn}        a check digit over all digits before it (ISO/IEC 7812)
@@ -70,13 +70,13 @@ uint64_t vs_form_first(const struct vs_form *form, const struct vs_zone *zone, i
  * another form, and its text in this form would equal the text of another number. */
 bool vs_form_fits(const struct vs_form *form, uint64_t number);
 
-/* Returns the maximum of numbers per period, or in total if the counter never restarts. */
+/* Returns the maximum count of numbers per period, or in total if the counter never restarts. */
 uint64_t vs_form_count_max(const struct vs_form *form);
 
 /* Writes a number as text.
  * Shape: buf has VS_FORM_TEXT_MAX bytes.  Threads: any.
- * Errors: VESTA_EFIELD if the number has more digits than the form, is 0, or is of a year that the form cannot write.
- */
+ * Errors: VESTA_EFIELD if the number has more digits than the form, is 0, or belongs to a year that the form cannot
+ * write. */
 int vs_form_write(const struct vs_form *form, uint64_t number, char *buf, struct vesta_error *err);
 
 /* Reads a number from its text: the inverse of vs_form_write.  Sets *number only on success.  Threads: any.

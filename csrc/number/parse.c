@@ -60,7 +60,7 @@ static int add_directive(struct form_draft *d, char c) {
 }
 
 /* Checks that the date is exactly as precise as the period.  With a less precise date, numbers of two periods would
- * have the same text.  A more precise date is not known, because a number stores only the period. */
+ * have the same text.  A more precise date cannot be written, because a number stores only the period. */
 static int check_date(const struct form_draft *d) {
     const bool *seen = d->seen;
     bool has_day = (seen[VS_FORM_MONTH] && seen[VS_FORM_DAY]) || seen[VS_FORM_DAY_OF_YEAR];

@@ -118,8 +118,9 @@ static bool read_rule(struct vs_slice text, struct vs_zone_rule *out) {
     return take_when(&text, &out->begin) && take_when(&text, &out->end) && text.length == 0;
 }
 
-/* Skips the prefix of a name such as GMT+8, UTC+08:00 or +0800, and returns whether it has one.  Such a name is always
- * read as Java does, positive to the east, and never as a POSIX rule, which would differ by 16 hours for GMT+8. */
+/* Skips the prefix of a name such as GMT+8, UTC+08:00 or +0800, and returns whether the name has such a form.  Such a
+ * name is always read as Java reads it, positive to the east, and never as a POSIX rule, which would differ by 16 hours
+ * for GMT+8. */
 static bool zone_begins_as_java(struct vs_slice *text) {
     static const char *const prefixes[] = {"GMT", "UTC", "UT", ""};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {

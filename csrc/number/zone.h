@@ -17,7 +17,7 @@ struct vs_zone_when {
     char kind;
     int month, week, weekday; /* week 5 is the last week of the month, weekday 0 is Sunday */
     int day;
-    int64_t at_s; /* seconds after midnight in the time that ends then. May be negative, or more than a day */
+    int64_t at_s; /* seconds after midnight, local time before the change. May be negative or exceed a day */
 };
 
 /* The rule for all times after the last change that the file lists. */
@@ -75,9 +75,9 @@ struct vs_zone_file {
 };
 #define VS_ZONE_NAME_MAX 64 /* "America/Argentina/ComodRivadavia", with its NUL */
 
-/* Reads a zone's name that needs no file: UTC, or one of two kinds.  Java's names, such as GMT+8, UTC+08:00 or +08:00,
- * are positive to the east and set *is_java.  POSIX rules, such as CST-8 or <+08>-8, are positive to the west.  Returns
- * false for other names. */
+/* Reads the name of a zone that needs no file: UTC, or a name of one of two kinds.  Java's names, such as GMT+8,
+ * UTC+08:00 or +08:00, are positive to the east and set *is_java.  POSIX rules, such as CST-8 or <+08>-8, are positive
+ * to the west.  Returns false for other names. */
 bool vs_zone_read_name(const char *name, struct vs_zone *out, bool *is_java);
 
 /* Loads a zone by name: a name as in vs_zone_read_name, or the path of a file below /usr/share/zoneinfo.  Sets

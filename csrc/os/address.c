@@ -237,8 +237,8 @@ static int bind_failed(const char *address, struct vesta_error *err) {
     }
 }
 
-/* Sets the permissions of a socket file.  Call it between bind and listen, so that no client can connect earlier, under
- * the permissions that the umask left. */
+/* Sets the permissions of a socket file.  Call it between bind and listen, so that no client can connect while the file
+ * still has the permissions that the umask left. */
 static bool set_mode(const union any *any, unsigned mode) {
     return any->base.sa_family != AF_UNIX || chmod(any->local.sun_path, mode) == 0;
 }
@@ -251,8 +251,8 @@ int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *e
     if (any.base.sa_family == AF_UNIX && is_left_over(&any, length)) unlink(any.local.sun_path);
     int sock = socket(any.base.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (sock < 0) return bind_failed(address, err);
-    /* REUSEADDR lets a restarted server bind while connections of the old one still close.  REUSEPORT is not set,
-     * because it would let two servers share the port. */
+    /* REUSEADDR lets a restarted server bind while connections of the old server are still closing.  REUSEPORT is not
+     * set, because it would let two servers share the port. */
     if (any.base.sa_family != AF_UNIX) setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (any.base.sa_family == AF_INET6) setsockopt(sock, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     if (bind(sock, &any.base, length) != 0 || !set_mode(&any, mode) || listen(sock, VS_BACKLOG) != 0) {

@@ -27,15 +27,16 @@ struct vs_addresses {
     int count;
     char text[VS_ADDRESSES_MAX][VS_ADDRESS_TEXT_MAX];
 };
-/* Looks up the addresses that a server of  HOST:PORT must bind: at most VS_ADDRESSES_MAX addresses of the host that
- * this machine has.  If it has none of them, returns the host's first address, which vs_listen rejects with a message.
- * Sets count to 0 if the address has no host name (unix:PATH, 127.0.0.1:80).  May block on a name server.
+/* Looks up the addresses that a server of HOST:PORT must bind: at most VS_ADDRESSES_MAX addresses of the host that this
+ * machine has.  If this machine has none of the host's addresses, returns the first of them, which vs_listen rejects
+ * with a message.  Sets count to 0 if the address has no host name (unix:PATH, 127.0.0.1:80).  May block on a name
+ * server.
  * Errors: VESTA_EOPTION. */
 int vs_addresses_of(const char *address, struct vs_addresses *out, struct vesta_error *err);
 
-/* Binds HOST:PORT, [v6]:PORT or unix:PATH  and listens.  It does not set SO_REUSEPORT, so a second server on the port
- * fails.  It binds only the host's first address: call vs_addresses_of for the others.  The socket file gets exactly
- * the permissions `mode`, regardless of the umask, before any client can connect.
+/* Binds HOST:PORT, [v6]:PORT or unix:PATH, and listens there.  It does not set SO_REUSEPORT, so a second server on the
+ * port fails.  It binds only the host's first address: call vs_addresses_of to get the other addresses.  The socket
+ * file gets exactly the permissions `mode`, regardless of the umask, before any client can connect.
  * Errors: VESTA_EOPTION, VESTA_EIO, with the address and the next step. */
 int vs_listen(const char *address, unsigned mode, int *fd, struct vesta_error *err);
 

@@ -17,8 +17,8 @@ struct vs_identity {
  * Errors: VESTA_EOPTION if there is no such user or group. */
 int vs_identity_find(const char *user, const char *group, struct vs_identity *out, struct vesta_error *err);
 
-/* Checks whether the user may access a path, with a `mode` as in access(2).  Returns 0 if so, else the errno, or -1 if
- * this process is neither root nor that user and cannot check. */
+/* Checks whether the user may access a path, with a `mode` as in access(2).  Returns 0 if the user may, else the errno.
+ * Returns -1 if this process cannot check, because it is neither root nor that user. */
 int vs_identity_try(const struct vs_identity *who, const char *path, int mode);
 
 /* Creates a missing folder and its parents, owned by the user.  Errors: VESTA_EIO. */

@@ -30,7 +30,8 @@ const char *vs_environment(const char *name) {
 }
 
 /* Returns whether timens_offsets describes the clock of this process.  After unshare(CLONE_NEWTIME) it has the offset
- * of the children, and the process itself stays in its namespace.  Then the namespace's inode identifies the clock. */
+ * of the children, although the process itself stays in its namespace.  In that case the namespace's inode identifies
+ * the clock. */
 static bool clock_is_childrens(struct stat *own) {
     struct stat next;
     if (stat("/proc/self/ns/time", own) != 0 || stat("/proc/self/ns/time_for_children", &next) != 0) return true;

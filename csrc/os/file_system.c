@@ -1,5 +1,6 @@
 /* file_system.c -- decides on which file systems leases and cursors may be stored.  They must be local to this machine,
- * with reliable locks, renames and fsync.  Unknown file systems are rejected, because they may lack one of these. */
+ * with reliable locks, renames and fsync.  Unknown file systems are rejected, because they may lack one of these
+ * properties. */
 #include "base/error.h"
 #include "os/files.h"
 #include "os/host.h"

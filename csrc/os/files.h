@@ -21,10 +21,10 @@ int vs_make_dirs(const char *path, int group);
 int vs_share_file(int fd, int group);
 
 /* Checks that no untrusted user could have replaced this file or folder.  No folder above it may be writable by
- * everyone, except a sticky folder in which the entry belongs to this process's user, root or `group`.
+ * everyone, except a sticky folder in which the next entry of the path belongs to this process's user, root or `group`.
  * Errors: VESTA_EIO with the next step. */
 int vs_path_check(const char *path, int group, struct vesta_error *err);
-/* Like vs_path_check, and also rejects a folder that everyone can write to, even a sticky one, because other users
+/* Like vs_path_check, but also rejects a folder that everyone can write to, even a sticky folder, because other users
  * could have created files in it. */
 int vs_folder_check(const char *path, int group, struct vesta_error *err);
 

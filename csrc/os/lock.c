@@ -1,5 +1,5 @@
 /* lock.c -- locks between threads and between processes.  Bytes are locked with fcntl's record locks, because a forked
- * child would inherit flock and OFD locks, and keep a worker id locked after its holder has died. */
+ * child would inherit flock and OFD locks, and would keep a worker id locked after its holder has died. */
 #include "os/clock.h"
 #include "os/lock.h"
 

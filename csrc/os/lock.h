@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* The mutex of the registry and the keepers.  Issuing ids does not take it.  It is held during fork(), because a child
- * that inherited it from another thread, locked, could never unlock it. */
+ * that inherited the mutex while another thread held it could never unlock it. */
 void vs_process_lock(void);
 bool vs_process_trylock(void);
 void vs_process_unlock(void);

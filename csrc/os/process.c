@@ -18,8 +18,8 @@ static bool process_read_file(const char *path, char *buf, size_t size) {
     return got > 0;
 }
 
-/* Returns the number of open descriptors.  Since Linux 6.2 it is the folder's size.  Older kernels report the size 0,
- * so count the entries. */
+/* Returns the number of open descriptors.  Since Linux 6.2 this number is the size of /proc/self/fd.  Older kernels
+ * report the size 0, so count the entries. */
 static uint64_t open_fds(void) {
     struct stat st;
     uint64_t count = 0;

@@ -1,6 +1,6 @@
-/* queue.c -- see queue.h.  OFD locks exclude each other even between two descriptions in one process, for example of
- * two copies of this library, and closing another descriptor does not drop them.  A forked child shares the parent's
- * description, so closing the descriptor does not end a turn: unlock explicitly. */
+/* queue.c -- see queue.h.  Two open file descriptions exclude each other's OFD locks even in one process, for example
+ * if it has two copies of this library, and closing another descriptor does not drop such a lock.  A forked child
+ * shares the parent's description, so closing the descriptor does not end a turn: unlock explicitly. */
 #include "os/clock.h"
 #include "os/queue.h"
 

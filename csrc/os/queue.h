@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Takes a turn by locking `count` bytes from `first` on (0: all bytes from `first` on) with an OFD lock, which belongs
- * to the open file description.  Returns false if another description or process has locked some of these bytes, or the
- * file cannot be locked.  A description has at most one turn. */
+/* Takes a turn by locking `count` bytes that start at `first` with an OFD lock (count 0: all bytes from `first` on),
+ * which belongs to the open file description.  Returns false if another description or process has locked some of these
+ * bytes, or the file cannot be locked.  A description has at most one turn. */
 bool vs_queue_try(int fd, int64_t first, int64_t count, bool exclusive);
 bool vs_queue_wait(int fd, int64_t first, int64_t count, bool exclusive, int64_t us_max);
 /* Returns the pid of a process whose fcntl lock prevents the turn.  Returns -1 if there is none, or if the conflicting

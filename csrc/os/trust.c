@@ -12,8 +12,8 @@ static bool anyone_writes(const struct stat *st) {
     return (st->st_mode & S_IWOTH) != 0;
 }
 
-/* Returns whether a trusted user created the entry of a folder to which everyone can write: the entry's owner or group
- * shows its creator. */
+/* For an entry of a folder to which everyone can write: returns whether a trusted user created it, judging by the owner
+ * and group of the entry. */
 static bool trust_is_ours(const struct stat *st, int group) {
     return st->st_uid == geteuid() || st->st_uid == 0 || (group >= 0 && st->st_gid == (gid_t)group);
 }
