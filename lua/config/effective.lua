@@ -186,8 +186,8 @@ local function fitting(names, size)
   return size >= 4 and all:sub(1, math.min(used, size - 4)) .. "..." or ""
 end
 
---- Returns the keys that differ and take effect only after a restart, cut to `size` bytes including a NUL, and their
--- count.
+--- Returns the names of the keys that differ and take effect only after a restart, as one text that is cut to `size`
+-- bytes including a NUL, and the number of these keys.
 function effective.differences(old, new, size)
   local names = names_of(unpack(old), unpack(new))
   return fitting(names, size), #names

@@ -28,8 +28,8 @@ local CONNECTIONS_MAX = 1000000
 local PATH_BYTES_MAX = 250 -- a lease record, in which the path is the identity, has room for 250 bytes
 local NAME_BYTES_MAX = 64
 local SECRET_MAX = 1023
-local RATE_MAX = 1000000000 -- per second
-local STEP_MAX = 1 << 32    -- numbers of one range
+local RATE_MAX = 1000000000 -- ids or requests per second
+local STEP_MAX = 1 << 32    -- maximum numbers in one range
 
 local schema = {}
 

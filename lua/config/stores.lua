@@ -1,5 +1,5 @@
 --- stores.lua -- checks the stores of a config: the entries of stores, and the stores that namespaces and segments
--- name.  Connects to no store.
+-- name.  Does not connect to any store.
 local ask = require "config.ask"
 local checks = require "config.checks"
 local wrong = require "config.wrong"
@@ -78,8 +78,8 @@ local function list_of(kind)
   return schemes ~= "" and schemes or "none that is installed"
 end
 
---- Returns whether the server serves a single namespace and nothing else.  Then a problem of that namespace is an
--- error.
+--- Returns whether the server serves a single namespace and nothing else.  If so, a problem of that namespace
+-- is an error.
 function stores.is_alone(reading)
   return #reading.namespaces.names == 1 and #reading.segments.names == 0
 end

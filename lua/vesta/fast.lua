@@ -1,10 +1,10 @@
 --- vesta.fast -- for LuaJIT: makes the hot calls through the FFI, so that a trace can contain them, and adds 64-bit
 -- integers as cdata.
--- It replaces next_int and batch_int of the generator's class.  It also replaces next and batch, but only if the
--- compiler is on, because interpreted FFI calls are slower than a C function.  An id that is available at once never
--- leaves the trace.  Pauses, the first call of a generator, closed generators and wrong arguments go to the replaced
--- function, which waits or reports the error.  It declares no C names, so it can be loaded twice, and together with
--- other libraries.
+-- The module replaces next_int and batch_int of the generator's class.  If the compiler is on, it also replaces next
+-- and batch.  Otherwise it does not, because interpreted FFI calls are slower than a C function.  An id that is
+-- available at once never leaves the trace.  Pauses, the first call of a generator, closed generators and wrong
+-- arguments go to the replaced function, which waits or reports the error.  The module declares no C names, so it can
+-- be loaded twice, and with other libraries.
 local ffi = require "ffi"
 
 local BATCH_MAX = 10000

@@ -151,7 +151,7 @@ vesta.segment = require "vesta.segment" (core, resty)
 --- Opens a client of vesta servers.  See docs/client.md for the options.
 vesta.client = require "vesta.client" (core, in_nginx)
 
---- Proposes a layout.  need: rate (ids per second and node), nodes and years from the epoch on; optionally epoch, unit
+--- Proposes a layout.  need: rate (ids per second per node), nodes and years from the epoch on; optionally epoch, unit
 -- and bits.
 function vesta.fit(need)
   if type(need) ~= "table" then

@@ -1,6 +1,6 @@
 --- vesta.resty -- waits for ids and keeps leases inside nginx (OpenResty, or nginx with the Lua module).
 -- An nginx worker must never sleep in C.  If the phase allows it, a pause is spent in ngx.sleep, and otherwise the
--- caller gets the error.  An nginx worker connects to no store except file:.  If the generator file names another
+-- caller gets the error.  An nginx worker uses no stores other than file:.  If the generator file names another
 -- store, a server on this machine must keep the lease, and a request for ids here wakes that server's keeper.
 local resty = {}
 
@@ -42,7 +42,7 @@ local function wait_out(gen, code, wait_s, patience)
   local phase = ngx.get_phase()
   if not SLEEPS[phase] then patience.left_s = 0 end
   local step_s, wakes_keeper = pause_step(code, wait_s, patience.left_s)
-  -- Starts no keeper in the phase init, because nginx forks its workers later, and threads do not survive a fork.
+  -- The phase init starts no keeper, because nginx forks its workers later, and threads do not survive a fork.
   if wakes_keeper and phase ~= "init" then gen:keep() end
   if code == "choose" then -- the keeper waits for the policy's choice before it claims
     local answered, message = patience.judge(gen)
@@ -170,7 +170,7 @@ local function report(premature, gen)
 end
 
 --- Starts the keeper of this nginx worker.  Call it in init_worker_by_lua of every worker: one keeper is active at a
--- time.  It starts no keeper if a server keeps the file.
+-- time.  It does not start a keeper if a server's keeper holds the generator file.
 function resty.keep(gen)
   if ngx.get_phase() == "init" then
     error("vesta.resty.keep belongs in init_worker_by_lua: a thread started in init_by_lua is lost in the fork", 2)

@@ -173,7 +173,7 @@ function world:pass(ms)
   self:step_clock(ms)
 end
 
---- Lets ids be issued `ms` milliseconds ahead of the latest time that was seen.
+--- Sets how far issued ids are ahead of the latest time that was seen, in milliseconds.
 function world:run_ahead(ms) self.ahead_ms = ms end
 
 ---------------------------------------------------------------- a generator with a clock for tests

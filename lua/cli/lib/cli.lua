@@ -28,7 +28,7 @@ function cli.no_word(word, words)
     table.concat(words, ", "))
 end
 
---- Ends a command that takes only options, if there is an operand.
+--- Ends a command that takes no operands, if the command line has one.
 function cli.no_operands(operands)
   if operands[1] then
     cli.usage("unexpected operand %s: this command takes only options", term.shown(operands[1]))

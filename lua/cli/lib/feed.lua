@@ -88,8 +88,8 @@ local function why_refused(status, body)
   return status > 0 and ("the server answered with status %d"):format(status) or "the server's reply is not HTTP"
 end
 
---- Reads the bytes that have arrived.  Returns whether the question is finished.  Then `body` is the response body, or
--- `trouble` is an error message and not "".  `status` is the status code, or nil.
+--- Reads the bytes that have arrived.  Returns whether the question is finished.  If so, `body` is the response
+-- body, or `trouble` is an error message (otherwise "").  `status` is the status code, or nil.
 function Question:read()
   local answer = self.answer
   if not answer then return self.trouble ~= "" end
@@ -128,7 +128,7 @@ function Stream:lose(trouble)
   self.answer, self.has_head, self.trouble = nil, false, trouble
 end
 
---- Connects if there is no connection, at most once a second, and closes a silent connection.
+--- Connects if there is no connection, at most once a second.  Closes a connection that has been silent for too long.
 function Stream:connect()
   local now_ms = wire.clock_ms()
   if self.answer and now_ms > self.answer.heard_ms + STREAM_MS then self:lose "no byte arrived for 10 s" end

@@ -101,7 +101,7 @@ local function check_granted(opened, list, floor_ms)
   end
 end
 
---- Sets the floor to the value that advance would set now, with the right clock.  The old floor must be higher.
+--- Lowers the floor to the value that `advance` would set now, when the clock is right.  The old floor must be higher.
 function store_floor.lower(asked)
   local place, opened = asked.place, asked.store
   local ns = stores.done(place, opened:need())

@@ -50,7 +50,7 @@ end
 
 ---------------------------------------------------------------- overview
 
-local NAME_MIN, BARS_MIN = 15, 9 -- these fit 80 columns
+local NAME_MIN, BARS_MIN = 15, 9 -- with these widths, a row fits 80 columns
 local STEADY_MS = 10000           -- no countdown is shown for shorter leases, which are renewed all the time
 local BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
@@ -215,7 +215,7 @@ end
 
 ---------------------------------------------------------------- namespaces, policies
 
-local COUNTS_MAX = 64 -- of one list
+local COUNTS_MAX = 64 -- maximum counts of one list
 
 -- Formats the members of an object that are above 0: "full 12, lease 3".
 local function counts_of(object)

@@ -7,7 +7,8 @@
 -- Kept from the original (Butterfly 1.0.1 to 1.1.2: ZookeeperWorkerIdHandler, PaddedLong's clock check):
 --   - the start at a hash, the linear probe and the doubling
 --   - the reuse of released, expired and own slots
---   - the limit on clocks that went back: up to 2 s requests wait, for at most twice that time, and beyond it they fail
+--   - the limit on clocks that went back: if the clock went back by at most 2 s, requests wait for at most twice that
+--     time, and otherwise they fail
 --
 -- Defects of the original that it avoids:
 --   - Two processes can take the same slot at once.
@@ -15,7 +16,7 @@
 --   - A failed heartbeat counts as successful.
 --   - After an error, ids run into the next time unit.
 --
--- The original's new uuid for each start is the identity here, so that a process finds its slot again.
+-- The original draws a new uuid at each start.  Here the identity replaces it, so that a process finds its slot again.
 
 local SLOTS = 16
 local AHEAD_MS_MAX = 2000

@@ -1,14 +1,14 @@
 --- ip_bits -- uses the low bits of this host's IPv4 address as the worker id: 10.0.3.7 with 10 bits is 775.
 --
---     options.bits     how many bits (default: as many as fit the range)
+--     options.bits     number of address bits to use (default: as many as fit the range)
 --     options.offset   the number to add to the bits (default: the first worker id of the range)
 --
 -- Use it if all hosts are in one network that is not larger than the field: a /22 network has 10 bits.
 -- Kept from the original (sonyflake's default machine id, the low 16 bits of the private address): the bits.
 --
 -- Defects of the original that it avoids:
---   - Hosts of two networks, or two processes of a host, use one worker id unnoticed.  Here the second process waits
---     and reports the holder.
+--   - Hosts of two networks, or two processes on a host, can share a worker id without any error.  Here the second
+--     process waits and reports the holder.
 --   - A missing address counts as 0.
 --
 -- A sum over the characters of the address, as some articles propose, is not unique: 10.0.0.12 and 10.0.0.21 have the

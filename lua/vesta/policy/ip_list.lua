@@ -9,7 +9,7 @@
 -- Defects of the original that it avoids:
 --   - A blank after a comma makes an address unknown.
 --   - The list may contain duplicates, or exceed the field.
---   - Two processes of a host use one worker id.  Here the second waits until the first ends.
+--   - Two processes on a host share a worker id.  Here the second process waits until the first process ends.
 
 -- Returns a map from address to position, or nil and an error about the list.
 local function read_list(ips, range)

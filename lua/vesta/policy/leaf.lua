@@ -9,14 +9,14 @@
 -- article, but not in the code):
 --   - the permanent worker id
 --   - the failed start if the clock is behind the recorded time
---   - the wait of twice the step if the clock went back by at most 5 ms
+--   - the wait if the clock went back by at most 5 ms, which is twice as long as the step back
 --
 -- Defects of the original that it avoids:
 --   - After a failed start, it continues with a worker id from a local file.
---   - Worker ids run out because none is ever reused.  Here the one that has been free for the longest time is reused
---     after all were used.
+--   - Worker ids run out because none is ever reused.  Here, once all were used, the worker id
+--     that has been free for the longest time is reused.
 --   - Two processes that start together both get worker id 0.
---   - A second process of the same name runs unnoticed.
+--   - A second process with the same name runs without any error.
 
 local STEP_MS_MAX = 5
 

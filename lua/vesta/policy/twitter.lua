@@ -12,7 +12,7 @@
 --   - the error whenever the clock goes back
 --
 -- Defects of the original that it avoids:
---   - After a lost session, another process takes the worker id while the first continues.
+--   - After a lost session, another process takes the worker id while the first process still uses it.
 --   - A single unreachable peer prevents all starts.  Here the peers' clocks are in the store.
 --   - Two processes can have the same config.
 

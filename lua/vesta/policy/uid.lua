@@ -12,7 +12,8 @@
 --   - the ring buffer's eight seconds of ids ahead of the clock, which also bridge a clock that goes back
 --
 -- Defects of the original that it avoids:
---   - After the last worker id, no process can start.  Here the one that has been free for the longest time follows.
+--   - After the last worker id, no process can start.  Here the worker id that has been free for the
+--     longest time is reused.
 --   - A large worker id overflows into the time.
 --   - The clock is read only at the start, so ids drift ahead without limit.
 

@@ -11,13 +11,13 @@
 -- MachineIdsIdServiceImpl):
 --   - the two ranges
 --   - the worker id that returns to its former holder
---   - the error if none is left, and another worker id if the clock goes back
+--   - the error if no worker id is left, and the switch to another worker id if the clock goes back
 --
 -- Defects of the original that it avoids:
---   - Without a configured worker id it is 0.
+--   - If no worker id is configured, worker id 0 is used.
 --   - Worker ids are never released.
---   - Two processes of a host share the worker id of the host's address.
---   - While the database is down, a configured worker id is used that another process may also use.
+--   - Two processes on a host share the worker id of the host's address.
+--   - While the database is down, a configured worker id is used, which another process may use too.
 
 local SERVERS_FIRST = 924
 

@@ -1,7 +1,7 @@
 --- vesta.resty.access -- the part of vesta.resty.client for server addresses, the client's credentials, and TLS.
 local access = {}
 
-local SECRET_MAX = 511 -- bytes
+local SECRET_MAX = 511 -- maximum bytes of a secret
 
 ---------------------------------------------------------------- addresses
 

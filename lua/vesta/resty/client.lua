@@ -383,7 +383,7 @@ function methods:next()
   return take_or_wait(self, now() + self.wait_s_max)
 end
 
---- Returns a list of n ids.  After an error, returns nil, message, code, wait_s, and the ids that it took are lost.
+--- Returns a list of n ids.  After an error, returns nil, message, code, wait_s.  The ids taken so far are lost.
 function methods:batch(n)
   if not whole(n, 1, BATCH_MAX) then
     error(("client:batch: n must be a whole number from 1 to %d, not %s"):format(BATCH_MAX, plain(n)), 2)
