@@ -1,4 +1,5 @@
-/* accounts.c -- parses the file of clients, and matches patterns of names.  Computes no hash and writes no file. */
+/* accounts.c -- parses the file of clients, and matches names against patterns.  Computes no hash and writes no
+ * file. */
 #include "access/accounts.h"
 #include "base/error.h"
 #include "os/files.h"
@@ -157,7 +158,7 @@ static int access_read_word(struct vs_slice word, struct vs_account *out, struct
                    VS_QUOTE(key.at, key.length));
 }
 
-/* Removes the next word, which ends at white space, from *line.  Returns false if no word is left. */
+/* Removes the next word from *line.  A word ends at white space.  Returns false if no word is left. */
 static bool access_next_word(struct vs_slice *line, struct vs_slice *word) {
     while (line->length > 0 && strchr(" \t\r", *line->at))
         line->at++, line->length--;
@@ -256,7 +257,8 @@ const struct vs_account *vs_account_named(const struct vs_accounts *accounts, st
     return NULL;
 }
 
-/* Rejects a duplicate name, and a token of a different client, because a token alone identifies its client. */
+/* Rejects a line with the name of an earlier line, and a line with a token of a different client, because a token alone
+ * identifies its client. */
 static int access_check_other_lines(const struct vs_accounts *accounts, const struct vs_account *a, struct vesta_error *err) {
     for (int i = 0; i < accounts->count; i++) {
         const struct vs_account *other = &accounts->at[i];
@@ -342,7 +344,7 @@ int vs_accounts_read_all(const char *path, struct vs_accounts **out, const char 
 }
 
 /* Rejects secrets that a person chose.  The message contains the command for the first such client, the names of
- * further clients as far as they fit, and the number of the rest. */
+ * further clients as far as they fit, and the number of clients that do not fit. */
 static int access_reject_chosen(const struct vs_accounts *accounts, const char *path, struct vesta_error *err) {
     const struct vs_account *first = NULL;
     char others[160] = "";

@@ -13,10 +13,10 @@
 #include <stdatomic.h>
 
 #define VS_ACCOUNT_NAME_MAX 64
-#define VS_ACCOUNT_NAMES_MAX 512 /* bytes of all patterns of a client */
-#define VS_ACCOUNT_SECRETS_MAX 2 /* a client may have two, so that clients can move to a new secret */
+#define VS_ACCOUNT_NAMES_MAX 512 /* maximum bytes of all patterns of a client */
+#define VS_ACCOUNT_SECRETS_MAX 2 /* a client may have two secrets, so that it can move to a new one */
 #define VS_ACCOUNTS_MAX 256
-#define VS_ACCOUNTS_BYTES_MAX 262144 /* bytes of the file of clients */
+#define VS_ACCOUNTS_BYTES_MAX 262144 /* maximum bytes of the file of clients */
 #define VS_ACCOUNT_LINE_MAX 2048
 #define VS_ACCOUNT_DEFAULT "default"
 #define VS_ACCOUNT_RATE_MAX 1000000000
@@ -29,7 +29,7 @@ struct vs_account {
     char name[VS_ACCOUNT_NAME_MAX];
     char names[VS_ACCOUNT_NAMES_MAX]; /* patterns of namespaces and tags: "orders*,invoices" */
     unsigned calls;                   /* bits of enum vs_class */
-    uint64_t n_max;                   /* maximum ids per request (UINT64_MAX: no limit of its own) */
+    uint64_t n_max;                   /* maximum ids per request (UINT64_MAX: this client has no limit) */
     uint64_t rate, requests;          /* ids and requests a second (0: no limit) */
     uint32_t weight;                  /* weight of the fair share */
     int secret_count;
@@ -46,15 +46,16 @@ struct vs_accounts {
     struct vs_account at[];
 };
 
-/* The account of clients on this machine without credentials, if the file has no line for `default`. */
+/* The account of clients that connect from this machine without credentials.  It is used if the file has no line for
+ * `default`. */
 extern const struct vs_account vs_account_local;
 
 /* Parses the text of a file.  Errors: VESTA_EOPTION, whose text begins with the line number ("3: ..."), and
  * VESTA_ENOMEM. */
 int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err);
 
-/* Reads a file.  Sets *others to the rights that other users of the machine have on the file: "read", "write", "read
- * and write" or NULL.  A secret chosen by a person is an error, whose text contains the clients, their lines and the
+/* Reads a file.  Sets *others to the access that other users of the machine have to the file: "read", "write", "read
+ * and write" or NULL.  A secret chosen by a person is an error.  Its text contains the clients, their lines and the
  * command that replaces the secret.  Errors: VESTA_EIO, VESTA_EOPTION, VESTA_ENOMEM, with the path. */
 int vs_accounts_read(const char *path, struct vs_accounts **out, const char **others, struct vesta_error *err);
 /* As vs_accounts_read, but accepts clients with a secret chosen by a person (has_chosen), for the commands that list
@@ -72,7 +73,7 @@ int vs_account_write_share(const struct vs_account *account, char *buf, size_t s
 const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]);
 
 const struct vs_account *vs_account_named(const struct vs_accounts *accounts, struct vs_slice name);
-/* Return whether the account's patterns match a name, and whether one of them is "*". */
+/* Return whether a pattern of the account matches the name, and whether a pattern of the account is "*". */
 bool vs_account_has(const struct vs_account *account, struct vs_slice name);
 bool vs_account_has_all(const struct vs_account *account);
 /* Returns whether two accounts have the same rights.  NULL has no rights. */

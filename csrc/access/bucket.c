@@ -4,7 +4,8 @@
 
 #define SECOND_NS 1000000000
 
-/* Returns the time that n tokens cost.  A huge n is reduced, so that adding the cost to an instant cannot overflow. */
+/* Returns how long the bucket needs to refill n tokens.  A huge n is reduced, so that adding the result to an instant
+ * cannot overflow. */
 static int64_t access_cost_ns(uint64_t n, uint64_t rate) {
     uint64_t most = INT64_MAX / 4 / SECOND_NS;
     return (int64_t)((n < most ? n : most) * SECOND_NS / rate);
@@ -16,7 +17,7 @@ static int64_t access_saved_ns(uint64_t rate) {
     return SECOND_NS - access_cost_ns(1, rate);
 }
 
-/* Converts a debt to another rate. */
+/* Converts a debt (a time) from the rate `was` to a new rate. */
 static int64_t access_convert_debt(int64_t owed_ns, uint64_t was, uint64_t rate) {
     double then = (double)owed_ns * (double)was / (double)rate;
     return then < (double)(INT64_MAX / 4) ? (int64_t)then : INT64_MAX / 4;

@@ -3,14 +3,15 @@
 #include "access/fair.h"
 
 #define SECOND_US 1000000
-#define REMEMBERED (ACCESS_TURNS - 1)  /* number of turns for which a claim counts as waiting after it waited */
+#define REMEMBERED (ACCESS_TURNS - 1)  /* a claim counts as waiting for this many turns after it last waited */
 #define STALE_US (10 * ACCESS_TURN_US) /* after this time without requests, measurements are discarded */
 #define SMOOTH_US 150000               /* time constant with which a measured rate falls */
-#define NEW_US 2000                    /* a new claim starts with its ids for this duration */
+#define NEW_US 2000                    /* a new claim starts with the ids of this duration */
 #define FEW 16
 #define WAIT_US_MIN 1000
 #define WAIT_US_MAX 20000
-#define KEPT_PART 16 /* this fraction of a rate is reserved for new clients, and divided even if nothing is left */
+/* This fraction of the rate is reserved for new clients, and waiting claims divide it even if nothing else is left. */
+#define KEPT_PART 16
 
 /* ------------------------------------------------------------------ relaxed atomics */
 
@@ -36,8 +37,8 @@ static uint64_t access_least(uint64_t a, uint64_t b) {
 
 /* ------------------------------------------------------------------ levels */
 
-/* Returns the time since the last computation if the caller must compute the level now, else 0.  Only one caller per
- * turn must. */
+/* Returns the time since the last computation if the caller must compute the level now, otherwise 0.  In each turn,
+ * only one caller gets a time. */
 static int64_t access_level_begin(struct access_level *level, int64_t now_us) {
     int64_t then = atomic_load_explicit(&level->computed_us, memory_order_relaxed);
     if (now_us - then < ACCESS_TURN_US) return 0;
@@ -73,8 +74,9 @@ static uint64_t access_level_waiting(const struct access_level *level, uint64_t 
     return weights;
 }
 
-/* Returns the next level.  Claims that do not wait keep the rate that they take, and waiting claims divide the rest by
- * weight.  If no claim waits but claims take more than the rate, the level falls until the largest claims wait. */
+/* Returns the next level.  Claims that do not wait keep the rate at which they take ids.  Waiting claims divide the
+ * remaining rate by weight.  If no claim waits but claims take more than the rate, the level falls until the largest
+ * claims wait. */
 static uint64_t access_level_next(uint64_t was, uint64_t rate, uint64_t free, uint64_t weights) {
     uint64_t taken = free + free / 8;
     if (weights > 0) return access_most(rate > taken ? (rate - taken) / weights : rate / KEPT_PART / weights, was / 2);
@@ -116,7 +118,7 @@ void access_pool_share(struct access_pool *pool, const struct access_supply *sup
     atomic_store_explicit(&pool->is_shared, true, memory_order_relaxed);
 }
 
-/* Returns the ids a second that may be taken.  For a pool that is refilled rarely, these are its ids divided by the
+/* Returns the ids a second that claims may take.  For a pool that is refilled rarely, these are its ids divided by the
  * time until the next refill.  For a pool that is refilled constantly, this is the refill rate minus a reserve for
  * claims that do not wait. */
 static uint64_t access_pool_rate(const struct access_supply *s, uint64_t light) {
@@ -153,7 +155,7 @@ static uint32_t access_stake_weight(const struct access_stake *stake) {
 }
 
 /* Returns how many ids a claim may save up.  If the pool is refilled constantly, this is the claim's share of one
- * refill, so that all claims together cannot take more than one refill at once.  At least a few ids are allowed,
+ * refill, so that all claims together cannot take more than one refill at once.  The result is at least a few ids,
  * because computing the share for each id would cost too much. */
 static double access_claim_max(const struct access_pool *pool, double each) {
     double filled_s = (double)atomic_load_explicit(&pool->filled_us, memory_order_relaxed) / SECOND_US;
@@ -195,8 +197,8 @@ uint64_t access_claim_may(struct access_claim *claim, struct access_stake *stake
     return 0;
 }
 
-/* Does nothing if the pool is refilled constantly, because then every claim waits briefly and waiting does not show
- * which claims want much. */
+/* Does nothing if the pool is refilled constantly, because every claim of such a pool waits briefly, so waiting does
+ * not show which claims want many ids. */
 void access_claim_waits(struct access_claim *claim, struct access_stake *stake, struct access_pool *pool,
                         int64_t now_us) {
     if (atomic_load_explicit(&pool->filled_us, memory_order_relaxed) >= ACCESS_SHORT_US)

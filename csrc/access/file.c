@@ -85,7 +85,7 @@ static int access_open_place(const char *path, struct access_place *place, struc
     return VESTA_OK;
 }
 
-/* Sets the new file's owner and mode to those of the old file, but without rights for other users.  If there is no old
+/* Sets the new file's owner and mode to those of the old file, but gives other users no access.  If there is no old
  * file, only the folder's owner has access. */
 static int access_own_file(const struct access_place *place, int fd) {
     if (!place->was.st_nlink) return vs_own_file(fd, &place->st, -1);

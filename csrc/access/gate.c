@@ -1,4 +1,4 @@
-/* gate.c -- checks secrets (see gate.h).  Knows no request. */
+/* gate.c -- checks secrets (see gate.h).  Contains no request code. */
 #include "access/gate.h"
 
 #include <pthread.h>
@@ -60,7 +60,7 @@ const char *vs_gate_counted(struct vs_gate *gate, int count) {
     pthread_mutex_lock(&gate->lock);
     bool is_there = count < gate->counted;
     pthread_mutex_unlock(&gate->lock);
-    return is_there ? gate->name[count] : NULL; /* an existing name never changes */
+    return is_there ? gate->name[count] : NULL; /* the name of an index never changes */
 }
 
 /* ------------------------------------------------------------------ checking secrets */
@@ -81,12 +81,14 @@ static bool access_has_token(const struct vs_account *a, const unsigned char dig
     return found;
 }
 
-/* Compares the token with those of all clients before it compares the name, so an unknown name takes the same time. */
+/* Searches the token among the tokens of all clients before it compares the name, so that an unknown name takes the
+ * same time. */
 enum vs_proof vs_gate_prove(struct vs_gate *gate, const struct vs_accounts *accounts, struct vs_slice name,
                             struct vs_slice secret, const struct vs_account **account, const struct vs_secret **which) {
     unsigned char digest[VS_SHA256_BYTES];
     const struct vs_account *found = NULL;
-    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0; /* tokens are shorter, so longer input is not hashed */
+    /* Every token is shorter, so longer input is not hashed. */
+    if (secret.length > VS_SECRET_BYTES_MAX) secret.length = 0;
     vs_secret_digest(secret, digest);
     for (int i = 0; i < accounts->count; i++)
         if (access_has_token(&accounts->at[i], digest, which)) found = &accounts->at[i];

@@ -1,8 +1,8 @@
-/* gate.h -- checks secrets and finds their clients.  No check waits.
+/* gate.h -- checks secrets and finds their clients.  A check never waits.
  *
  * A client's token is looked up by its hash among the tokens of all clients.  Tokens cannot be guessed, so a valid
- * token is accepted at once, however many wrong tokens arrive.  A plain secret of the config may be short.  If it is,
- * wrong secrets from an address delay further tries from that address (ledger_login). */
+ * token is accepted at once, however many wrong tokens arrive.  A plain secret of the config may be short enough to
+ * guess.  In that case, wrong secrets from an address delay further attempts from that address (ledger_login). */
 #ifndef VS_GATE_H
 #define VS_GATE_H
 
@@ -20,7 +20,7 @@ struct vs_gate;
 struct vs_gate *vs_gate_new(void); /* NULL: no memory */
 void vs_gate_free(struct vs_gate *gate); /* may be NULL */
 
-/* Replaces the accounts, which the gate then owns.  NULL: there are no accounts.  Threads: any. */
+/* Replaces the accounts.  The gate then owns the new accounts.  NULL: there are no accounts.  Threads: any. */
 void vs_gate_set(struct vs_gate *gate, struct vs_accounts *accounts);
 /* vs_gate_now returns the pointer to the current accounts.  The caller may compare it with another pointer, but must
  * use vs_gate_hold to read the accounts. */

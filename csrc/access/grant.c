@@ -84,8 +84,8 @@ bool access_grant_may(const struct access_grant *g, unsigned calls) {
 
 /* ------------------------------------------------------------------ credentials */
 
-/* Stores a token from a parameter after '=', because no accepted header begins with '='.  Credentials that do not fit
- * are not stored, and are hashed for each request. */
+/* Stores a token from a parameter with '=' before it, because no accepted header begins with '='.  Credentials that do
+ * not fit are not stored.  They are hashed for each request. */
 void access_grant_keep(struct access_grant *g, struct vs_slice said, bool is_token) {
     if (said.length + is_token > sizeof g->said) return;
     g->said[0] = '=';

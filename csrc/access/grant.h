@@ -1,9 +1,9 @@
 /* grant.h -- the rights of a connection: the account of its authenticated client, or the account of clients without a
- * secret.  Knows no request and no socket.
+ * secret.  Contains no request or socket code.
  *
- * The account results from the connection's last credentials and the current accounts.  After the accounts were
- * replaced, it is looked up again before the next request.  If the connection's secret was removed from the accounts,
- * the connection has no rights, not even the rights of clients without a secret. */
+ * The account depends on the last credentials that the connection sent and on the current accounts.  After the accounts
+ * were replaced, the connection's account is looked up again before the next request.  If the connection's secret was
+ * removed from the accounts, the connection has no rights, not even the rights of clients without a secret. */
 #ifndef ACCESS_GRANT_H
 #define ACCESS_GRANT_H
 
@@ -49,8 +49,8 @@ bool access_grant_has_all(const struct access_grant *grant);
 /* Returns whether the client has all of these rights (enum vs_class). */
 bool access_grant_may(const struct access_grant *grant, unsigned calls);
 
-/* Stores accepted credentials, and returns whether these credentials are stored.  `is_token`: they are a parameter, not
- * a header. */
+/* access_grant_keep stores accepted credentials.  access_grant_is_kept returns whether these credentials are stored.
+ * `is_token`: the credentials are a parameter, not a header. */
 void access_grant_keep(struct access_grant *grant, struct vs_slice said, bool is_token);
 bool access_grant_is_kept(const struct access_grant *grant, struct vs_slice said, bool is_token);
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define RESTING_MAX 8192  /* parties that are kept without connections, because of debts */
-#define LOOKS 8           /* resting parties that are compared when one must be dropped */
-#define ADDRESS_DIVISOR 2 /* reduces the memory of an address compared to a named client */
+#define RESTING_MAX 8192  /* maximum number of parties without connections that are kept because of debts */
+#define LOOKS 8           /* number of resting parties that are compared when one must be dropped */
+#define ADDRESS_DIVISOR 2 /* makes the memory limit of an address smaller than that of a named client */
 #define LOG_US 60000000
 #define SEAT_SETS 1024
 #define SEAT_WAYS 8
@@ -30,7 +30,7 @@ struct ledger_party {
     _Atomic uint64_t held, refused;
     _Atomic int64_t logged_us;
     /* guarded by the lock */
-    int holders, count[VS_PROTOCOLS]; /* entries, connections that count for the address */
+    int holders, count[VS_PROTOCOLS]; /* number of entries, number of counted connections of the address */
     unsigned wrong;
     int64_t wrong_us, judged_us; /* last wrong secret, when the next secret may be checked */
     bool is_listed, is_resting;  /* is_listed: the client is in the accounts */
@@ -53,8 +53,8 @@ struct ledger {
     struct vs_table table;
     struct ledger_party *party;          /* array with room for all parties */
     uint32_t used;                       /* elements of `party` that were ever used */
-    uint64_t made;                       /* parties created so far */
-    struct ledger_parties free, resting; /* resting: longest resting first */
+    uint64_t made;                       /* number of parties created so far */
+    struct ledger_parties free, resting; /* resting: the longest resting party first */
     int resting_count;
     struct ledger_seat seat[SEAT_SETS][SEAT_WAYS];
 };
@@ -119,8 +119,8 @@ static void ledger_forget(struct ledger *l, struct ledger_party *p) {
     TAILQ_INSERT_HEAD(&l->free, p, next);
 }
 
-/* Returns until when a party without connections must be kept: until it has no debts, no recent wrong secrets, and may
- * be logged again. */
+/* Returns until when a party without connections must be kept: until it has no debts and no recent wrong secrets, and
+ * the party may be logged again. */
 static int64_t ledger_matters_until_us(const struct ledger_party *p) {
     int64_t until_us = p->wrong_us ? p->wrong_us + LEDGER_LOGIN_FORGETS_US : 0;
     int64_t logged_us = atomic_load_explicit(&p->logged_us, memory_order_relaxed);
@@ -173,7 +173,7 @@ static struct ledger_party *ledger_make(struct ledger *l, const char *name, cons
     return p;
 }
 
-/* Records that an entry holds the party. */
+/* Adds a reference of an entry to the party. */
 static struct ledger_party *ledger_take(struct ledger *l, struct ledger_party *p) {
     if (p->is_resting) {
         TAILQ_REMOVE(&l->resting, p, next);
@@ -200,7 +200,7 @@ static void ledger_rest(struct ledger *l, struct ledger_party *p, int64_t now_us
     l->resting_count++;
 }
 
-/* Releases a party (or NULL). */
+/* Removes an entry's reference to a party.  The party may be NULL. */
 static void ledger_let(struct ledger *l, struct ledger_party *p, int64_t now_us) {
     if (!p) return;
     assert(p->holders > 0);
@@ -230,7 +230,7 @@ void ledger_set(struct ledger *l, const struct vs_accounts *accounts, int64_t no
 
 /* ------------------------------------------------------------------ connections */
 
-/* Counts a connection.  Returns false if the address has too many. */
+/* Counts a connection for the address and protocol.  Returns false if the address has too many connections. */
 static bool ledger_count(struct ledger *l, struct ledger_party *address, enum vs_protocol protocol) {
     if (address->peer.family != 0 && address->count[protocol] >= l->limits.of_address[protocol]) return false;
     address->count[protocol]++;
@@ -264,7 +264,7 @@ enum vs_turned ledger_enter(struct ledger *l, struct ledger_entry *entry, enum v
     return turned;
 }
 
-/* Adds memory of an entry to a party, or removes it if `bytes` is negative. */
+/* Adds an entry's memory to a party, or removes it if `bytes` is negative. */
 static void ledger_add_bytes(struct ledger_party *p, int64_t bytes) {
     if (p && bytes)
         atomic_fetch_add_explicit(&p->memory.bytes, bytes, memory_order_relaxed); /* relaxed: only a sum */
@@ -337,8 +337,8 @@ static int64_t ledger_memory_left(struct ledger *l) {
     return left > 0 ? left : 0;
 }
 
-/* Adds the bytes before it checks the limits, so that two threads cannot both take the last bytes.  `is_own`: the
- * memory is within the connection's guaranteed share, so the holder's limit is not checked. */
+/* Adds the bytes before it checks the limits, so that two threads cannot both take the last bytes.  `is_own`: the bytes
+ * are within the connection's guaranteed share, so the holder's limit is not checked. */
 static bool ledger_grab(struct ledger *l, struct ledger_memory *holder, size_t bytes, bool is_own) {
     int64_t all = atomic_fetch_add_explicit(&l->memory, (int64_t)bytes, memory_order_relaxed) + (int64_t)bytes;
     if (holder) atomic_fetch_add_explicit(&holder->bytes, (int64_t)bytes, memory_order_relaxed);
@@ -388,7 +388,7 @@ bool ledger_is_short(struct ledger *l, const struct ledger_entry *e) {
 
 /* ------------------------------------------------------------------ rates */
 
-/* Sets bucket[i] to the bucket of owner i (enum ledger_owner), or to NULL if that owner has no rate. */
+/* Sets bucket[i] to the bucket of owner i (enum ledger_owner), or to NULL if that owner has no rate limit. */
 static void ledger_buckets(const struct ledger_entry *e, const struct ledger_rates *of_namespace, enum ledger_kind kind,
                            struct access_bucket *bucket[LEDGER_OWNERS]) {
     const struct ledger_rates *rates[LEDGER_OWNERS] = {e && e->client ? &e->client->rates : NULL,
@@ -451,7 +451,7 @@ static bool ledger_seat_rests(const struct ledger_seat *seat, int64_t now_us) {
     return atomic_load_explicit(&seat->key, memory_order_relaxed) == 0 || now_us - seen_us > SEAT_RESTS_US;
 }
 
-/* If all seats of a set are in use, two parties share the first. */
+/* If all seats of a set are in use, the party shares the first seat with another party. */
 static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint32_t weight, int64_t now_us) {
     struct ledger_seat *set = l->seat[key / 2 % SEAT_SETS], *seat = NULL;
     for (int i = 0; i < SEAT_WAYS; i++)
@@ -467,8 +467,8 @@ static struct ledger_seat *ledger_seat_for(struct ledger *l, uint64_t key, uint3
     return seat;
 }
 
-/* Returns the entry's stake in a pool.  The entry caches the seat, so the lock is only taken when the pool or party
- * changes. */
+/* Returns the entry's stake in a pool.  The entry caches its seat, so the lock is only taken when the entry uses
+ * another pool or belongs to another party. */
 static struct access_stake *ledger_stake(struct ledger *l, struct ledger_entry *e, uint32_t number, int64_t now_us) {
     const struct ledger_party *party = ledger_party_of(e);
     uint64_t key = vs_table_hash(&number, sizeof number, party->hash) | 1;
@@ -507,7 +507,7 @@ static int64_t ledger_login_step_us(unsigned wrong) {
     return step_us;
 }
 
-/* Checks and records under one lock, so that parallel tries do not avoid the delay. */
+/* Checks and records the attempt under one lock, so that parallel attempts cannot avoid the delay. */
 int64_t ledger_login(struct ledger *l, struct ledger_entry *e, bool is_right, int64_t now_us) {
     struct ledger_party *p = e->address;
     if (!p) return 0;
@@ -548,7 +548,7 @@ uint32_t ledger_weight(const struct ledger_party *party) {
     return atomic_load_explicit(&party->weight, memory_order_relaxed); /* relaxed: a single value */
 }
 
-static struct ledger_counts ledger_read_counts(const struct ledger_party *p) { /* relaxed: independent values */
+static struct ledger_counts ledger_read_counts(const struct ledger_party *p) { /* relaxed: the values are independent */
     return (struct ledger_counts){atomic_load_explicit(&p->held, memory_order_relaxed),
                                   atomic_load_explicit(&p->refused, memory_order_relaxed)};
 }

@@ -7,7 +7,7 @@
  *
  * One lock guards the table of parties.  A connection takes it when it begins, ends or changes its name.  A request
  * takes it only when the connection uses a different namespace than before.  Memory and rates are atomic words.  All
- * instants are times of one monotonic clock.  Knows no socket, no request and no generator.  */
+ * instants are times of one monotonic clock.  Contains no socket, request or generator code.  */
 #ifndef ACCESS_LEDGER_H
 #define ACCESS_LEDGER_H
 
@@ -27,7 +27,7 @@ struct ledger *ledger_new(const struct vs_limits *limits);
 void ledger_free(struct ledger *ledger); /* may be NULL */
 const struct vs_limits *ledger_limits(const struct ledger *ledger);
 
-/* Applies the rates and weights of these accounts.  The usage of each client name is preserved.  Threads: any. */
+/* Applies the rate limits and weights of these accounts.  The usage of each client name is preserved.  Threads: any. */
 void ledger_set(struct ledger *ledger, const struct vs_accounts *accounts, int64_t now_us);
 
 /* A connection.  All zero: it has no party, and only its memory is limited. */
@@ -53,7 +53,7 @@ bool ledger_name(struct ledger *ledger, struct ledger_entry *entry, const struct
 /* Sets the client: an authenticated client, the default client (is_proven is false), or none (NULL). */
 void ledger_know(struct ledger *ledger, struct ledger_entry *entry, const char *client, bool is_proven, int64_t now_us);
 void ledger_leave(struct ledger *ledger, struct ledger_entry *entry, int64_t now_us);
-int ledger_open(struct ledger *ledger, enum vs_protocol protocol); /* of all, if VS_PROTOCOLS */
+int ledger_open(struct ledger *ledger, enum vs_protocol protocol); /* VS_PROTOCOLS: of all protocols */
 
 /* Changes the number of unfinished TLS handshakes of the entry's address and protocol by `change` (1, -1 or 0).
  * Returns the new number, or 0 for unix sockets. */
@@ -87,18 +87,18 @@ bool ledger_is_short(struct ledger *ledger, const struct ledger_entry *entry);
 enum ledger_kind { LEDGER_IDS, LEDGER_REQUESTS, LEDGER_KINDS };
 enum ledger_owner { LEDGER_CLIENT, LEDGER_ADDRESS, LEDGER_NAMESPACE, LEDGER_OWNERS };
 
-/* The rates of an owner, by kind. */
+/* The rate limits of an owner, by kind. */
 struct ledger_rates {
     struct access_bucket of[LEDGER_KINDS];
 };
 
-/* Returns whether the entry's address or client has a rate. */
+/* Returns whether the entry's address or client has a rate limit. */
 bool ledger_is_metered(const struct ledger *ledger, const struct ledger_entry *entry);
-#define LEDGER_PATIENCE_US_MAX (INT64_MAX / 4000) /* no limit of the wait */
-/* Charges n to each owner that has a rate: the entry's client and address, and the namespace.  `entry` and
+#define LEDGER_PATIENCE_US_MAX (INT64_MAX / 4000) /* the wait has no limit */
+/* Charges n to each owner that has a rate limit: the entry's client and address, and the namespace.  `entry` and
  * `of_namespace` may be NULL.  Returns 0 if n may be used now.  Returns > 0 if n is charged and may be used after that
- * many us.  Returns < 0 if nothing is charged, because the wait would exceed patience_us.  The value is then minus the
- * wait.  Unless it returns 0, *who is the owner that caused the wait. */
+ * many us.  Returns minus the wait if nothing is charged, because the wait would exceed patience_us.  Unless the result
+ * is 0, *who is the owner that caused the wait. */
 int64_t ledger_charge(struct ledger_entry *entry, struct ledger_rates *of_namespace, enum ledger_kind kind, uint64_t n,
                       int64_t now_us, int64_t patience_us, enum ledger_owner *who);
 /* Returns a number that identifies the entry's client and is never reused, or 0 if there is no client. */
@@ -125,15 +125,15 @@ void ledger_empty(struct ledger *ledger, struct ledger_entry *entry, struct acce
 
 /* ------------------------------------------------------------------ failed logins */
 
-#define LEDGER_LOGINS_FREE 4        /* wrong secrets of an address without a delay, because people mistype */
+#define LEDGER_LOGINS_FREE 4 /* number of wrong secrets of an address that cause no delay, because people mistype */
 #define LEDGER_LOGIN_STEP_US 250000 /* initial delay after each further wrong secret */
 #define LEDGER_LOGIN_STEP_US_MAX 4000000
 #define LEDGER_LOGIN_GROWS_EVERY 8        /* the delay doubles after this many wrong secrets */
 #define LEDGER_LOGIN_FORGETS_US 300000000 /* wrong secrets are forgotten this long after the last */
 
-/* Records that the entry's address sent a secret.  Returns 0 if the result may be reported to the client; a wrong
- * secret was then counted.  Otherwise the secret does not count, and the return value is the time until the address may
- * try again.  Only for secrets that are short enough to be guessed. */
+/* Records that the entry's address sent a secret.  Returns 0 if the result may be reported to the client.  In this case
+ * a wrong secret is counted.  Otherwise the secret does not count, and the return value is the time until the address
+ * may try again.  Only for secrets that are short enough to be guessed. */
 int64_t ledger_login(struct ledger *ledger, struct ledger_entry *entry, bool is_right, int64_t now_us);
 
 /* ------------------------------------------------------------------ reports */
@@ -149,11 +149,11 @@ uint32_t ledger_weight(const struct ledger_party *party);
 struct ledger_counts {
     uint64_t held, refused; /* requests that waited for a rate or share, rejected requests */
 };
-/* Counts a request that waited or was rejected.  Returns true if the party was not logged in the last minute.  The
- * caller must then log *counts. */
+/* Counts a request that waited or was rejected.  Returns true if the party was not logged in the last minute.  In this
+ * case the caller must log *counts. */
 bool ledger_note(struct ledger_party *party, bool is_refused, int64_t now_us, struct ledger_counts *counts);
 
-/* Reads a client's rates (0: none), weight and counts.  Returns false if the client was never in the accounts. */
+/* Reads a client's rate limits (0: none), weight and counts.  Returns false if the client was never in the accounts. */
 struct ledger_client {
     uint64_t ids, requests;
     uint32_t weight;

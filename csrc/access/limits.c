@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 
 #define RESERVE_SPARE 16    /* for the log, config and policy files, name resolution and /proc */
-#define RESERVE_THREAD 8    /* per loop */
-#define RESERVE_NAMESPACE 1 /* per namespace: its map */
+#define RESERVE_THREAD 8    /* for each loop */
+#define RESERVE_NAMESPACE 1 /* for each namespace: its map */
 #define RESERVE_KEEPER 11   /* per keeper: a store's folder, lock, record, connection, database and journal */
 #define RESERVE_DATABASE 4 /* per database connection: its socket and eventfd, or its files */
 #define NAMESPACES_FEW 64  /* if there are more namespaces, an error about descriptors contains their number */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum vs_protocol { VS_RESP, VS_HTTP, VS_ADMIN /* HTTP with other routes */, VS_PROTOCOLS };
-#define VS_ID_PROTOCOLS VS_ADMIN                         /* protocols before VS_ADMIN issue ids */
+enum vs_protocol { VS_RESP, VS_HTTP, VS_ADMIN /* the admin routes, over HTTP */, VS_PROTOCOLS };
+#define VS_ID_PROTOCOLS VS_ADMIN                         /* the protocols before VS_ADMIN issue ids */
 extern const char *const vs_protocol_name[VS_PROTOCOLS]; /* "resp", "http", "admin" */
 
 /* not part of connections_max, so that an operator can always connect */
@@ -21,9 +21,10 @@ extern const char *const vs_protocol_name[VS_PROTOCOLS]; /* "resp", "http", "adm
 enum vs_turned { VS_LET_IN, VS_TURNED_TOTAL, VS_TURNED_PROTO, VS_TURNED_ADDRESS, VS_TURNED_REASONS };
 extern const char *const vs_turned_name[VS_TURNED_REASONS];
 
-/* Numbers of tags, which need descriptors: each tag has a map, whose descriptor stays open for its locks. */
+/* How many tags the config can have.  Tags need descriptors: each tag has a map, and the descriptor of that map stays
+ * open for its locks. */
 struct vs_tags_plan {
-    int listed;      /* tags in the config */
+    int listed;      /* number of tags in the config */
     int found_max;   /* maximum tags found in tables (reduced if descriptors are scarce) */
     int connections; /* maximum connections to the tags' databases */
 };
@@ -43,7 +44,7 @@ struct vs_limits {
     int cut_from;
 };
 
-/* Everything but client connections that needs descriptors. */
+/* Everything that needs descriptors, except client connections. */
 struct vs_limits_plan {
     int open; /* descriptors that are open when the loops begin, including the listeners */
     int threads, namespaces, listeners[VS_PROTOCOLS];

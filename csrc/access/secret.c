@@ -1,4 +1,4 @@
-/* secret.c -- tokens: drawing, parsing, writing and comparing.  Knows no client. */
+/* secret.c -- tokens: drawing, parsing, writing and comparing.  Contains no client code. */
 #include "access/secret.h"
 #include "base/error.h"
 #include "base/time.h"
@@ -69,7 +69,7 @@ const char *vs_secret_write(const struct vs_secret *secret, char buf[VS_SECRET_T
 
 /* ------------------------------------------------------------------ new tokens */
 
-/* Uses five random bits per letter, and no letters that are easily confused. */
+/* Encodes five random bits per character, and uses no characters that are easily confused. */
 int vs_secret_draw(char text[VS_SECRET_NEW_MAX], int64_t now_ms, struct vs_secret *out, struct vesta_error *err) {
     static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
     unsigned char bytes[32];
@@ -95,8 +95,8 @@ void vs_secret_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES
     vs_sha256_end(&hash, digest);
 }
 
-/* Compares eight bytes at a time, because a server compares with the digests of all its clients.  The barrier prevents
- * the compiler from stopping at the first difference. */
+/* Compares eight bytes at a time, because a server compares a secret with the digests of all clients.  The barrier
+ * prevents the compiler from stopping at the first difference. */
 bool vs_secret_same(const void *a, const void *b, size_t length) {
     const unsigned char *x = a, *y = b;
     uint64_t differ = 0, p, q;

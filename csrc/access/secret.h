@@ -31,9 +31,9 @@ bool vs_secret_is_chosen(struct vs_slice text);
 int vs_secret_draw(char text[VS_SECRET_NEW_MAX], int64_t now_ms, struct vs_secret *out, struct vesta_error *err);
 
 void vs_secret_digest(struct vs_slice text, unsigned char digest[VS_SHA256_BYTES]);
-/* Compares in constant time. */
+/* Compares two byte strings in constant time. */
 bool vs_secret_same(const void *a, const void *b, size_t length);
-/* Returns whether both have the same hash. */
+/* Returns whether both secrets have the same hash. */
 bool vs_secret_is(const struct vs_secret *a, const struct vs_secret *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* sha256.h -- SHA-256 (FIPS 180-4) of short strings.  Tokens are random, so they need no slower hash. */
+/* sha256.h -- SHA-256 (FIPS 180-4) of short strings.  Tokens are random, so a slower hash is unnecessary. */
 #ifndef VS_SHA256_H
 #define VS_SHA256_H
 

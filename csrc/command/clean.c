@@ -1,16 +1,17 @@
-/* clean.c -- makes untrusted text safe for a terminal: replaces characters that move the cursor or change the direction
- * of writing by '?'. */
+/* clean.c -- makes untrusted text safe for a terminal: replaces characters that move the cursor or change the text
+ * direction by '?'. */
 #include "command/command.h"
 
 #include <string.h>
 
-/* Returns the length of a UTF-8 character that begins with this byte (0: none does). */
+/* Returns the length of a UTF-8 character that begins with this byte (0: no character begins with it). */
 static size_t clean_length_of(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
 }
 
-/* Returns whether a character is safe.  Rejects control characters, including those from 0x80 on, which terminals obey
- * like Escape.  Also rejects characters without width, and characters that change the direction of writing. */
+/* Returns whether a character is safe.  Rejects control characters, including those from 0x80 on, which terminals
+ * interpret like escape sequences.  Also rejects characters without width, and characters that change the text
+ * direction. */
 static bool clean_shows(uint32_t letter) {
     return letter >= ' ' && (letter < 0x7f || letter > 0x9f) && (letter < 0x200b || letter > 0x200f) &&
            (letter < 0x2028 || letter > 0x202e) && (letter < 0x2060 || letter > 0x206f) && letter != 0xfeff &&

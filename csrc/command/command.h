@@ -23,13 +23,13 @@ struct vs_command {
 
 void vs_say_as(const char *command);
 void vs_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Sends all further messages to `by` instead of stderr. */
+/* Passes all further messages to `by` instead of printing them to stderr. */
 void vs_say_by(void (*by)(const char *text));
 /* Prints what the command waits for, if stdin is a terminal. */
 void vs_say_waiting(const char *what);
 /* The progress line of a command that takes longer than two seconds.  The line is overwritten in place, and shown only
- * at a terminal.  It contains the percentage and remaining time if `all` is known (otherwise 0).  It may be updated a
- * thousand times a second. */
+ * at a terminal.  If `all` is known (otherwise it is 0), the line contains the percentage and the remaining time.  It
+ * may be updated a thousand times a second. */
 struct vs_progress {
     int64_t began_us, said_us;
 };
@@ -40,9 +40,9 @@ void vs_progress_end(void);
 void vs_status(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As vs_say, followed by a line that names the help.  Returns VS_USAGE. */
 int vs_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Returns whether an error is in the caller's input, not in the environment. */
+/* Returns whether the cause of an error is the caller's input, not the environment. */
 bool vs_is_usage(const struct vesta_error *err);
-/* Prints a library's error.  Returns its exit code: VS_USAGE for errors in the caller's input. */
+/* Prints an error of the library.  Returns the exit code for the error: VS_USAGE if its cause is the caller's input. */
 int vs_report(const struct vesta_error *err);
 
 /* Formats untrusted text for a message: quoted, control characters escaped, cut if long.  Valid until the fourth
@@ -52,7 +52,8 @@ const char *vs_shown_text(const char *text);
 
 /* ---- out.c: stdout in large writes of whole lines */
 
-/* Appends to the buffer.  Every write consists of whole lines, so that several programs may share a pipe. */
+/* vs_out_write appends to the buffer.  Every write to stdout consists of whole lines, so that several programs may
+ * share a pipe. */
 void vs_out_write(const char *text, size_t length);
 void vs_outf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns room for `size` bytes at the end of the buffer.  vs_out_took then records how many bytes were used. */
@@ -71,8 +72,8 @@ const char *vs_out_colour(const char *code);
 size_t vs_out_columns(void);
 /* Returns whether further output is useless, because the reader has gone or the disk is full. */
 bool vs_out_gone(void);
-/* Writes the rest of the buffer.  If a write failed for any reason except that the reader has gone, prints a message
- * and returns VS_FAILED.  Otherwise returns `code`. */
+/* Writes what remains in the buffer.  If a write failed, prints a message and returns VS_FAILED, unless the reader has
+ * gone.  Otherwise returns `code`. */
 int vs_out_end(int code);
 /* Writes a JSON string with its quotes. */
 void vs_out_json(const char *text);
@@ -80,7 +81,7 @@ void vs_out_json(const char *text);
 /* ---- clean.c: untrusted text for a terminal, with '?' for each unsafe character */
 
 void vs_out_clean(const char *text);
-/* Changes the text in place, and returns it. */
+/* vs_clean changes the text in place, and returns it. */
 char *vs_clean(char *text);
 /* Returns the length of a text's first character, and whether it is safe for a terminal. */
 size_t vs_letter(const char *text, bool *is_fine);
@@ -88,14 +89,14 @@ size_t vs_letter(const char *text, bool *is_fine);
 /* ---- wrap.c: texts wrapped at VS_COLUMNS */
 
 #define VS_COLUMNS 80
-/* Writes words from column `used` on, in lines indented by `indent`, and ends the last line. */
+/* Writes words from column `used` on, in lines that are indented by `indent`, and ends the last line. */
 void vs_out_wrapped(const char *text, size_t indent, size_t used);
-/* As vs_out_wrapped, but at the terminal's width, or on one line if stdout is not a terminal.  The text must be
- * clean. */
+/* Like vs_out_wrapped, but wraps at the terminal's width, or writes one line if stdout is not a terminal.  The text
+ * must be clean. */
 void vs_out_fitted(const char *text, size_t indent, size_t used);
 void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- input.c: ids from operands, or from stdin if there are none, or "-" */
+/* ---- input.c: reads ids from operands, or from stdin if there are no operands or the operand is "-" */
 
 /* `take` is called for each id, and returns an exit code. */
 struct vs_id_input {
@@ -105,7 +106,7 @@ struct vs_id_input {
 };
 /* Calls `take` for each id.  Returns the worst exit code of `take` and of texts that are not ids. */
 int vs_each_id(const struct vs_id_input *input, int count, char **operands);
-/* Returns why a text is not an id of the notation, as the end of a sentence. */
+/* Returns why a text is not an id in the notation.  The result is the end of a sentence. */
 const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text);
 /* Parses a layout.  NULL means the default layout.  Returns VS_DONE, or an exit code after a message. */
 #define VS_LAYOUT_DEFAULT "vesta-second"
@@ -113,11 +114,11 @@ int vs_read_layout(const char *text, struct vesta_layout *out);
 /* Reads digits, at most max. */
 bool vs_read_count(const char *text, uint64_t max, uint64_t *out);
 
-/* ---- picture.c: layouts and ids for people */
+/* ---- picture.c: layouts and ids in human-readable form */
 
 void vs_draw_layout(const struct vesta_layout *layout);
 void vs_draw_id(const struct vesta_layout *layout, uint64_t id, const struct vesta_parts *parts, int64_t now_ms);
-/* Returns how many ids one worker id allows in a second. */
+/* Returns how many ids can be issued per second with one worker id. */
 uint64_t vs_per_second(const struct vesta_layout *layout);
 /* Writes "3 days ago" or "in 2 hours".  `buf` must have VS_AGO_MAX bytes. */
 #define VS_AGO_MAX 48

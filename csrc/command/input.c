@@ -47,9 +47,9 @@ static int input_worse(int a, int b) {
     return a > b ? a : b;
 }
 
-#define LONE_DIGITS_MIN 15 /* shorter numbers in a line are mostly not ids */
+#define LONE_DIGITS_MIN 15 /* shorter numbers in a line of text are mostly not ids */
 
-/* Takes the id in a text.  If any notation is allowed, takes all ids in a line of text. */
+/* Takes the id in a text.  If any notation is allowed, the text is a line, and all ids in the line are taken. */
 static bool input_take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
     struct vs_found_id found;
     struct vs_finder finder;

@@ -24,7 +24,7 @@ static bool notation_take(enum vesta_base base, const char *text, size_t length,
     return true;
 }
 
-/* Removes the suffixes of integers in C, Java and JavaScript: n, L, LL, U, UL, ULL.  A text with leading zeros has no
+/* Removes the integer suffixes of C, Java and JavaScript: n, L, LL, U, UL, ULL.  A text with leading zeros has no
  * suffix: 0000000004N is base62. */
 static size_t notation_without_suffix(const char *text, size_t length) {
     size_t end = length;
@@ -57,7 +57,7 @@ static bool notation_take_hex(const char *text, size_t length, struct vs_found_i
     return notation_take(VESTA_HEX, text + prefix, length - prefix, out);
 }
 
-/* Recognizes bases by their fixed lengths.  A text of digits only is decimal. */
+/* Recognizes bases by their fixed lengths.  A text that consists only of digits is decimal. */
 static bool notation_take_any(const char *text, size_t length, struct vs_found_id *out) {
     static const struct {
         enum vesta_base base;
@@ -176,8 +176,8 @@ static bool notation_is_digit_of(const struct vs_finder *finder, const char *tex
     return finder->digit[(unsigned char)text[at]];
 }
 
-/* Finds the next word.  Checks only every length_min-th byte, because every word of at least this length contains one
- * of them. */
+/* Finds the next word.  Checks only every length_min-th byte, because every word that has at least length_min bytes
+ * contains one of them. */
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word) {
     size_t low = *from;
     for (size_t at = low + finder->length_min - 1; at < text.length; at += finder->length_min) {

@@ -14,12 +14,13 @@ static inline enum vesta_base vs_base_of(enum vs_notation notation) {
 
 struct vs_found_id {
     uint64_t id;
-    const char *notation; /* "decimal", "hex", "base32", "base62" or "signed" (NULL: the caller chose it) */
+    const char *notation; /* "decimal", "hex", "base32", "base62" or "signed" (NULL: the caller chose the notation) */
 };
 
-/* Reads an id.  Ignores quotes, brackets and commas around it, and a byte order mark.  A decimal may be negative (ids
- * from 2^63 on as signed 64 bits), or end in n, L, LL, U, UL or ULL.  Hex may begin with 0x.  In any notation, fixed
- * lengths distinguish hex (16 digits), base32 (13) and base62 (11) from decimals.  false: not an id. */
+/* Reads an id.  Ignores quotes, brackets and commas around the id, and a byte order mark.  A decimal may be negative
+ * (ids from 2^63 on as signed 64-bit integers), or end in n, L, LL, U, UL or ULL.  Hex may begin with 0x.  In any
+ * notation, fixed lengths distinguish hex (16 digits), base32 (13) and base62 (11) from decimals.  Returns false if the
+ * text is not an id. */
 bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found_id *out);
 
 /* Returns whether a text has the digits of an id, but a value above 2^64 - 1. */
@@ -28,7 +29,7 @@ bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text);
 /* Returns whether a text is a number with an exponent, as spreadsheets show large integers: 1.39784E+18. */
 bool vs_id_is_rounded(struct vs_slice text);
 
-/* Computes the id that a language without unsigned integers prints as -n.  false: there is no such id. */
+/* Computes the id that a language without unsigned integers prints as -n.  Returns false if there is no such id. */
 static inline bool vs_id_of_negative(uint64_t n, uint64_t *id) {
     *id = -n;
     return n > 0 && n <= UINT64_C(1) << 63;
@@ -40,9 +41,9 @@ struct vs_finder {
     size_t length_min, length_max;
     bool digit[256];
 };
-/* `length_min` applies to decimals.  The other bases have fixed lengths. */
+/* `length_min` applies only to decimals, because the other bases have fixed lengths. */
 void vs_finder_begin(struct vs_finder *finder, enum vesta_base base, size_t length_min);
-/* Finds the next word at or after *from, and moves *from after it.  false: there is none. */
+/* Finds the next word at or after *from, and moves *from behind the word.  Returns false if there is none. */
 bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t *from, struct vs_slice *word);
 
 #endif

@@ -1,5 +1,5 @@
-/* options.c -- parses a command's options by its table.  getopt_long is not used, because it can neither suggest a
- * similar option nor list the possible values. */
+/* options.c -- parses a command's options according to the command's table.  getopt_long is not used, because it can
+ * neither suggest a similar option nor list the possible values. */
 #include "command/options.h"
 
 #include "base/nearest.h"

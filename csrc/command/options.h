@@ -1,27 +1,27 @@
-/* options.h -- parses the options of every command: a table in, values and operands out. */
+/* options.h -- parses the options of every command: takes a table and produces values and operands. */
 #ifndef VS_COMMAND_OPTIONS_H
 #define VS_COMMAND_OPTIONS_H
 
 #include "command/command.h"
 
 enum vs_option_kind {
-    VS_OPT_SWITCH, /* int: 1 (takes no value) */
+    VS_OPT_SWITCH, /* int: set to 1 (the option takes no value) */
     VS_OPT_TEXT,   /* const char * */
-    VS_OPT_TEXTS,  /* struct vs_texts: may be repeated */
+    VS_OPT_TEXTS,  /* struct vs_texts: the option may be repeated */
     VS_OPT_COUNT,  /* uint64_t, digits only, from min to max */
-    VS_OPT_AHEAD,  /* int64_t milliseconds up to max (0 is stored as -1, which means "not at all" in vesta_opts) */
+    VS_OPT_AHEAD,  /* int64_t milliseconds, at most max (0 is stored as -1, which means "not at all" in vesta_opts) */
     VS_OPT_CHOICE  /* int: min + the index of the word in `value`, "a|b|c" */
 };
 
 struct vs_option {
-    const char *name; /* without dashes */
-    char letter;      /* 'n' for -n, or 0 */
+    const char *name; /* the name without dashes */
+    char letter;      /* 'n' for -n, or 0 for none */
     enum vs_option_kind kind;
     void *into;
     const char *value; /* the value's name in help (VS_OPT_CHOICE: its words) */
     const char *help;
     uint64_t min, max;
-    int *given; /* set to 1 if the option was given (may be NULL) */
+    int *given; /* set to 1 if the command line has the option (may be NULL) */
 };
 
 #define VS_TEXTS_MAX 16
@@ -30,7 +30,7 @@ struct vs_texts {
     size_t count;
 };
 
-/* Rows of common kinds. */
+/* Rows for common kinds of options. */
 #define VS_TEXT(name, into, value, help)                                                                               \
     { name, 0, VS_OPT_TEXT, into, value, help, 0, 0, NULL }
 #define VS_SWITCH(name, into, help)                                                                                    \
@@ -45,8 +45,8 @@ struct vs_texts {
 #define VS_ENUM(name, into, words, help)                                                                               \
     { name, 0, VS_OPT_CHOICE, into, words, help, 1, 0, NULL }
 
-/* The options of a command that opens a generator: the rows of vesta_options.h, into a local struct vesta_opts
- * *opts. */
+/* The options of a command that opens a generator: the rows of vesta_options.h, which set members of a local struct
+ * vesta_opts *opts. */
 #define VS_FLAG(type, member, kind, limit, flag, values, about, without)                                               \
     VS_FLAG_##kind(flag, member, limit, values, about " (default: " without ")"),
 #define VS_FLAG_TEXT(flag, member, limit, values, about) VS_TEXT(flag, &opts->member, values, about)
@@ -66,22 +66,22 @@ struct vs_texts {
     VESTA_NAMESPACE_OPTIONS(VS_FLAG)                                                                                   \
     VS_TEXT("namespace", &opts->namespace_, "NAME", "the namespace, within which ids are unique (default: default)")
 
-#define VS_GO (-1) /* continue */
+#define VS_GO (-1) /* the command continues */
 
-/* Parses the options of a command.  `table` ends with a row without a name.  Options and operands may be mixed; "--"
+/* Parses the options of a command.  `table` ends with a row without a name.  Options and operands may be mixed.  "--"
  * ends the options, and "-" or "-5" is an operand.  Operands remain in argv[0..*argc).  Returns VS_GO, or the exit code
- * to end with: 0 after help, 2 after a message. */
+ * of the command: 0 after help, 2 after a message. */
 int vs_options(const struct vs_option *table, int *argc, char **argv);
 
-#define VS_OPTIONS_MAX 64 /* per command, including --help */
+#define VS_OPTIONS_MAX 64 /* maximum number of options of a command, including --help */
 
 /* Returns whether the words before "--" request help. */
 bool vs_help_wanted(int argc, char **argv);
-/* Sets the function that vs_options calls to print help with a command's table.  It returns an exit code. */
+/* Sets the function that vs_options calls to print help with a command's table.  `by` returns an exit code. */
 void vs_help_by(int (*by)(const struct vs_option *table));
 
-/* Reads a password, the only line of a file.  A password in an argument would be visible to every user of the machine.
- * Returns VS_GO, or an exit code after a message.  *out is valid until the next call. */
+/* Reads a password from a file that contains it as the only line.  If a password were an argument, every user of the
+ * machine could see it.  Returns VS_GO, or an exit code after a message.  *out is valid until the next call. */
 #define VS_PASSWORD_MAX 1024 /* with its NUL */
 int vs_read_secret(const char *flag, const char *path, const char **out);
 

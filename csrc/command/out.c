@@ -1,9 +1,9 @@
 /* out.c -- writes whole lines to stdout, so that a killed writer leaves no partial line.
  *
- * In a pipe, the kernel neither splits a write of PIPE_BUF bytes nor mixes it with another writer's, so eight programs
- * may share one.  In a file, a writer can be killed between two pages, where it may wait for the disk.  So a write
- * stays within a page, and a line that crosses a page boundary is written alone, when there is nothing to wait for.  (A
- * kill may still fall between the two parts of that line.) */
+ * In a pipe, the kernel neither splits a write of PIPE_BUF bytes nor mixes it with the write of another process, so
+ * eight programs may share a pipe.  In a file, a writer can be killed between two pages, where it may wait for the
+ * disk.  Therefore a write stays within a page.  A line that crosses a page boundary is written alone, when there is
+ * nothing to wait for.  (A process may still be killed between the two parts of that line.) */
 #include "command/command.h"
 #include "os/host.h"
 
@@ -27,7 +27,7 @@ static size_t used;
 static int broken;           /* errno of a failed write, or 0 */
 static int64_t file_at = -1; /* position of the next write in a regular file (-1: not a regular file) */
 
-/* Determines the position once.  It is only a hint if other processes write to the same file. */
+/* Determines the position once.  The position is only a hint if other processes write to the same file. */
 static void out_find_place(void) {
     static bool known;
     struct stat st;

@@ -1,5 +1,5 @@
-/* picture.c -- draws layouts and ids.  Knows no command.  The drawings are UTF-8 in every locale, so that a command
- * always prints the same bytes. */
+/* picture.c -- draws layouts and ids.  Does not depend on any command.  The drawings are UTF-8 in every locale, so that
+ * a command always prints the same bytes. */
 #include "command/command.h"
 #include "id/id.h"
 #include "os/clock.h"
@@ -87,7 +87,7 @@ static void picture_bits(const struct vesta_layout *layout, bool filled, uint64_
     vs_outf(" %.*s\n", (int)used, row);
 }
 
-/* Writes the strokes before part i's text: one for each higher part, and a corner for its own. */
+/* Writes the strokes before part i's text: one stroke for each higher part, and a corner for part i itself. */
 static void picture_strokes(const struct vs_part *parts, int i) {
     vs_outf("  ");
     for (int above = 0; above < i; above++)

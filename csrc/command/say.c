@@ -17,7 +17,7 @@ void vs_say_as(const char *command) {
 
 /* ------------------------------------------------------------------ progress */
 
-#define QUIET_US 2000000 /* shorter work shows no progress */
+#define QUIET_US 2000000 /* no progress line is shown before this time */
 #define AGAIN_US 500000
 
 static bool progress_stands; /* the terminal's last line is a progress line */

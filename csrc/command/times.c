@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define DAY_MS INT64_C(86400000)
-#define SPAN_MAX (100000 * DAY_MS) /* maximum distance from now: ids are never so far away */
+#define SPAN_MAX (100000 * DAY_MS) /* maximum distance from now, which no id exceeds */
 #define SECONDS_MAX INT64_C(10000000000) /* current Unix times in seconds are below this, and in milliseconds above */
 
 /* Reads "90m": a count and its unit. */
@@ -40,7 +40,7 @@ static bool times_read_day(const char *text, int64_t *unix_ms) {
     return true;
 }
 
-/* Warns if a time is probably in seconds.  Otherwise it would silently be read as a time in January 1970. */
+/* Warns if a time is probably in seconds.  Without the warning, it would be read as a time in January 1970. */
 static void times_warn_of_seconds(const char *text, int64_t unix_ms) {
     char read[VESTA_ISO_MAX], meant[VESTA_ISO_MAX];
     if (strspn(text, "0123456789") != strlen(text) || unix_ms == 0 || unix_ms >= SECONDS_MAX) return;

@@ -1,4 +1,4 @@
-/* wrap.c -- wraps texts at 80 columns.  Knows no command. */
+/* wrap.c -- wraps texts at 80 columns.  Does not depend on any command. */
 #include "command/command.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* ask.c -- the module config.ask: functions with which lua/config checks layouts, stores, forms, addresses, clients,
- * policies and this machine.  A check returns nil or the reason for an error.  Knows no key. */
+ * policies and this machine.  A check returns nil or the reason for an error.  Does not depend on any key. */
 #include "access/accounts.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -107,8 +107,8 @@ static const char *ask_find_misfit(const struct vesta_opts *opts, struct vesta_e
 }
 
 /* misfit(namespace) -> member, reason, is_about_layout, or nothing
- * member: an option that conflicts with another option or does not fit the layout.  is_about_layout: it does not fit
- * the layout. */
+ * member: an option that conflicts with another option or does not fit the layout.  is_about_layout: the option does
+ * not fit the layout. */
 static int ask_misfit(lua_State *L) {
     struct vesta_opts opts;
     struct vesta_error why;
@@ -129,7 +129,7 @@ static int ask_namespace(lua_State *L) {
     return ask_why(L, vs_namespace_check(luaL_checkstring(L, 1), &why), &why);
 }
 
-/* generation(name, leased) -> which generation of `name` it is (0: none) */
+/* generation(name, leased) -> which generation of `name` the leased name is (0: none) */
 static int ask_generation(lua_State *L) {
     return lua_pushinteger(L, vs_generation_of(luaL_checkstring(L, 1), luaL_checkstring(L, 2))), 1;
 }
@@ -297,7 +297,7 @@ static void ask_push_client(lua_State *L, const struct vs_account *account) {
 
 /* clients(path) -> clients, access | nil, error, kind
  * clients: a list of { name, by_certificate, patterns }.  access: how other users may access the file, or nil.  kind:
- * "absent" or "unreadable" if the file itself is the problem.  The config stores the clients. */
+ * "absent" or "unreadable" if the file itself is the problem.  The config keeps the accounts. */
 static int ask_clients(lua_State *L) {
     struct vs_config *config = conf_reading_of(L)->config;
     struct vesta_error why;

@@ -1,5 +1,5 @@
-/* config.c -- reads the config: runs the file under limits, then lua/config on its result, in one Lua state.  Owns the
- * config's memory.  Knows no key. */
+/* config.c -- reads the config: runs the file under limits, then runs lua/config on its result, in one Lua state.  Owns
+ * the config's memory.  Does not depend on any key. */
 #include "config/inside.h"
 #include "access/accounts.h"
 #include "base/error.h"
@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Time limit for running the file.  It is generous, so that a busy machine does not reject a valid config. */
+/* Time limit for running the file.  It is generous, so that a valid config is not rejected on a busy machine. */
 #define RUN_MS_MAX 5000
 #define LAYER_BYTES_MAX ((size_t)128 * 1024 * 1024)  /* memory limit of lua/config and the file's result */
-#define HIDDEN_BYTES_MIN 4 /* shorter texts that file() read reveal nothing, so messages may show them */
-#define PATH_TAIL_MAX 120                            /* of a longer path, messages show only the end */
+#define HIDDEN_BYTES_MIN 4 /* shorter texts from file() reveal nothing, so messages may show them */
+#define PATH_TAIL_MAX 120                            /* if a path is longer, messages show only its end */
 
 #define GIVEN "what the file returned"
 #define COUNT "how many values it returned"
@@ -101,7 +101,7 @@ static void conf_hide_reads(const struct conf_reading *reading, struct vesta_err
             size_t shown = conf_same_start(at, reading->read[i]);
             char rest[sizeof err->text];
             if (shown < HIDDEN_BYTES_MIN) continue;
-            while (at[shown] && at[shown] != '\'') /* hide up to the closing quote */
+            while (at[shown] && at[shown] != '\'') /* hide everything up to the closing quote */
                 shown++;
             snprintf(rest, sizeof rest, "%s", at + shown);
             snprintf(at, sizeof err->text - (size_t)(at - err->text), "%s%s", hidden, rest);
@@ -175,7 +175,7 @@ static int conf_require(lua_State *L) {
     return 1;
 }
 
-/* Makes lua/config available.  From here on the state runs no code of the config file. */
+/* Makes lua/config available.  From now on the state runs no code of the config file. */
 static void conf_open_layer(lua_State *L, struct conf_reading *reading) {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
                                          {LUA_STRLIBNAME, luaopen_string},
@@ -205,7 +205,7 @@ static void conf_push_module(lua_State *L, const char *module, const char *funct
     if (function) lua_getfield(L, -1, function);
 }
 
-/* Reports that lua/config failed without a call of ask.fail, such as by a defect or for lack of memory. */
+/* Reports that lua/config failed without a call of ask.fail, for example because of a defect or a lack of memory. */
 static int conf_blame_layer(enum vs_call_result result, const struct vesta_error *why, struct vesta_error *err) {
     if (why->code == VESTA_ENOMEM) return vs_fail(err, VESTA_ENOMEM, "no memory for the config");
     if (result == VS_CALL_MEMORY) return vs_fail(err, VESTA_EOPTION, "the config needs more than %zu MiB of memory", LAYER_BYTES_MAX >> 20);
@@ -270,7 +270,7 @@ static void conf_push_reading(lua_State *L, const struct conf_reading *reading) 
 static int conf_run_layer(lua_State *L) {
     struct conf_reading *reading = lua_touserdata(L, 1);
     struct vs_config *config = reading->config;
-    lua_gc(L, LUA_GCSTOP); /* little memory becomes garbage, and at the memory limit Lua collects anyway */
+    lua_gc(L, LUA_GCSTOP); /* little memory becomes garbage, and when the memory limit is reached Lua collects anyway */
     conf_open_layer(L, reading);
     conf_push_module(L, "config.read", NULL);
     conf_push_reading(L, reading);
@@ -283,7 +283,7 @@ static int conf_run_layer(lua_State *L) {
     return 0;
 }
 
-/* Reports a failed run of the file.  A line number at the start of Lua's message is shown as in other errors. */
+/* Reports that running the file failed.  A line number at the start of Lua's message is shown as in other errors. */
 static int conf_blame_run(struct vs_lua *lua, const struct conf_reading *reading, enum vs_call_result result,
                           const struct vesta_error *why);
 

@@ -37,7 +37,7 @@ struct vs_conf_list {
 };
 
 struct vs_conf_policy {
-    const char *name;           /* a shipped policy or the path of a file (NULL: no policy, the fixed rules apply) */
+    const char *name;           /* a shipped policy or the path of a file (NULL: no policy, so the fixed rules apply) */
     const char *options;        /* Lua text of a table, for vs_policy_read (NULL: none) */
     struct vs_policy_text text; /* the source text, after its test run */
 };
@@ -54,14 +54,14 @@ struct vs_conf_store { /* stores.NAME */
 struct vs_conf_namespace { /* namespaces.NAME */
     const char *name;
     struct vesta_opts opts; /* for vesta_open */
-    const char *store;      /* as written: a URI, or a name under `stores` (NULL: opts.store is NULL) */
+    const char *store;      /* as written: a URI, or a name under `stores` (NULL if opts.store is NULL) */
     VS_CONF_NAMESPACE_MEMBERS
 };
 
 enum vs_conf_order { VS_CONF_TREND, VS_CONF_STRICT, VS_CONF_DENSE };
 
 struct vs_conf_segment { /* segments[I] */
-    const char *name;    /* its position: "1" */
+    const char *name;    /* position in the list, as text: "1" */
     VS_CONF_SEGMENT_MEMBERS
     /* The URIs of the stores to open, and their secrets (NULL: no separate secret). */
     const char *uri[VS_CONF_SEGMENT_STORES_MAX], *secret[VS_CONF_SEGMENT_STORES_MAX];
@@ -73,7 +73,8 @@ struct vs_conf_text;
 
 struct vs_config {
     const char *name;             /* path of the config file (NULL: no file) */
-    /* `default` first, the others sorted by name (a request without a namespace uses the first). */
+    /* `default` is first, and the other namespaces are sorted by name (a request without a namespace uses the
+     * first). */
     struct vs_conf_namespace *ns;
     struct vs_conf_store *store;
     struct vs_conf_segment *segment;
@@ -81,9 +82,9 @@ struct vs_config {
     VS_CONF_MEMBERS
     struct vs_accounts *clients;   /* the accounts of clients_file (NULL: no such file) */
     struct vs_conf_list notes;     /* warnings */
-    /* Reasons to reject a socket of a service manager that other machines can reach.  NULL: no objection. */
+    /* Reasons to reject a socket of a service manager that other machines can reach.  NULL: there is no reason. */
     const char *unnumbered; /* a namespace uses a worker id that another host may have drawn too */
-    const char *closed;     /* for HTTP: any client could request ids */
+    const char *closed;     /* HTTP only: any client could request ids */
     const char *said;              /* values that differ from their defaults, serialized by lua/config/effective.lua */
     size_t said_length;
     struct vs_conf_text *texts; /* allocations that config.c owns */
@@ -99,7 +100,7 @@ struct vs_conf_opts {
     const char *path;                /* path of the config file (NULL: no file) */
     /* Options of the single namespace of a server without a config file (must outlive the config). */
     const struct vesta_opts *opts;
-    /* A flag overrides the environment, which overrides the file, which overrides defaults. */
+    /* Flags override the environment, the environment overrides the file, and the file overrides defaults. */
     const struct vs_conf_flag *flag;
     int flag_count;
     const char *store_variable; /* environment variable that set the store in `opts` (NULL: a flag set it) */
@@ -130,7 +131,7 @@ int vs_conf_segment_of(const struct vs_config *config, const char *tag, const st
 /* An effective value and its origin. */
 struct vs_conf_value {
     const char *path;                /* namespaces.orders.wait_ms_max */
-    const char *text;                /* the value, with secrets (NULL: no value, see `absent`) */
+    const char *text;                /* the value, including secrets (NULL: no value, see `absent`) */
     const char *absent;              /* description of what applies if there is no value */
     const struct vs_conf_list *list; /* the values of a key that accepts several (otherwise NULL) */
     enum vs_origin origin;
@@ -140,14 +141,14 @@ struct vs_conf_value {
     bool is_bare; /* JSON prints the value without quotes: a number, true or false */
 };
 
-/* Calls visit for every value, in the order of the schema.  The value is valid during the call.  Errors:
+/* Calls visit for every value, in the order of the schema.  The value is valid only during the call.  Errors:
  * VESTA_ENOMEM. */
 typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
 int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
 
 /* Lists the keys whose values differ and take effect only after a restart: "threads, http.listen".  If buf is too
  * small, the list is truncated with "...".  Returns the number of keys, or 0 if a reload is sufficient.  If memory is
- * exhausted, reports one difference without a key. */
+ * exhausted, reports one difference and names no key. */
 int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* file.c -- the functions that a config file can call: env() and file(), and no others.  Knows no key. */
+/* file.c -- the functions that a config file can call: env() and file(), and no other functions.  Does not depend on
+ * any key. */
 #include "base/error.h"
 #include "config/inside.h"
 #include "os/files.h"

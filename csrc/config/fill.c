@@ -54,7 +54,7 @@ struct conf_field {
 #define OPTION_NAME OPTION_TEXT
 #define OPTION_FIELDS OPTION_TEXT
 #define OPTION_WORD OPTION_TEXT
-#define OPTION_URI(member, key, values) /* lua/config/stores.lua resolves it, see below */
+#define OPTION_URI(member, key, values) /* lua/config/stores.lua resolves the value, see below */
 #define OPTION_CHOICE(member, key, values) {key, CONF_ENUM, OPTS(member), 1, values},
 #define OPTION_WORKER(member, key, values) {key, CONF_WORKER, offsetof(struct vs_conf_namespace, opts), 0, NULL},
 #define OPTION_AHEAD(member, key, values) {key, CONF_AHEAD, OPTS(member), 0, NULL},
@@ -71,8 +71,8 @@ static const struct conf_field conf_ns_fields[] = {
 
 /* ------------------------------------------------------------------ one value */
 
-/* Returns the string on top of the stack.  With a config, returns a copy that the config owns.  If config is NULL, Lua
- * still owns the string. */
+/* Returns the string on top of the stack.  With a config, returns a copy that the config owns.  If `config` is NULL,
+ * Lua remains the owner of the string. */
 static const char *conf_text(lua_State *L, struct vs_config *config) {
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);

@@ -21,7 +21,7 @@ struct conf_reading {
     char read[CONF_READS_MAX][CONF_READ_BYTES];
     int read_count;
     bool is_compiled;
-    int rc; /* error code that ask.fail set, with `err` (VESTA_OK: the reading has not failed) */
+    int rc; /* error code that ask.fail set, along with `err` (VESTA_OK: the reading has not failed) */
     struct vesta_error *err;
 };
 
@@ -43,9 +43,10 @@ int conf_open_ask(lua_State *L);
 
 /* fill.c: fills the config from the result of lua/config/read.lua on top of the stack.  Raises. */
 void conf_fill(lua_State *L, struct vs_config *config);
-/* Sets options from an entry of `namespaces` on top of the stack.  Lua still owns the strings. */
+/* Sets options from an entry of `namespaces` on top of the stack.  Lua remains the owner of the strings. */
 void conf_fill_opts(lua_State *L, struct vesta_opts *opts);
-/* Pushes a table that maps the names of the options that are set to their values, as a config file would write them. */
+/* Pushes a table of the options that are set.  It maps their names to their values, as a config file would write
+ * them. */
 void conf_push_opts(lua_State *L, const struct vesta_opts *opts);
 
 #endif

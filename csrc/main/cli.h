@@ -1,5 +1,5 @@
-/* cli.h -- the commands of the program that are written in C, because they must start or run fast, or share much with
- * the server.  All others are files in lua/cli. */
+/* cli.h -- the commands of the program that are written in C, because they must start or run fast, or share much code
+ * with the server.  All other commands are files in lua/cli. */
 #ifndef VS_CLI_H
 #define VS_CLI_H
 
@@ -21,7 +21,7 @@ struct vs_command_row {
 };
 extern const struct vs_command_row vs_command_rows[];
 
-/* main.c: runs argv[0], which may be a command of lua/cli.  Returns its exit code. */
+/* main.c: runs the command argv[0], which may be a file of lua/cli.  Returns its exit code. */
 int vs_command_run(int argc, char **argv);
 /* Returns the command in C that is running. */
 const struct vs_command *vs_command_running(void);

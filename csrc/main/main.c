@@ -46,15 +46,15 @@ static int dispatch(int argc, char **argv) {
     return vs_command_run(argc - 1, argv + 1);
 }
 
-/* Opens descriptors 0 to 2 if they are closed, in a mode in which reads and writes fail.  Otherwise the next opened
- * file would get descriptor 1, and ids would be written to it. */
+/* Opens descriptors 0 to 2 if they are closed, in a mode in which reads and writes fail.  Otherwise the next file that
+ * is opened could get descriptor 1, and ids would be written to it. */
 static void occupy_standard_files(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(VS_FAILED);
 }
 
-/* Overwrites passwords of stores' URIs in the process's arguments, which every user can list.  The program works with
- * copies. */
+/* Overwrites the passwords in store URIs in the process's arguments, because every user can list these arguments.  The
+ * program works with copies. */
 static void hide_passwords(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         size_t at, length = vs_store_password(argv[i], &at);
@@ -71,6 +71,6 @@ int main(int argc, char **argv) {
     hide_passwords(argc, argv);
     occupy_standard_files();
     (void)vs_guard_on();
-    signal(SIGPIPE, SIG_IGN); /* a reader that has ended is not an error: out.c handles EPIPE */
+    signal(SIGPIPE, SIG_IGN); /* it is not an error if the reader has ended: out.c handles EPIPE */
     return vs_out_end(dispatch(argc, argv));
 }

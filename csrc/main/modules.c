@@ -14,8 +14,8 @@
 /* ------------------------------------------------------------------ where */
 
 /* where.layout(options) -> { layout, fields, method } | nil, exit code
- * The layout of the namespace that the options name, as text, and the fields and method of its config or nil.
- * --effective prints, and ends with 0. */
+ * Returns the layout of the namespace that the options name, as text, and the fields and method in its config or nil.
+ * With --effective, prints and returns nil, 0. */
 static int modules_layout(lua_State *L) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = host_get_text(L, 1, "config"),
                                       [VS_W_NAMESPACE] = host_get_text(L, 1, "namespace"),
@@ -48,7 +48,7 @@ static int modules_config(lua_State *L, struct vs_where *where) {
     return VS_FAILED;
 }
 
-/* Returns the store of processes without --store, which is in their folder for state.  Returns false if the folder does
+/* Returns the store of processes without --store, which is in their state folder.  Returns false if that folder does
  * not exist. */
 static bool modules_own_store(char uri[static VS_URI_MAX]) {
     char state[PATH_MAX];
@@ -56,10 +56,10 @@ static bool modules_own_store(char uri[static VS_URI_MAX]) {
     return vs_state_dir(state, sizeof state) == 0 && vs_uri_of_path("file", state, uri, &unused) == VESTA_OK;
 }
 
-/* where.namespaces(options) -> { { name, leased, layout, store, secret, is_own }, ... }, the config's name
- * | nil, exit code
- * The namespaces of the config (an empty list without a config).  layout and secret may be nil.  is_own: the config
- * names no store. */
+/* where.namespaces(options) -> { { name, leased, layout, store, secret, is_own }, ... }, the config's name | nil, exit
+ * code
+ * Returns the namespaces of the config (an empty list without a config).  layout and secret may be nil.  is_own: the
+ * config names no store for the namespace. */
 static int modules_namespaces(lua_State *L) {
     struct vs_where where;
     char own[VS_URI_MAX];
@@ -83,8 +83,8 @@ static int modules_namespaces(lua_State *L) {
     return 2;
 }
 
-/* where.clients(options) -> the path of the config's file of clients or nil, the config's name or nil
- * | false, exit code after a message.  The file need not exist. */
+/* where.clients(options) -> path or nil, the config's name or nil | false, exit code after a message
+ * Returns the path of the config's file of clients.  The file need not exist. */
 static int modules_clients(lua_State *L) {
     struct vs_where where;
     int code = modules_config(L, &where);
@@ -103,10 +103,10 @@ static int modules_clients(lua_State *L) {
 
 static const char *const modules_origins[] = {"default", "file", "env", "flag", "map", "store", NULL};
 
-/* Pushes a table from leased names to the config's names, for namespaces where they differ. */
+/* Pushes a table that maps leased names to names in the config, for the namespaces that have two different names. */
 static void modules_publics(lua_State *L, const struct vs_config *config) {
     lua_newtable(L);
-    /* Backwards, so that the first of several config names wins. */
+    /* Iterates backwards, so that the first of several config names wins. */
     for (int i = config ? config->ns_count - 1 : -1; i >= 0; i--)
         if (config->ns[i].leased_as && strcmp(config->ns[i].leased_as, config->ns[i].name) != 0)
             host_set_text(L, config->ns[i].leased_as, config->ns[i].name);
@@ -228,7 +228,7 @@ static int modules_segments(lua_State *L) {
 }
 
 /* where.print(options, rows) -> exit code
- * Prints `--effective` of a command that only reads the config.  A row: key, value, is_flag, by. */
+ * Prints `--effective` for a command that only reads the config.  A row has: key, value, is_flag, by. */
 static int modules_print(lua_State *L) {
     struct vs_where where;
     int code = modules_config(L, &where);
@@ -259,7 +259,8 @@ static int modules_show(lua_State *L) {
     return 0;
 }
 
-/* Opens `where`: the functions above; OPTIONS, the rows for where.layout; EFFECTIVE, the row of that option. */
+/* Opens `where`: the functions above, OPTIONS (the rows for where.layout), and EFFECTIVE (the row of the option
+ * --effective). */
 static int modules_open_where(lua_State *L) {
     static const luaL_Reg functions[] = {{"layout", modules_layout},     {"namespaces", modules_namespaces},
                                          {"print", modules_print},       {"show", modules_show},

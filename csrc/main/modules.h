@@ -14,7 +14,8 @@ int modules_open_probe(lua_State *L);
 int modules_open_redis(lua_State *L);
 /* fill/source.c: opens the module `source`.  Stack: +1. */
 int modules_open_source(lua_State *L);
-/* native.c: for vs_help_by.  Prints the help of the running command in C, or passes its options to native.options. */
+/* native.c: the function for vs_help_by.  Prints the help of the C command that is running, or passes the command's
+ * options to native.options. */
 int modules_help(const struct vs_option *table);
 
 #endif

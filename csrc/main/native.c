@@ -1,4 +1,4 @@
-/* native.c -- the module `native`: the commands in C, for lua/cli/lib/commands.lua.  Knows no command. */
+/* native.c -- the module `native`: the commands in C, for lua/cli/lib/commands.lua.  Does not depend on any command. */
 #include "main/cli.h"
 #include "main/modules.h"
 
@@ -14,10 +14,11 @@ static int native_list(lua_State *L) {
     return 1;
 }
 
-static lua_State *native_gathers; /* the state whose registry receives rows of options (NULL: help is printed) */
-static const char native_rows;    /* its address is the registry key of the rows */
+/* The state that receives rows of options in its registry (NULL: help is printed instead). */
+static lua_State *native_gathers;
+static const char native_rows; /* its address is the registry key of the rows */
 
-/* Does not change the stack, because the command may have been started from Lua. */
+/* Leaves the stack unchanged, because the command may have been started from Lua. */
 int modules_help(const struct vs_option *table) {
     lua_State *L = native_gathers;
     if (!L) return vs_host_help(vs_command_running(), table);
@@ -26,7 +27,7 @@ int modules_help(const struct vs_option *table) {
     return VS_DONE;
 }
 
-/* native.options(name) -> rows, as for term.options.  Later messages begin with the command's name. */
+/* native.options(name) -> rows, as for term.options.  From now on, messages begin with the command's name. */
 static int native_options(lua_State *L) {
     char *words[] = {(char *)luaL_checkstring(L, 1), "--help", NULL};
     lua_pushnil(L);

@@ -38,8 +38,8 @@ const char *vs_where_config(void) {
     return vs_environment(where_words[VS_W_CONFIG].variable);
 }
 
-/* Adds values from the environment.  If a flag names a config, file or store, all variables that name one are
- * ignored. */
+/* Adds values from the environment.  If a flag names a config, file or store, all environment variables that name one
+ * of these are ignored. */
 int vs_where_environment(struct vs_where *where) {
     bool is_told = where->text[VS_W_CONFIG] || where->text[VS_W_PATH] || where->text[VS_W_STORE];
     for (int i = 0; i < VS_W_WORDS; i++)
@@ -185,7 +185,7 @@ bool vs_where_has_flags(const struct vesta_opts *opts) {
 #undef VS_OR_GIVEN
 }
 
-/* Uses a config's options.  If a policy chooses worker ids, only the server can run the policy.  The server then renews
+/* Uses the options of a config.  If a policy chooses worker ids, only the server can run it.  The server then renews
  * the lease, and this process only uses the generator. */
 static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     struct vs_conf_opts from = {.path = where->text[VS_W_CONFIG], .serves_no_clients = true};
@@ -199,7 +199,7 @@ static int where_take_opts(struct vs_where *where, struct vesta_opts *opts) {
     return VS_GO;
 }
 
-/* A config determines all options of its namespaces, so additional flags would be ambiguous. */
+/* A config sets all options of its namespaces, so additional flags would be ambiguous. */
 int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_config **config) {
     struct vs_where where = {.text = {[VS_W_CONFIG] = config_path,
                                       [VS_W_NAMESPACE] = opts->namespace_,
@@ -244,7 +244,7 @@ int vs_where_print(const struct vs_where *where) {
     return VS_DONE;
 }
 
-/* Prints the config's values of the namespace that are options of a generator, except those printed already. */
+/* Prints the config's values for the options of the namespace's generator, except values that were printed already. */
 static void where_print_option(void *self, const struct vs_conf_value *value) {
 #define MEMBER(type, member, ...) #member,
     static const char *const members[] = {VESTA_NAMESPACE_OPTIONS(MEMBER)};

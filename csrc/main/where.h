@@ -14,17 +14,17 @@ struct vs_where {
     const char *text[VS_W_WORDS]; /* set by the options, then the resolved values (NULL: none) */
     const char *from[VS_W_WORDS]; /* where each value comes from: "--store", "VESTA_STORE", "the config" */
     enum vs_origin origin[VS_W_WORDS];
-    const char *secret;       /* the store's secret, if the config has it separately (otherwise NULL) */
+    const char *secret;       /* the store's secret, if the config contains it separately (otherwise NULL) */
     const char *fields, *method; /* options of the config's namespace (otherwise NULL) */
-    bool asks_no_file;        /* no generator file is read */
+    bool asks_no_file;        /* the generator file must not be read */
     bool may_lack_file;       /* the generator file may be missing */
     int effective, json;      /* options: only print the resolved values, as JSON */
-    struct vs_config *config; /* texts may point into the config */
-    struct vs_header header;  /* or into the header of the generator file */
+    struct vs_config *config; /* the config that the texts may point into */
+    struct vs_header header;  /* or into this header of the generator file */
     char path[VS_IDENTITY_MAX];
 };
 
-/* Rows of a command's table of options. */
+/* Rows for a command's table of options. */
 /* clang-format off */
 #define VS_WHERE_CONFIG(where) \
     {"config", 'c', VS_OPT_TEXT, &(where)->text[VS_W_CONFIG], "FILE", "a server's config that contains the namespace", 0, 0, NULL}
@@ -37,9 +37,9 @@ struct vs_where {
     VS_EFFECTIVE(&(where)->effective)
 /* clang-format on */
 
-/* Adds values from the environment (VESTA_CONFIG, VESTA_STORE, VESTA_NAMESPACE) that the options lack, and then from
- * the config or, if no store was named, the generator file.  Returns VS_GO, or an exit code after a message.  Call
- * vs_where_free in either case. */
+/* Adds values that the options lack, first from the environment (VESTA_CONFIG, VESTA_STORE, VESTA_NAMESPACE), and then
+ * from the config or, if no store was named, from the generator file.  Returns VS_GO, or an exit code after a message.
+ * Call vs_where_free in either case. */
 int vs_where_read(struct vs_where *where);
 void vs_where_free(struct vs_where *where);
 
@@ -48,15 +48,15 @@ void vs_where_free(struct vs_where *where);
 const char *vs_where_leased(const struct vs_where *where);
 const char *vs_where_public(const struct vs_where *where, const char *leased);
 
-/* Adds values from the environment only.  It may be called before the others. */
+/* Adds only the values that come from the environment.  May be called before vs_where_read. */
 int vs_where_environment(struct vs_where *where);
-/* Returns VESTA_CONFIG, or NULL. */
+/* Returns the value of VESTA_CONFIG, or NULL. */
 const char *vs_where_config(void);
 /* Sets a value that has not been set. */
 void vs_where_put(struct vs_where *where, enum vs_where_word word, const char *text, enum vs_origin origin,
                   const char *from);
 
-/* Returns whether the flags of a generator set more than its namespace. */
+/* Returns whether the flags of a generator set more than the namespace. */
 bool vs_where_has_flags(const struct vesta_opts *opts);
 
 /* Completes the options of a generator from the environment.  If config_path or VESTA_CONFIG names a config, all
@@ -67,8 +67,8 @@ int vs_where_opts(const char *config_path, struct vesta_opts *opts, struct vs_co
 /* Returns whether a namespace was named, directly or by a store or file. */
 bool vs_where_is_named(const struct vs_where *where);
 
-/* Prints `--effective` of a command with these options.  vs_where_print_opts does so for a command that opens a
- * generator, resolved as in vs_where_opts.  Returns VS_DONE, or an exit code after a message. */
+/* Prints `--effective` for a command with these options.  vs_where_print_opts prints it for a command that opens a
+ * generator.  The options are resolved as in vs_where_opts.  Returns VS_DONE, or an exit code after a message. */
 int vs_where_print(const struct vs_where *where);
 int vs_where_print_opts(const char *config_path, const struct vesta_opts *opts, int json);
 

@@ -16,7 +16,7 @@ struct vs_at {
     struct vesta_layout layout;
     struct vs_shape shape;
     uint64_t worker_max;
-    int64_t store_ms; /* the store's clock at the last answer */
+    int64_t store_ms; /* the store's clock at its last reply */
 };
 
 /* Checks uri and name, and opens the store.  Connects to no server.  Errors: those of vs_namespace_check and
@@ -24,7 +24,7 @@ struct vs_at {
 int vs_at_open(struct vs_at *at, struct vesta_error *err);
 void vs_at_close(struct vs_at *at);
 
-/* Reads the namespace's record and its layout.  If ns.ver is 0, the namespace is not in the store.  Errors:
+/* Reads the namespace's record and layout.  If the namespace is not in the store, sets ns.ver to 0.  Errors:
  * VESTA_EIO. */
 int vs_at_read(struct vs_at *at, struct vesta_error *err);
 /* As vs_at_read.  Errors: also VESTA_ENOGEN if the namespace is not in the store. */
@@ -32,7 +32,7 @@ int vs_at_need(struct vs_at *at, struct vesta_error *err);
 
 /* The worker ids that were ever used, and how many of the layout's worker ids are in each state. */
 struct vs_workers {
-    struct vs_listed *listed; /* free() it */
+    struct vs_listed *listed; /* the caller must free() it */
     size_t count;
     uint64_t standing[VS_STANDINGS], never;
 };

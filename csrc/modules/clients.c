@@ -1,4 +1,4 @@
-/* clients.c -- the module `clients`: the file of clients, for `vesta client`.  Knows no command. */
+/* clients.c -- the module `clients`: the file of clients, for `vesta client`.  Does not depend on any command. */
 #include "access/file.h"
 #include "base/error.h"
 #include "command/command.h"
@@ -38,9 +38,9 @@ static void clients_push(lua_State *L, const struct vs_account *a) {
 }
 
 /* clients.read(path) -> accounts, others | nil, text, code
- * An account: name, names, calls, n, rate, requests and weight (as digits if the line has them), by_certificate,
- * has_chosen, and secrets, a list of { entry, made_ms }, the newest first.  others: what other users of the machine may
- * do with the file, "read", "write", "read and write" or nil. */
+ * An account has: name, names, calls, n, rate, requests and weight (digits, if the line has them), by_certificate,
+ * has_chosen, and secrets, a list of { entry, made_ms }, the newest first.  others: how other users of the machine may
+ * access the file, "read", "write", "read and write" or nil. */
 static int clients_read(lua_State *L) {
     struct vs_accounts *accounts;
     struct vesta_error err;
@@ -61,7 +61,7 @@ struct clients_edit {
     bool has_raised; /* an error of the Lua function is on the stack */
 };
 
-/* Calls the function at index 3.  An error in it must not propagate, because the file is locked. */
+/* Calls the function at index 3.  An error in the function must not propagate, because the file is locked. */
 static int clients_edit(void *self, const struct vs_account *was, char line[VS_ACCOUNT_LINE_MAX],
                         struct vesta_error *err) {
     struct clients_edit *edit = self;

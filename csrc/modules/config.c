@@ -36,8 +36,8 @@ static int config_push_error(lua_State *L, const struct vesta_error *err) {
     return 3;
 }
 
-/* Reads the config of the arguments 1 and 2: a path or nil, and rows as { "--admin", "admin.listen", text }.
- * Returns NULL after a message, and then *code is the exit code.  Own: free with vs_config_free. */
+/* Reads the config of the arguments 1 and 2: a path or nil, and rows such as { "--admin", "admin.listen", text }.
+ * Returns NULL after a message, and sets *code to the exit code.  Own: free with vs_config_free. */
 static struct vs_config *config_read(lua_State *L, struct config_flags *flags, int *code) {
     struct vs_config *config = NULL;
     struct vesta_error err;

@@ -82,8 +82,8 @@ static int facts_unit(lua_State *L) {
 }
 
 /* facts.prove(text, text, from_ms, until_ms) -> { by = "collide"|"bits"|"times", id, bit, field = {index, index} }
- * Assumes that ids of the first layout have any time before until_ms, and ids of the second layout have times in
- * [from_ms, until_ms). */
+ * Assumes that ids of the first layout can have any time before until_ms, and that ids of the second layout have times
+ * from from_ms to before until_ms. */
 static int facts_prove(lua_State *L) {
     static const char *const by[] = {"collide", "bits", "times"};
     struct vesta_layout first, second;

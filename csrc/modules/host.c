@@ -1,4 +1,4 @@
-/* host.c -- one Lua state for the commands of the program.  Knows no command. */
+/* host.c -- one Lua state for the commands of the program.  Does not depend on any command. */
 #include "modules/host.h"
 
 #include "config/layer.h"
@@ -44,7 +44,8 @@ bool host_load(lua_State *L, const char *module) {
     return true;
 }
 
-/* The only searcher besides package.preload: modules are part of the program, and none is loaded from disk. */
+/* The only searcher besides the one for package.preload.  All modules are part of the program, and none is loaded from
+ * disk. */
 static int host_search(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     if (!host_load(L, module)) lua_pushfstring(L, "\n\tthe program contains no module '%s'", module);
@@ -124,8 +125,8 @@ static lua_State *host_state(void) {
 
 /* ------------------------------------------------------------------ calls */
 
-/* Returns the exit code of a table that ends the command (see lua/cli/lib/cli.lua).  -1: the value at `index` is an
- * error. */
+/* Returns the exit code in a table that ends the command (see lua/cli/lib/cli.lua).  Returns -1 if the value at `index`
+ * is an error. */
 static int host_exit_code(lua_State *L, int index) {
     if (!lua_istable(L, index)) return -1;
     int code = lua_getfield(L, index, "exit_code") == LUA_TNUMBER ? (int)lua_tointeger(L, -1) : -1;
@@ -133,7 +134,7 @@ static int host_exit_code(lua_State *L, int index) {
     return code;
 }
 
-/* The message handler.  If an error names no line, prefixes it with the innermost Lua line. */
+/* The message handler.  If an error message names no line, prefixes it with the innermost line of Lua code. */
 static int host_report(lua_State *L) {
     lua_Debug frame;
     if (host_exit_code(L, 1) >= 0) return 1;
@@ -148,7 +149,7 @@ static int host_report(lua_State *L) {
     return 1;
 }
 
-/* Reports an error.  Any error that is not an exit is a defect of the program.  Returns the exit code. */
+/* Reports an error.  An error that is not an exit is a defect of the program.  Returns the exit code. */
 static int host_failed(lua_State *L) {
     int code = host_exit_code(L, -1);
     if (code >= 0) return code;

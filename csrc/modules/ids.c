@@ -1,6 +1,6 @@
 /* ids.c -- the module `ids`: makes ids from their fields, and ranks the layouts that could have made ids.  Pure.
  *
- * Ids and values of fields are integers of 64 bits, which Lua shows as negative from 2^63 on. */
+ * Ids and field values are integers of 64 bits.  Lua shows them as negative from 2^63 on. */
 #include "modules/host.h"
 #include "modules/tables.h"
 #include "id/id.h"
@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define IDS_VALUES_MAX (3 * VESTA_FIELDS_MAX)
-#define IDS_PAIRS_MAX 4096 /* more pairs mean a wide field above the time, whose value the caller must then specify */
+/* More pairs mean that there is a wide field above the time, and the caller must then specify its value. */
+#define IDS_PAIRS_MAX 4096
 
 static void ids_parse(lua_State *L, int arg, struct vesta_layout *layout) {
     luaL_argcheck(L, vesta_layout_parse(luaL_checkstring(L, arg), layout, NULL) == VESTA_OK, arg, "a layout");
@@ -66,8 +67,8 @@ static int ids_range(lua_State *L) {
 }
 
 /* ids.issued(layout, fields, method) -> { { name, value }, ... } | nil, text, code
- * Returns the fields above the time, with the values that they have in ids of a namespace with these fields and this
- * method.  Constants, the worker id, and a method that depends on the protocol are left out. */
+ * Returns the fields above the time, with their values in the ids of a namespace with these fields and this method.
+ * Omits constants, the worker id, and a method that depends on the protocol. */
 static int ids_issued(lua_State *L) {
     struct vesta_layout layout;
     struct vesta_error err;
@@ -104,7 +105,7 @@ struct ids_suspects {
 };
 
 /* ids.suspects({ { name =, text = the layout }, ... }) -> suspects, for ids.rank.  The suspects keep the list alive,
- * which owns their names. */
+ * because it owns their names. */
 static int ids_suspects(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     size_t count = (size_t)luaL_len(L, 1);
@@ -151,8 +152,8 @@ static void ids_push_ranked(lua_State *L, const struct vs_suspect *ranked, size_
 
 /* ids.rank(suspects, ids, now_ms, made_ms or nil) -> { { index, share, family, family_share, odd }, ... }, none
  * Ranks the layouts that could have made all ids, the likeliest family first (see vs_guess_rank).  `index` counts
- * suspects, and `family` counts families.  `odd` is set only for a single id: for each field, whether its value is
- * evidence against the layout.  `none` is the share of other layouts. */
+ * suspects, and `family` counts families.  `odd` is set only for a single id.  It tells for each field whether the
+ * field's value is evidence against the layout.  `none` is the share of other layouts. */
 static int ids_rank(lua_State *L) {
     const struct ids_suspects *suspects = lua_touserdata(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);

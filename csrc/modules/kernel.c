@@ -23,8 +23,8 @@
 /* ------------------------------------------------------------------ files */
 
 /* kernel.may(path, "r"|"w"|"x", user or nil, group or nil) -> true | false, reason | nil | nil, text
- * Returns whether a user (nil: the user of this process) may access a path.  nil: only root or that user can find out.
- * nil, text: there is no such user. */
+ * Returns whether a user (nil: the user of this process) may access a path.  Returns nil if only root or that user can
+ * find out.  Returns nil and a text if there is no such user. */
 static int kernel_may(lua_State *L) {
     static const char *const words[] = {"r", "w", "x", NULL};
     static const int modes[] = {R_OK, W_OK, X_OK};
@@ -72,7 +72,7 @@ static int kernel_user(lua_State *L) {
     return 1;
 }
 
-/* kernel.group(user, group or nil) -> the name of the group that a server of this user has, or nil */
+/* kernel.group(user, group or nil) -> the name of the group that a server run by this user has, or nil */
 static int kernel_group(lua_State *L) {
     struct vs_identity who;
     if (vs_identity_find(luaL_checkstring(L, 1), luaL_optstring(L, 2, ""), &who, NULL) != VESTA_OK) return 0;

@@ -1,5 +1,5 @@
 /* sandbox.c -- the module `sandbox`: policies in states with limits, as a server runs them, for `vesta policy` and for
- * the specs of policies.  Knows no command. */
+ * the specs of policies.  Does not depend on any command. */
 #include "base/error.h"
 #include "host/vm.h"
 #include "modules/host.h"
@@ -22,8 +22,8 @@ static const char CLASS[] = "vesta.sandboxed";
 
 struct sandboxed {
     struct vs_policy *policy;
-    lua_State *L; /* the state that calls the policy now */
-    int say;      /* reference to the function that gets its log lines, or LUA_NOREF */
+    lua_State *L; /* the state that is calling the policy */
+    int say;      /* reference to the function that receives the policy's log lines, or LUA_NOREF */
 };
 
 static int sandbox_close(lua_State *L) {
@@ -35,7 +35,8 @@ static int sandbox_close(lua_State *L) {
     return 0;
 }
 
-/* Passes a log line to the function `say`.  An error in it must not affect the policy, which runs in another state. */
+/* Passes a log line to the function `say`.  An error in `say` must not affect the policy, which runs in another
+ * state. */
 static void sandbox_hear(void *arg, const char *said) {
     const struct sandboxed *self = arg;
     if (self->say == LUA_NOREF) return;
@@ -131,7 +132,7 @@ static int sandbox_now_us(lua_State *L) {
     return 1;
 }
 
-/* calm(text, size) -> the text made safe for one line, in less than `size` bytes */
+/* calm(text, size) -> the text, made safe for one line and cut to less than `size` bytes */
 static int sandbox_calm(lua_State *L) {
     char buf[1024];
     size_t length, size = (size_t)luaL_checkinteger(L, 2);
@@ -157,7 +158,7 @@ static int sandbox_read(lua_State *L) {
 
 /* ------------------------------------------------------------------ specs */
 
-/* list(path) -> the names in a folder, sorted, or { "" } for a file | nil, text.  Other types, such as pipes, are
+/* list(path) -> the names in a folder, sorted, or { "" } for a file | nil, text.  Other file types, such as pipes, are
  * errors, because reading them might never end. */
 static int sandbox_list(lua_State *L) {
     const char *path = luaL_checkstring(L, 1);
@@ -206,8 +207,8 @@ static void sandbox_on_timer(int signal) {
     _exit(1);
 }
 
-/* watch(seconds, text): after this much processor time, prints the text to stderr and ends the program.  With 0
- * seconds, stops watching. */
+/* watch(seconds, text): after this much CPU time, prints the text to stderr and ends the program.  With 0 seconds,
+ * stops watching. */
 static int sandbox_watch(lua_State *L) {
     const struct itimerval timer = {.it_value = {.tv_sec = luaL_checkinteger(L, 1)}};
     const struct sigaction action = {.sa_handler = sandbox_on_timer};
@@ -218,7 +219,7 @@ static int sandbox_watch(lua_State *L) {
     return 0;
 }
 
-/* Finds the program's modules for specs: vesta.testing and the modules that it requires. */
+/* Finds the program's modules for specs: vesta.testing and the modules that vesta.testing requires. */
 static int sandbox_search(lua_State *L) {
     const char *module = luaL_checkstring(L, 1);
     if (strncmp(module, "vesta.", 6) == 0 && host_load(L, module)) return 1;
@@ -239,7 +240,7 @@ static int sandbox_run_specs(lua_State *L) {
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "searchers");
     lua_remove(L, -2);
-    lua_pushinteger(L, 2); /* before searchers that read files */
+    lua_pushinteger(L, 2); /* the position before the searchers that read files */
     lua_pushcfunction(L, sandbox_search);
     lua_call(L, 3, 0);
     host_load(L, "cli.lib.policy_specs");
@@ -257,7 +258,7 @@ static int sandbox_run_specs(lua_State *L) {
 }
 
 /* specs(files) -> how many claims passed and failed | nil, text
- * Runs spec files by lua/cli/lib/policy_specs.lua in a whole Lua of their own. */
+ * Runs spec files with lua/cli/lib/policy_specs.lua, in a separate Lua state without restrictions. */
 static int sandbox_specs(lua_State *L) {
     struct vesta_error err;
     struct specs specs = {.passed = 0};

@@ -15,23 +15,23 @@
 #define SCREEN_ROWS_UNLESS_KNOWN 24
 #define SCREEN_CLASS "vesta.screen"
 
-#define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l\n" /* the alternate screen, no cursor, no wrapping */
+#define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l\n" /* alternate screen on, cursor off, wrapping off */
 #define SCREEN_LEAVE "\033[?7h\033[?25h\033[?1049l\r\033[K\n"
 
 static struct termios screen_before;
 static volatile sig_atomic_t screen_is_open, screen_is_raw;
 
-/* Signal handlers also call the next three functions, which therefore use no buffer and no lock. */
+/* Signal handlers also call the next three functions.  Therefore these functions use no buffer and no lock. */
 
 static void screen_put(const char *codes, size_t length) {
     ssize_t put = write(STDOUT_FILENO, codes, length);
-    (void)put; /* on failure the terminal is gone */
+    (void)put; /* if the write fails, the terminal is gone */
 }
 
 static void screen_enter(void) {
     struct termios now;
     if (tcgetattr(STDIN_FILENO, &now) == 0) {
-        if (now.c_lflag & ICANON) screen_before = now; /* otherwise it is already changed */
+        if (now.c_lflag & ICANON) screen_before = now; /* otherwise the mode has already been changed */
         now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         screen_is_raw = tcsetattr(STDIN_FILENO, TCSANOW, &now) == 0;
     }
@@ -51,7 +51,7 @@ static void screen_restore(void) {
     screen_leave();
 }
 
-/* Raises the signal again.  The handler runs only once, so the default action follows. */
+/* Raises the signal again.  The handler runs only once, so this time the default action follows. */
 static void screen_on_end(int number) {
     if (screen_is_open) screen_leave();
     screen_is_open = false;
@@ -88,7 +88,7 @@ static void screen_catch(int number, void (*handler)(int), int flags) {
     if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_DFL) sigaction(number, &act, NULL);
 }
 
-/* Catches the signals that end the program.  wire.catch_signals catches the signals that end a wait. */
+/* Catches the signals that end the program.  wire.catch_signals handles the signals that end a wait. */
 static void screen_catch_all(void) {
     static const int ends[] = {SIGQUIT, SIGABRT, SIGALRM, SIGUSR1, SIGUSR2,   SIGSEGV, SIGBUS, SIGFPE,
                                SIGILL,  SIGTRAP, SIGSYS,  SIGXCPU, SIGXFSZ,   SIGPIPE, SIGVTALRM, SIGPROF,
@@ -107,8 +107,8 @@ static int screen_close(lua_State *L) {
 
 /* screen.open() -> a value for `local screen <close>`
  * The terminal is restored when that value goes out of scope, when the program ends, and when a signal ends or stops
- * it.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z are still signals.  Lines that are too wide are not
- * wrapped. */
+ * the program.  Keys arrive at once and without echo.  Ctrl-C and Ctrl-Z remain signals.  Lines that are too wide are
+ * not wrapped. */
 static int screen_open(lua_State *L) {
     static bool has_exit;
     lua_newuserdatauv(L, 0, 0);
@@ -121,7 +121,7 @@ static int screen_open(lua_State *L) {
     return 1;
 }
 
-/* screen.keys() -> the typed bytes, or nil if no more can follow.  Blocks unless wire.wait reported a key. */
+/* screen.keys() -> the typed bytes, or nil if no more keys can follow.  Blocks unless wire.wait has reported a key. */
 static int screen_keys(lua_State *L) {
     char typed[256];
     ssize_t n = read(STDIN_FILENO, typed, sizeof typed);
@@ -152,7 +152,7 @@ static int screen_is_shown(lua_State *L) {
     return 1;
 }
 
-/* screen.is_gone() -> whether stdout can no longer be written */
+/* screen.is_gone() -> whether nothing more can be written to stdout */
 static int screen_is_gone(lua_State *L) {
     lua_pushboolean(L, vs_out_gone());
     return 1;

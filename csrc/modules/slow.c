@@ -1,7 +1,7 @@
 /* slow.c -- a line at a terminal while a call of the main thread blocks (see slow.h).
  *
- * A thread checks twice a second.  It prints while it holds the lock that the main thread needs to continue, so the two
- * threads never print at the same time.  Signals go to the main thread and interrupt its call. */
+ * A thread checks twice a second whether a call blocks.  It prints while it holds a lock that the main thread needs to
+ * continue, so the two threads never print at the same time.  Signals go to the main thread and interrupt its call. */
 #include "modules/slow.h"
 
 #include "command/command.h"
@@ -19,7 +19,7 @@
 
 static pthread_mutex_t slow_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following variables */
 static char slow_what[SLOW_WHAT_MAX];
-static int64_t slow_since_us; /* boot time (0: no call blocks) */
+static int64_t slow_since_us; /* boot time when the call began (0: no call blocks) */
 static bool slow_is_shown;
 
 static int64_t slow_now_us(void) {

@@ -2,7 +2,7 @@
 #ifndef VS_SLOW_H
 #define VS_SLOW_H
 
-/* Call both on the main thread around a call that neither prints nor returns early.  `what` is copied. */
+/* Call both functions on the main thread, around a call that neither prints nor returns early.  `what` is copied. */
 void vs_slow_begin(const char *what);
 void vs_slow_end(void);
 

@@ -1,9 +1,9 @@
-/* store.c -- the module `store`: stores, their namespaces, worker ids and counters, for the commands in lua/cli.  Knows
- * no command and prints nothing.
+/* store.c -- the module `store`: stores, their namespaces, worker ids and counters, for the commands in lua/cli.  Does
+ * not depend on any command, and prints nothing.
  *
- * A call that fails returns nil, a text and a word: the code of the error, or the outcome of a write: "conflict",
- * "moved", "refused", "down", "unknown".  Every method that writes is one atomic step of the store, or repeats a step
- * that may safely be repeated.  Numbers of 64 bits appear as negative from 2^63 on. */
+ * A call that fails returns nil, a text and a word.  The word is the error's code, or the outcome of a write:
+ * "conflict", "moved", "refused", "down", "unknown".  Every method that writes is one atomic step of the store, or
+ * repeats a step that may safely be repeated.  Numbers of 64 bits appear as negative from 2^63 on. */
 #include "modules/at.h"
 #include "modules/host.h"
 #include "modules/slow.h"
@@ -28,10 +28,11 @@
 #define STORES_WORKERS "vesta.store.workers"
 #define STORES_COUNTERS "vesta.store.counters"
 #define STORES_FORM "vesta.store.form"
-#define STORES_TRIES_MAX 5    /* maximum attempts to write a mark while other processes write the same record */
-#define STORES_TAKES_MAX 50   /* maximum attempts to take numbers while other writers are faster */
-#define STORES_SLACK_MS 1000  /* a mark that ends at most this much earlier counts as unchanged */
-#define STORES_MARK "import:" /* prefix of the identity of marks (no holder has it unless its operator chose it) */
+#define STORES_TRIES_MAX 5   /* maximum attempts to write a mark while other processes write the same record */
+#define STORES_TAKES_MAX 50  /* maximum attempts to take numbers while other writers are faster */
+#define STORES_SLACK_MS 1000 /* a mark that ends at most this much earlier counts as unchanged */
+/* Prefix of the identity of marks (no holder has this prefix unless its operator chose it). */
+#define STORES_MARK "import:"
 
 /* ------------------------------------------------------------------ results */
 
@@ -42,8 +43,9 @@ static const char *stores_outcome(enum vs_outcome outcome) {
     return names[outcome];
 }
 
-/* Pushes true; or nil, text, outcome, words, remedy.  text: for people, or "" for a conflict without a reason.  words
- * and remedy: the two parts of the reason.  remedy may be nil.  If the store gave no reason, they are "" and nil. */
+/* Pushes true, or nil, text, outcome, words, remedy.  text: a human-readable message, or "" for a conflict without a
+ * reason.  words and remedy: the two parts of the reason.  remedy may be nil.  If the store gave no reason, words is ""
+ * and remedy is nil. */
 static int stores_done(lua_State *L, const struct vs_reply *reply) {
     char text[VS_REPLY_TEXT_MAX + 200];
     if (reply->outcome == VS_STORE_OK) return lua_pushboolean(L, 1), 1;
@@ -72,7 +74,7 @@ static int stores_open(lua_State *L) {
     struct vs_at *at = lua_newuserdatauv(L, sizeof *at, 3);
     *at = (struct vs_at){
         .uri = luaL_checkstring(L, 1), .name = luaL_optstring(L, 2, NULL), .secret = luaL_optstring(L, 3, NULL)};
-    for (int i = 1; i <= 3; i++) { /* it keeps the texts alive */
+    for (int i = 1; i <= 3; i++) { /* the user values keep the strings alive */
         lua_pushvalue(L, i);
         lua_setiuservalue(L, -2, i);
     }
@@ -86,8 +88,8 @@ static int stores_close(lua_State *L) {
 }
 
 /* store:about() -> { scheme, made, rights, has_counters, makes_table }
- * made, rights: descriptions of what init creates, and of the rights that users need.  makes_table: an operator must
- * create a table of counters. */
+ * made: a description of what init creates.  rights: a description of the rights that users need.  makes_table: an
+ * operator must create a table of counters. */
 static int stores_about(lua_State *L) {
     const struct vs_backend *backend = stores_self(L)->store->backend;
     lua_createtable(L, 0, 5);
@@ -108,12 +110,12 @@ static int stores_init(lua_State *L) {
 
 static void stores_add_name(void *to, const char *name) {
     lua_State *L = to;
-    if (vs_namespace_check(name, NULL) != VESTA_OK) return; /* it belongs to another program */
+    if (vs_namespace_check(name, NULL) != VESTA_OK) return; /* the namespace belongs to another program */
     lua_pushstring(L, name);
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
 }
 
-/* store:names() -> the names of its namespaces, in no order | nil, text, outcome */
+/* store:names() -> the names of the store's namespaces, in no order | nil, text, outcome */
 static int stores_names(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_reply reply;
@@ -149,7 +151,8 @@ static int stores_push_namespace(lua_State *L, const struct vs_at *at) {
 
 /* store:namespace() -> { is_there, store_ms, layout, fingerprint, incarnation, worker_max, floor_ms, static_first,
  * static_last } | nil, text, code
- * The last three may be nil.  store:need() returns the same, but fails if the namespace does not exist. */
+ * floor_ms, static_first and static_last may be nil.  store:need() returns the same, but fails if the namespace does
+ * not exist. */
 static int stores_namespace(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vesta_error err;
@@ -199,8 +202,8 @@ static const struct vs_lease_timing *stores_timing(lua_State *L, int arg) {
 }
 
 /* store:create({ layout, static_first, static_last }, lease or nil) -> the namespace | nil, text, outcome
- * "conflict": the namespace exists already.  `lease`: the store had the namespace and lost it, so the namespace gets a
- * floor as in an advance.  In this case, call store:namespace() first. */
+ * "conflict": the namespace already exists.  `lease` is set if the store had the namespace and lost it.  In this case
+ * the namespace gets a floor as in store:advance(), and store:namespace() must be called first. */
 static int stores_create(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record fresh;
@@ -227,7 +230,8 @@ static int stores_advance(lua_State *L) {
 }
 
 /* store:lower(floor_ms) -> true | nil, text, outcome
- * Begins a new incarnation with a lower floor, if the record is still the one that store:namespace() last returned. */
+ * Begins a new incarnation with a lower floor, if the record has not changed since store:namespace() last returned
+ * it. */
 static int stores_lower(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record next = at->ns;
@@ -293,7 +297,7 @@ static int stores_extend(lua_State *L) {
     return 1;
 }
 
-/* store.lifetime(layout) -> a warning or "", its last instant in Unix milliseconds | nil, text, code
+/* store.lifetime(layout) -> a warning or "", the layout's last instant in Unix milliseconds | nil, text, code
  * Checks whether ids of this layout can be made now. */
 static int stores_lifetime(lua_State *L) {
     struct vesta_layout layout;
@@ -307,8 +311,8 @@ static int stores_lifetime(lua_State *L) {
     return 2;
 }
 
-/* store.is_leased(layout, theirs) -> whether a process with a layout can lease from a namespace with the layout
- * `theirs` */
+/* store.is_leased(layout, theirs) -> whether a process with the layout `layout` can lease from a namespace with the
+ * layout `theirs` */
 static int stores_is_leased(lua_State *L) {
     struct vesta_layout layout, own;
     struct vs_ns_record ns = {0};
@@ -323,7 +327,7 @@ static int stores_is_leased(lua_State *L) {
 /* ------------------------------------------------------------------ worker ids */
 
 struct stores_workers {
-    struct vs_at at; /* the store and namespace, as they were when the worker ids were listed */
+    struct vs_at at; /* the store and the namespace at the time when the worker ids were listed */
     struct vs_workers workers;
 };
 
@@ -339,8 +343,8 @@ static int stores_workers_gc(lua_State *L) {
 }
 
 /* store:workers() -> list | nil, text, code
- * Call store:need() first.  #list: the number of worker ids that were ever used.  list:row(i): a row.
- * list:counts(). */
+ * Call store:need() first.  #list is the number of worker ids that were ever used.  list:row(i) returns a row.  See
+ * also list:counts(). */
 static int stores_list(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vesta_error err;
@@ -357,7 +361,7 @@ static int stores_workers_count(lua_State *L) {
     return 1;
 }
 
-/* list:counts() -> { held, expired, free, never, store_ms }, of the worker ids that the layout has */
+/* list:counts() -> { held, expired, free, never, store_ms }.  Counts the worker ids that the layout has. */
 static int stores_workers_counts(lua_State *L) {
     const struct stores_workers *list = stores_workers_self(L, 1);
     lua_createtable(L, 0, VS_STANDINGS + 2);
@@ -369,9 +373,10 @@ static int stores_workers_counts(lua_State *L) {
 }
 
 /* list:row(i) -> { worker, state, left_ms, clock_ms, until, until_ms, written_ms, lease_ms, epoch, holder, identity,
- * is_own, is_in_range }.  left_ms: only if it is leased.  clock_ms: how far the holder's clock is ahead of the store's.
- * until, until_ms: no id from this tick on was granted.  until_ms is nil if it exceeds all dates.  is_own: it belongs
- * to the layout.  is_in_range: the layout has that worker id. */
+ * is_own, is_in_range }
+ * left_ms: set only if the worker id is leased.  clock_ms: how far the holder's clock is ahead of the store's clock.
+ * until, until_ms: no id from this tick on was granted.  until_ms is nil if it is too large for a date.  is_own: the
+ * record belongs to the layout.  is_in_range: the layout has that worker id. */
 static int stores_workers_row(lua_State *L) {
     const struct stores_workers *list = stores_workers_self(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);
@@ -408,7 +413,8 @@ static bool stores_is_mark(const struct vs_record *r) {
     return strncmp(r->identity, STORES_MARK, strlen(STORES_MARK)) == 0;
 }
 
-/* Returns what to do with a record to get the wanted record.  A mark must never end earlier than before. */
+/* Returns what must be done to turn the existing record into the wanted record.  A mark must never end earlier than
+ * before. */
 static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_record *now, struct vs_record *wanted) {
     int64_t store_ms = at->store_ms;
     if (now->ver == 0) return STORES_MARK_NEW;
@@ -420,7 +426,8 @@ static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_rec
     return STORES_RAISE;
 }
 
-/* Writes the mark unless the record makes that unnecessary or wrong.  If another process was faster, decides again. */
+/* Writes the mark, unless the existing record makes that unnecessary or wrong.  If another process changed the record
+ * first, decides again. */
 static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker, const struct vs_record *wanted,
                                          struct vs_record *now, enum stores_deed *deed, struct vs_reply *reply) {
     for (int tries = 0; tries < STORES_TRIES_MAX; tries++) {
@@ -442,7 +449,7 @@ static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker
 
 /* store:mark(list, worker, { until, is_held, lease_ms, identity, holder }, writes)
  *   -> "mark"|"raise"|"same"|"clash", the holder of the old record | nil, text, outcome
- * `writes` false: only returns what it would do, according to the list. */
+ * If `writes` is false, only returns what it would do according to the list. */
 static int stores_mark(lua_State *L) {
     static const char *const deeds[] = {"mark", "raise", "same", "clash"};
     const struct vs_at *at = stores_self(L);
@@ -553,8 +560,8 @@ static int stores_counters_count(lua_State *L) {
     return 1;
 }
 
-/* Pushes { tag, max, step, delta, remainder, updated_ms or nil }, or { tag, why } if the row cannot be used.  `why`
- * ends a sentence. */
+/* Pushes { tag, max, step, delta, remainder, updated_ms or nil }, or { tag, why } if the row cannot be used.  `why` is
+ * the end of a sentence. */
 static int stores_push_counter(lua_State *L, const struct vs_tag_listed *listed) {
     const char *why;
     const struct vs_tag *row = vs_tag_usable(listed, &why);
@@ -576,7 +583,7 @@ static int stores_counters_row(lua_State *L) {
     return stores_push_counter(L, &list->rows[i - 1]);
 }
 
-/* list:find(tag) -> its row, or nil */
+/* list:find(tag) -> the tag's row, or nil */
 static int stores_counters_find(lua_State *L) {
     const struct vs_tag_list *list = stores_counters_self(L);
     struct vs_tag_listed wanted;
@@ -662,8 +669,8 @@ static int stores_form_write(lua_State *L) {
 }
 
 /* store:try_counter(table, tag, is_dense) -> true | nil, text, outcome
- * Tests whether this user may write the counter.  Each statement names a value that no row has, so it changes nothing:
- * rows end below VS_NUMBER_MAX, and no reservation has a new token. */
+ * Tests whether this user may write the counter.  Each statement names a value that no row has, so the test changes
+ * nothing: rows end below VS_NUMBER_MAX, and no reservation has a new token. */
 static int stores_try_counter(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     const struct vs_counter counter = stores_counter(L);
@@ -712,7 +719,7 @@ static int stores_fits_form(void *self, uint64_t number) {
 }
 
 /* store:take(table, tag, count, form or nil) -> from, until, delta | nil, text, outcome
- * Takes the numbers from `from` to below `until`.  If the counter is spread over `delta` databases, takes only every
+ * Takes the numbers from `from` to before `until`.  If the counter is spread over `delta` databases, takes only every
  * delta-th number. */
 static int stores_take(lua_State *L) {
     static const struct vs_share all = {.delta = 1, .remainder = 0};
@@ -740,7 +747,7 @@ static int stores_take(lua_State *L) {
 }
 
 /* store.resume(places, table or nil, tag, "trend"|"strict", even_lower) -> true | false | nil, text, code
- * false: the counter has not gone back.  A place is { uri, secret }. */
+ * Returns false if the counter has not gone back.  A place is { uri, secret }. */
 static int stores_resume(lua_State *L) {
     static const char *const orders[] = {"trend", "strict", NULL};
     struct vesta_segment_opts opts = VESTA_SEGMENT_OPTS_INIT;
@@ -750,7 +757,7 @@ static int stores_resume(lua_State *L) {
     opts.table = luaL_optstring(L, 2, NULL);
     opts.tag = luaL_checkstring(L, 3);
     opts.order = luaL_checkoption(L, 4, NULL, orders) == 0 ? VESTA_TREND : VESTA_STRICT;
-    opts.flags = VESTA_NO_KEEPER; /* the processes that use it notice the change and ask the database */
+    opts.flags = VESTA_NO_KEEPER; /* the processes that use the counter notice the change and ask the database */
     luaL_argcheck(L, lua_rawlen(L, 1) <= VESTA_DATABASES_MAX, 1, "too many places");
     for (int i = 0; lua_rawgeti(L, 1, i + 1) != LUA_TNIL; i++) {
         opts.stores[i] = host_get_text(L, -1, "uri");
@@ -776,7 +783,7 @@ static int stores_is_tag(lua_State *L) {
     return 1;
 }
 
-/* store.state() -> the folder of leases of processes without --store, or nil if the folder does not exist */
+/* store.state() -> the folder with the leases of processes without --store, or nil if the folder does not exist */
 static int stores_state(lua_State *L) {
     char state[PATH_MAX];
     bool is_there = vs_state_dir(state, sizeof state) == 0 && access(state, F_OK) == 0;

@@ -23,7 +23,7 @@ static inline void host_set_flag(lua_State *L, const char *key, bool is_set) {
     lua_setfield(L, -2, key);
 }
 
-/* Pushes nil, text, code: how a function of a module fails.  Returns 3. */
+/* Pushes nil, text, code, which a function of a module returns if it fails.  Returns 3. */
 static inline int host_fail(lua_State *L, const struct vesta_error *err) {
     lua_pushnil(L);
     lua_pushstring(L, err->text);

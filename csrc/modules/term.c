@@ -1,6 +1,8 @@
-/* term.c -- the module `term`: the functions of csrc/command for the commands in lua/cli.  Knows no command.
+/* term.c -- the module `term`: the functions of csrc/command for the commands in lua/cli.  Does not depend on any
+ * command.
  *
- * Texts may contain any byte.  A wrong argument raises, because only the program itself calls these functions. */
+ * Texts may contain any byte.  A wrong argument raises an error, because only the program itself calls these
+ * functions. */
 #include "base/nearest.h"
 #include "command/times.h"
 #include "modules/host.h"
@@ -127,8 +129,8 @@ void host_push_options(lua_State *L, const struct vs_option *options) {
 /* term.options(rows, words) -> code | "help" | nil, options, operands
  * A row has: name; value, the value's name in help; help; kind: "text" (the default), "texts", "switch", "count" with
  * min and max, "ahead" (see options.h) with max, "choice" with value "a|b|c"; letter.  words[0] is the command.  `code`
- * is the exit code to end with, after a message.  "help": the words request help.  options[name] is true, a string, a
- * list of strings or a number. */
+ * is set after a message and is the exit code of the command.  "help": the words request help.  options[name] is true,
+ * a string, a list of strings or a number. */
 static int term_options(lua_State *L) {
     struct term_options options = {.count = 0};
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -178,7 +180,8 @@ static int term_usage(lua_State *L) {
     return 1;
 }
 
-/* term.report(text, code) -> exit code.  `code` is the name that vesta's functions return as their third value. */
+/* term.report(text, code) -> exit code.  `code` is the error name that vesta's functions return as their third
+ * value. */
 static int term_report(lua_State *L) {
     struct vesta_error err = {0};
     const char *code = luaL_optstring(L, 2, "");
@@ -218,7 +221,7 @@ static int term_status(lua_State *L) {
     return 0;
 }
 
-/* term.progress(what, done, all): shows a line at a terminal when a command takes longer than two seconds. */
+/* term.progress(what, done, all): shows a progress line at a terminal when a command takes longer than two seconds. */
 static int term_progress(lua_State *L) {
     static struct vs_progress progress;
     vs_progress_show(&progress, luaL_checkstring(L, 1), (uint64_t)luaL_checkinteger(L, 2),
@@ -271,7 +274,7 @@ static int term_paint(lua_State *L) {
     return 1;
 }
 
-/* term.wrapped(text, indent, used) and term.fitted(text, indent, used) print as vs_out_wrapped and vs_out_fitted. */
+/* term.wrapped(text, indent, used) and term.fitted(text, indent, used) print like vs_out_wrapped and vs_out_fitted. */
 static int term_wrapped(lua_State *L) {
     vs_out_wrapped(luaL_checkstring(L, 1), (size_t)luaL_checkinteger(L, 2), (size_t)luaL_checkinteger(L, 3));
     return 0;
@@ -360,7 +363,7 @@ static int term_take_id(void *self, const struct vs_found_id *found) {
 }
 
 /* term.each_id(notation, operands, take) -> exit code
- * Calls take(id), which returns an exit code, for each id of the operands, or of stdin.  `notation` is a word of
+ * Calls take(id) for each id of the operands, or of stdin.  take returns an exit code.  `notation` is a word of
  * VS_NOTATION. */
 static int term_each_id(lua_State *L) {
     static const char *const notations[] = {"any", "dec", "hex", "base32", "base62", NULL};

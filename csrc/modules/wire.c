@@ -1,4 +1,5 @@
-/* wire.c -- the module `wire`: non-blocking connections for a screen, and waiting for input.  Knows no protocol. */
+/* wire.c -- the module `wire`: non-blocking connections for a screen, and waiting for input.  Contains no protocol
+ * code. */
 #include "base/array.h"
 #include "base/rest.h"
 #include "client/link.h"
@@ -29,7 +30,7 @@ static int wire_close(lua_State *L) {
     return 0;
 }
 
-/* Sets the options of TLS from a table (cli/lib/secure.lua), which keeps their texts alive. */
+/* Sets the TLS options from a table (cli/lib/secure.lua), which keeps the strings alive. */
 void host_link_opts(lua_State *L, int arg, struct vs_link_opts *opts) {
     if (!lua_istable(L, arg)) return;
     const char *pinned = host_get_text(L, arg, "pinned");
@@ -39,10 +40,11 @@ void host_link_opts(lua_State *L, int arg, struct vs_link_opts *opts) {
                                             .key = host_get_text(L, arg, "key"),
                                             .is_unverified = host_get_flag(L, arg, "insecure"),
                                             .is_pinned = pinned != NULL};
-    if (!opts->tls.key) opts->tls.key = opts->tls.certificate; /* one file may have both */
+    if (!opts->tls.key) opts->tls.key = opts->tls.certificate; /* one file may contain both */
 }
 
-/* wire.check(address) -> true | nil, text, code if it is not of the form HOST:PORT, [v6]:PORT or unix:PATH. */
+/* wire.check(address) -> true | nil, text, code
+ * Fails if the address is not of the form HOST:PORT, [v6]:PORT or unix:PATH. */
 static int wire_check(lua_State *L) {
     struct vesta_error err;
     if (vs_address_check(luaL_checkstring(L, 1), &err) == VESTA_OK) return lua_pushboolean(L, 1), 1;
@@ -60,8 +62,8 @@ static bool wire_send_all(const struct vs_link *link, const char *text, size_t l
 }
 
 /* wire.ask(address, text, patience_ms, tls) -> connection | nil, text
- * Connects, by TLS if the address or the table `tls` requires it, and sends the text.  Connecting may block for
- * patience_ms per address of the host, and the TLS handshake for as long again.  No other call of a connection
+ * Connects, with TLS if the address or the table `tls` requires it, and sends the text.  Connecting may block for
+ * patience_ms per address of the host, and the TLS handshake for another patience_ms.  No method of a connection
  * blocks. */
 static int wire_ask(lua_State *L) {
     struct vesta_error err;
@@ -85,8 +87,8 @@ static int wire_ask(lua_State *L) {
 }
 
 /* connection:read(max) -> bytes, is_end, reason
- * bytes: the bytes that have arrived, about max if more are available.  is_end: no more can follow.  reason: why TLS
- * ended the connection, or nil.  If fewer than max are returned, TLS has no buffered bytes left. */
+ * bytes: the bytes that have arrived, about max if more are available.  is_end: no more bytes can follow.  reason: why
+ * TLS ended the connection, or nil.  If fewer than max bytes are returned, TLS has no buffered bytes left. */
 static int wire_read(lua_State *L) {
     const struct vs_link *link = wire_self(L);
     size_t max = (size_t)luaL_checkinteger(L, 2), used = 0;
@@ -112,7 +114,7 @@ static int wire_read(lua_State *L) {
     return 3;
 }
 
-static volatile sig_atomic_t wire_has_signal; /* a signal arrived that ends the command */
+static volatile sig_atomic_t wire_has_signal; /* a signal that ends the command has arrived */
 
 static void wire_on_signal(int number) {
     if (number != SIGWINCH) wire_has_signal = 1;
@@ -120,7 +122,7 @@ static void wire_on_signal(int number) {
 
 static const int wire_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
-/* As poll.  A signal that arrives between the check of wire_has_signal and the wait also ends the wait. */
+/* Like poll, but a signal that arrives between the check of wire_has_signal and the wait also ends the wait. */
 static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
     const struct timespec span = {ms / 1000, ms % 1000 * 1000000L};
     sigset_t ends, before, open;
@@ -140,7 +142,7 @@ static int wire_poll(struct pollfd *at, nfds_t count, int ms) {
 
 /* wire.wait(connections, has_keys, ms) -> is_running, has_key
  * Returns when bytes or a key arrive, or after ms.  is_running: false after a signal that ends the command.  has_key: a
- * key was typed.  `connections` is a list with false for missing connections. */
+ * key was typed.  `connections` is a list, which contains false for missing connections. */
 static int wire_wait(lua_State *L) {
     struct pollfd at[WIRE_WAITS_MAX + 1] = {{.fd = lua_toboolean(L, 2) ? STDIN_FILENO : -1, .events = POLLIN}};
     int count = (int)lua_rawlen(L, 1), ms = (int)luaL_checkinteger(L, 3);
@@ -164,16 +166,16 @@ static int wire_clock_ms(lua_State *L) {
     return 1;
 }
 
-/* wire.catch_signals(in_waits_only): Ctrl-C, TERM and a hang-up end a wait instead of the program.  in_waits_only: the
- * signals interrupt no other call. */
+/* wire.catch_signals(in_waits_only): from now on, Ctrl-C, TERM and a hang-up end a wait instead of the program.
+ * in_waits_only: the signals interrupt no other call. */
 static int wire_catch_signals(lua_State *L) {
-    const struct sigaction act = {.sa_handler = wire_on_signal}; /* without SA_RESTART: a wait ends */
+    const struct sigaction act = {.sa_handler = wire_on_signal}; /* without SA_RESTART, so that a signal ends a wait */
     struct sigaction before;
     sigset_t ends;
     sigemptyset(&ends);
     for (size_t i = 0; i < VS_COUNT(wire_signals); i++) {
         bool is_ignored = sigaction(wire_signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
-        if (wire_signals[i] == SIGHUP && is_ignored) continue; /* nohup */
+        if (wire_signals[i] == SIGHUP && is_ignored) continue; /* nohup has set SIGHUP to be ignored */
         sigaction(wire_signals[i], &act, NULL);
         sigaddset(&ends, wire_signals[i]);
     }
@@ -181,7 +183,7 @@ static int wire_catch_signals(lua_State *L) {
     return 0;
 }
 
-/* wire.rest_ms(failures) -> how long to wait after so many consecutive failures of a server */
+/* wire.rest_ms(failures) -> how long to wait after a server has failed this many times in a row */
 static int wire_rest_ms(lua_State *L) {
     const struct vesta_clock *clock = vs_clock_system();
     unsigned failures = (unsigned)luaL_checkinteger(L, 1);

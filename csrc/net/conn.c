@@ -1,4 +1,4 @@
-/* conn.c -- a connection: bytes in, replies out.  Knows no protocol.
+/* conn.c -- a connection: bytes in, replies out.  Contains no protocol code.
  *
  * Bytes are parsed where they were read, in the loop's buffer.  An incomplete request moves to a buffer of the
  * connection, so an idle connection has no buffer.  All replies to the requests of one read are sent in one write. */
@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TURN_MAX (1 << 20)    /* bytes of replies to a connection before others are served */
+#define TURN_MAX (1 << 20)    /* bytes of replies to a connection before other connections are served */
 #define ROUND_BYTES_MAX 65536 /* bytes of replies that are held back until all connections of the round were read */
 #define REFUSAL_MAX 512
 
@@ -139,7 +139,7 @@ static ssize_t net_put(struct net_conn *c, const char *bytes, size_t length) {
     return syscall(SYS_sendto, c->fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
 
-/* Reads once.  After a short read of a plain socket, no more input is available. */
+/* Reads once.  If a read of a plain socket returns fewer bytes than requested, no more input is available. */
 static ssize_t net_get(struct net_conn *c, char *to, size_t room, bool *more) {
     if (c->is_secure) return net_secure_get(c, to, room, more);
     ssize_t got = syscall(SYS_recvfrom, c->fd, to, room, MSG_DONTWAIT, NULL, NULL);
@@ -161,7 +161,7 @@ void net_refuse_plain(struct net_loop *loop, int fd, int kind, enum net_refusal 
     if (out.used > 0) send(fd, text, out.used, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Continues a connection that no longer waits. */
+/* Serves a connection again after it waited. */
 static void net_resume(struct net_conn *c) {
     if (c->writing || c->waits || c->lingering || c->gone) return;
     if (c->last) {
@@ -181,7 +181,7 @@ void net_serve_waiter(struct net_conn *c) {
     net_serve_late(c, net_resume);
 }
 
-/* Writes until the socket is full, and then waits for its edge. */
+/* Writes until the socket is full, then waits until epoll reports that the socket is writable. */
 static void net_write_on(struct net_conn *c) {
     struct net_writing *w = c->writing;
     ssize_t sent = net_put(c, w->bytes + w->sent, w->length - w->sent);
@@ -198,9 +198,9 @@ static void net_write_on(struct net_conn *c) {
     net_resume(c);
 }
 
-/* Buffers the bytes that the socket did not accept.  The connection is not read until they are written, so a client
- * that does not read its replies cannot cause further replies.  EPOLLOUT is only watched now, because on a unix socket
- * each reply that the client reads would cause an event. */
+/* Buffers the bytes that the socket did not accept.  The connection is not read until these bytes are written, so a
+ * client that does not read its replies cannot cause further replies.  EPOLLOUT is only watched from now on, because on
+ * a unix socket it would cause an event for each reply that the client reads. */
 static bool net_write_later(struct net_conn *c, const char *bytes, size_t length) {
     size_t size = sizeof *c->writing + length;
     if (!net_take(c, size)) return false;
@@ -216,8 +216,8 @@ static bool net_write_later(struct net_conn *c, const char *bytes, size_t length
     return true;
 }
 
-/* Sends replies: immediately if `now`, else after other connections were served.  Returns whether all bytes were
- * sent. */
+/* Sends replies: immediately if `now` is set, otherwise after other connections were served.  Returns whether all bytes
+ * were sent. */
 static bool net_reply(struct net_conn *c, const char *bytes, size_t length, bool now) {
     ssize_t sent = now ? net_put(c, bytes, length) : 0;
     if (sent == (ssize_t)length) return true;
@@ -307,8 +307,8 @@ static int net_step(struct net_conn *c, const char *data, size_t length, size_t 
     return used;
 }
 
-/* Polls the socket for a close by the client, because a waiting connection is not read.  So no job is begun for a
- * client that is gone. */
+/* Polls the socket to notice that the client has closed it, because a waiting connection is not read.  So no job is
+ * begun for a client that is gone. */
 static void net_look_at_end(struct net_conn *c) {
     struct pollfd at = {.fd = c->fd, .events = POLLRDHUP};
     if (!(c->unsure || c->ended) || poll(&at, 1, 0) < 1) return;
@@ -325,8 +325,8 @@ static bool net_is_time_up(struct net_conn *c, size_t bytes) {
     return net_quantum_is_over(quantum);
 }
 
-/* Leaves the remaining requests to the next slice.  The connection may have ended because its replies could not be
- * sent. */
+/* Leaves the remaining requests to the next slice.  The connection may already have ended, because its replies could
+ * not be sent. */
 static void net_cut(struct net_conn *c, uint64_t came_ns) {
     if (c->gone) return;
     c->is_cut = true;
@@ -377,7 +377,7 @@ static void net_work(struct net_conn *c, const char *data, size_t length) {
     }
 }
 
-/* Grows by doubling, so that a large request is copied at most twice. */
+/* Enlarges the buffer by doubling it, so that a large request is copied at most twice. */
 static bool net_make_room(struct net_conn *c) {
     if (c->size - c->have >= NET_READ_MAX / 16) return true;
     size_t size = 2 * c->size + NET_READ_MAX / 16;
@@ -419,8 +419,9 @@ static void net_take_in(struct net_conn *c, char *bytes, size_t length) {
     net_work(c, bytes, length);
 }
 
-/* Reads once.  Other connections are served before this connection is read again.  A short read has emptied the socket,
- * and later bytes cause a new edge, unless an end of file, an error or urgent data cut the read short (`unsure`). */
+/* Reads once.  Other connections are served before this connection is read again.  After a short read the socket is
+ * empty, and later bytes cause a new edge.  The exception is a read that an end of file, an error or urgent data cut
+ * short (`unsure`). */
 static void net_read_on(struct net_conn *c) {
     size_t room;
     bool more;
@@ -459,8 +460,8 @@ static void net_read_stage(struct net_conn *c) {
     }
 }
 
-/* A connection is not read while it writes a reply, waits, or has unanswered requests.  `readable` remembers the
- * edge. */
+/* A connection is not read while it writes a reply, waits, or has unanswered requests.  `readable` stores that epoll
+ * has reported input. */
 void net_serve_one(struct net_conn *c) {
     if (c->writing && c->writable)
         net_write_on(c);

@@ -15,7 +15,7 @@ static void net_count_header(struct net_conn *c, enum net_proxy_result what) {
 
 /* ------------------------------------------------------------------ rejecting */
 
-/* Each fault has its own sentence, because the log drops a sentence that repeats within a second. */
+/* Each fault has its own sentence, because the log suppresses a sentence that repeats within a second. */
 static const struct net_header_fault {
     const char *sentence, *next;
 } net_header_faults[NET_PROXY_RESULTS] = {

@@ -15,8 +15,8 @@
 #define NET_ROUND_MAX 256  /* maximum number of events, and of held-back replies, in a round */
 
 /* A round of the loop serves connections for at most NET_ROUND_US in total, and each connection for at most
- * NET_SLICE_US.  The remaining connections wait in their lines for the next round, which begins with signals, timers,
- * new connections and the urgent kind. */
+ * NET_SLICE_US.  The remaining connections wait in their lines for the next round.  Each round begins with signals,
+ * timers, new connections and connections of the urgent kind. */
 #define NET_ROUND_US 1000
 #define NET_SLICE_US 200
 enum net_line {
@@ -27,7 +27,7 @@ enum net_line {
     NET_LINES
 };
 
-/* The first member of every struct that a loop's epoll reports events for. */
+/* The first member of every struct that epoll reports events for. */
 struct net_watched {
     void (*ready)(struct net_watched *of, uint32_t events);
 };
@@ -55,14 +55,14 @@ struct net_conn {
     bool lingering;            /* the last reply was written, and the client's close is awaited */
     bool ended;                /* the client closed its sending side */
     bool gone;                 /* the socket is closed (the memory is freed at the end of the round) */
-    bool is_secure; /* uses TLS */
+    bool is_secure; /* the connection uses TLS */
     bool is_shaken; /* the TLS handshake is done */
     bool is_reversed;          /* TLS must write before it can read on */
     bool keeps_record;         /* TLS buffers part of a record, and that memory is counted */
     bool is_shaking;           /* member of loop->shaking: its handshake memory is counted */
     bool is_first_shake;       /* counted as the loop's first handshake */
     bool is_unfinished;        /* counted as an unfinished handshake of its address */
-    bool is_proxied;           /* forwarded by a balancer */
+    bool is_proxied;           /* a balancer forwards the connection */
     bool has_header;           /* the PROXY header is still expected */
     bool is_unnamed;           /* does not count against an address yet */
     enum net_line line_of;
@@ -73,7 +73,7 @@ struct net_conn {
     char *buf; /* bytes of an incomplete or unanswered request */
     size_t have, size;
     uint64_t partial_ms; /* when the incomplete request began */
-    vs_count active_ms;  /* last progress */
+    vs_count active_ms;  /* time of the last progress */
     uint64_t came_ns;    /* arrival of the waiting request (0: no request waits) */
     size_t unsent;       /* net_unsent at the last sweep */
     struct vs_peer peer;
@@ -101,7 +101,7 @@ struct net_loop {
     const struct net_calls *calls;
     struct net_upper upper;
     void (*serve)(struct net_conn *conn);  /* serves one connection from a line */
-    void (*settle)(struct net_loop *loop); /* sends replies, frees ended connections */
+    void (*settle)(struct net_loop *loop); /* sends replies and frees ended connections */
     pthread_t thread;
     struct net_door door[NET_LISTENERS_MAX];
     int epoll, wakes; /* wakes: eventfd that wakes this loop */
@@ -113,14 +113,14 @@ struct net_loop {
         uint64_t at_ms;
         void (*then)(struct net_loop *loop); /* NULL: not started */
     } timer[NET_TIMERS];
-    uint64_t now_ns, now_ms;          /* when this round began */
-    struct net_conns line[NET_LINES]; /* connections to be served */
+    uint64_t now_ns, now_ms;          /* times at which this round began */
+    struct net_conns line[NET_LINES]; /* connections that are to be served */
     int line_length[NET_LINES];
-    bool is_late;             /* the last round ended before all lines were served */
-    bool retries;             /* the next round begins with `retry` */
-    struct net_conns gone;    /* ended in this round */
+    bool is_late;             /* the last round ended before all connections in the lines were served */
+    bool retries;             /* the next round begins by calling `retry` */
+    struct net_conns gone;    /* connections that ended in this round */
     struct net_conns shaking; /* connections with an unfinished handshake, oldest first */
-    bool serving;             /* the lines are being served, and replies may be sent after that */
+    bool serving; /* connections in the lines are being served, and replies may be sent later in the round */
     bool has_stepped;         /* a step was run in this round */
     struct net_reply {
         struct net_conn *conn;
@@ -130,10 +130,10 @@ struct net_loop {
     size_t round_used;      /* bytes of `out` that these replies use */
     struct net_conn *spare; /* memory for the next connection */
     struct net_conns conns;
-    struct net_conns arrived; /* handed over by other loops (guarded by listener.c's lock) */
-    bool takes;               /* accepts handed-over connections (guarded by listener.c's lock) */
-    _Atomic int load;         /* connections served, plus those handed over and not yet begun */
-    uint64_t drain_ms;        /* 0: not draining */
+    struct net_conns arrived; /* connections from other loops (guarded by listener.c's lock) */
+    bool takes;               /* the loop accepts connections from other loops (guarded by listener.c's lock) */
+    _Atomic int load; /* number of connections that are served, plus connections from other loops that have not begun */
+    uint64_t drain_ms;        /* when draining began (0: not draining) */
     bool closed;              /* guarded by serve.c's lock */
     _Atomic uint64_t beat_ms; /* time of the last sweep, initially of the start */
     struct vs_out out;
@@ -168,7 +168,7 @@ void net_poll_call(struct net_loop *loop, enum net_call what);
 /* Returns 0, or errno.  Release the resources with net_poll_end. */
 int net_poll_init(struct net_loop *loop);
 void net_poll_end(struct net_loop *loop);
-/* Runs until loop->closed. */
+/* Runs the loop until loop->closed is set. */
 void net_poll_run(struct net_loop *loop);
 
 /* ---- signals.c: delivers signals to the first loop.  Returns 0, or errno */
@@ -178,8 +178,8 @@ void net_signals_end(void);
 
 /* ---- loop.c: which connection is served next */
 
-/* net_line_up adds a connection to its line.  It is served in this round if that line has not been served yet.
- * net_leave_line removes the connection. */
+/* net_line_up adds a connection to its line.  If this round has not served that line yet, the connection is served in
+ * this round.  net_leave_line removes the connection. */
 void net_line_up(struct net_conn *conn);
 void net_leave_line(struct net_conn *conn);
 /* Serves a connection whose request waited, for one slice. */
@@ -211,7 +211,7 @@ size_t net_unsent(const struct net_conn *conn);
 
 /* ---- header.c: the PROXY header of a listed balancer's connection */
 
-/* Reads once.  Afterwards has_header is false, or the connection has ended, or more bytes are needed. */
+/* Reads once.  Afterwards has_header is false, the connection has ended, or more bytes are needed. */
 void net_header_read(struct net_conn *conn);
 /* Ends the connection if its header is late. */
 void net_header_look(struct net_conn *conn, uint64_t now_ms);
@@ -221,12 +221,13 @@ bool net_header_is_unlisted(struct net_conn *conn, const char *bytes, size_t len
 
 /* ---- secure.c: the TLS handshake, and the bytes after it */
 
-/* Continues the handshake.  Afterwards conn->is_shaken, or the connection ends. */
+/* Continues the handshake.  Afterwards conn->is_shaken is set, the handshake needs more bytes, or the connection
+ * ends. */
 void net_secure_shake(struct net_conn *conn);
 /* As recv and send.  Sets *more if there may be more to read. */
 ssize_t net_secure_get(struct net_conn *conn, char *to, size_t room, bool *more);
 ssize_t net_secure_put(struct net_conn *conn, const char *bytes, size_t length);
-/* Sends the TLS close alert.  Write nothing after this. */
+/* Sends the TLS close alert.  Nothing may be written after this call. */
 void net_secure_end(struct net_conn *conn);
 /* Counts the handshake as unfinished for the connection's address.  Does nothing before a balancer has named the
  * address. */
@@ -234,7 +235,7 @@ void net_secure_enter(struct net_conn *conn);
 /* Stops counting the handshake.  Call it when the handshake is done or the socket is closed. */
 void net_secure_leave(struct net_conn *conn);
 void net_secure_free(struct net_conn *conn);
-/* Returns whether the handshake takes too long, and counts that. */
+/* Returns whether the handshake takes too long.  If so, counts the handshake as late. */
 bool net_secure_is_late(struct net_conn *conn, uint64_t now_ms);
 /* Returns whether the bytes begin a TLS handshake on a listener without TLS.  If so, rejects the connection. */
 bool net_secure_is_misled(struct net_conn *conn, const char *bytes, size_t length);
@@ -245,11 +246,11 @@ void net_secure_tell(struct net_server *server, uint64_t now_ms);
 
 /* Opens a listener in this loop.  Returns 0, or errno. */
 int net_door_open(struct net_loop *loop, struct net_door *door, const struct net_listener *from);
-/* Accepts clients for which epoll woke another loop that is held up. */
+/* Accepts clients that epoll reported only to another loop, which has not accepted them yet. */
 void net_door_look(struct net_door *door);
 /* Closes a listener, if it is open.  The socket is shared with other loops and possibly other processes, so it is also
- * shut down.  Otherwise the kernel would still accept clients that no process serves.  Not shut down if a service
- * manager passed the socket. */
+ * shut down.  Otherwise the kernel would still accept clients that no process serves.  A socket from a service manager
+ * is not shut down. */
 void net_door_close(struct net_door *door);
 /* Between these calls, other loops may hand connections to this loop.  net_handover_end does nothing and returns false
  * if a connection has just been handed over. */

@@ -1,8 +1,8 @@
 /* listener.c -- accepts clients, rejects them if there are too many, and hands them to the least loaded loop.  Pauses
  * if no descriptor is left.
  *
- * The first loop to wake accepts a whole burst of clients, and without the handover it would also serve all of them.
- * Every loop accepts, so no loop waits for another to accept. */
+ * The first loop to wake accepts a whole burst of clients.  Without the handover it would also serve all of them.
+ * Every loop accepts, so clients do not depend on a single loop. */
 #include "net/inside.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define REST_MS 50
 #define UNSENT_MAX                                                                                                     \
     (64 << 10) /* unsent bytes of a connection in the kernel (vesta buffers and counts further bytes) */
-#define SILENT_MS 3000 /* a loop that has not swept for this long gets no more clients */
+#define SILENT_MS 3000 /* a loop that has not swept for this long is given no more clients */
 
 /* ------------------------------------------------------------------ which loop serves a client */
 
@@ -26,14 +26,14 @@
 static pthread_mutex_t net_handing = PTHREAD_MUTEX_INITIALIZER;
 
 static int net_load_of(const struct net_loop *loop) {
-    return atomic_load_explicit(&loop->load, memory_order_relaxed); /* relaxed: a count, orders nothing */
+    return atomic_load_explicit(&loop->load, memory_order_relaxed); /* relaxed: a count that orders no other memory */
 }
 
 static bool net_is_silent(const struct net_loop *loop, uint64_t now_ms) {
     return atomic_load_explicit(&loop->beat_ms, memory_order_relaxed) + SILENT_MS < now_ms;
 }
 
-/* Requires the lock, because loops that accept at the same time must see each other's choices. */
+/* The caller must hold the lock, because loops that accept at the same time must see each other's choices. */
 static struct net_loop *net_least_loaded(struct net_loop *own) {
     struct net_loop *best = own;
     int least = net_load_of(own);
@@ -109,7 +109,7 @@ static void net_rest(struct net_door *door) {
     if (!loop->timer[NET_TIMER_REST].then) net_poll_timer(loop, NET_TIMER_REST, REST_MS, net_on_rested);
 }
 
-/* EPOLLEXCLUSIVE wakes one loop per client, not all. */
+/* EPOLLEXCLUSIVE wakes one loop per client, not all loops. */
 static int net_door_watch(struct net_door *door) {
     return net_poll_watch(door->loop, door->fd, &door->watched, EPOLLIN | EPOLLEXCLUSIVE);
 }
@@ -177,7 +177,7 @@ static void net_on_clients(struct net_watched *of, uint32_t events) {
     net_let_all_in((struct net_door *)of);
 }
 
-/* A loop that was woken for a client may be held up before it accepts, and epoll wakes no other loop for that
+/* A loop that was woken for a client may be delayed before it accepts, and epoll wakes no other loop for that
  * client. */
 void net_door_look(struct net_door *door) {
     if (door->listening && !door->resting) net_let_all_in(door);
@@ -192,7 +192,8 @@ static void net_prepare(int fd) {
     setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_max, sizeof unsent_max);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &keepalive_s, sizeof keepalive_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int)); /* then ten probes, one a second (KEEPCNT) */
+    /* After that, ten probes, one per second (KEEPCNT). */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){1}, sizeof(int));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){10}, sizeof(int));
 }
 

@@ -1,7 +1,7 @@
-/* loop.c -- an event loop: its events (sockets, timers, calls of other threads), and the order and time in which it
- * serves connections.  Reads and writes no bytes.
+/* loop.c -- an event loop: its events (sockets, timers, calls of other threads), and the order in which it serves
+ * connections and for how long.  Reads and writes no bytes.
  *
- * Each socket is added to epoll once, edge-triggered, so a request costs a read, a write and its share of one wait.
+ * Each socket is added to epoll once, edge-triggered.  So a request costs a read, a write and its share of one wait.
  * Other threads wake a loop with an eventfd.
  *
  * A round of the loop ends after NET_ROUND_US, so that signals, timers and new connections never wait long.  It serves
@@ -23,7 +23,7 @@
 /* Cost of serving a connection in addition to its requests: system calls, or a handshake step. */
 #define SERVE_COST 4
 #define SHAKE_COST NET_QUANTUM_LOOK
-#define CROWD 32 /* handshakes of an address with more unfinished ones are not urgent */
+#define CROWD 32 /* if an address has more unfinished handshakes than this, its new handshakes are not urgent */
 
 int net_poll_watch(struct net_loop *loop, int fd, struct net_watched *of, uint32_t events) {
     return epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = events, .data.ptr = of});
@@ -33,7 +33,7 @@ int net_poll_change(struct net_loop *loop, int fd, struct net_watched *of, uint3
     return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, fd, &(struct epoll_event){.events = events, .data.ptr = of});
 }
 
-/* Also call this before close, because a child process that is being started may still hold a copy of the socket. */
+/* Also needed before close, because a child process that is being started may still hold a copy of the socket. */
 void net_poll_forget(struct net_loop *loop, int fd) {
     epoll_ctl(loop->epoll, EPOLL_CTL_DEL, fd, &(struct epoll_event){0});
 }
@@ -45,7 +45,7 @@ void net_poll_timer(struct net_loop *loop, enum net_timer which, uint64_t in_ms,
 }
 
 /* Only the first call since the loop's last check writes to the eventfd.  That write cannot fail, because the counter
- * is reset before it overflows. */
+ * is reset before it can overflow. */
 void net_poll_call(struct net_loop *loop, enum net_call what) {
     if (atomic_fetch_or(&loop->called, 1u << what) != 0) return;
     ssize_t written = write(loop->wakes, &(uint64_t){1}, sizeof(uint64_t));
@@ -73,7 +73,7 @@ static void net_run_timers(struct net_loop *loop) {
     for (int i = 0; i < NET_TIMERS; i++) {
         struct net_due due = loop->timer[i];
         if (!due.then || due.at_ms > loop->now_ms) continue;
-        loop->timer[i].then = NULL; /* `then` may start it again */
+        loop->timer[i].then = NULL; /* `then` may start the timer again */
         due.then(loop);
     }
 }
@@ -105,15 +105,15 @@ void net_quantum_look(struct net_quantum *quantum) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* Returns whether the next step is a TLS handshake, which costs more than many requests.  Reading a PROXY header is
- * cheap, so a connection that still expects a header does not count. */
+/* Returns whether the connection's next step is a TLS handshake, which costs more than many requests.  Reading a PROXY
+ * header is cheap, so the result is false while the header is expected. */
 static bool net_is_to_shake(const struct net_conn *c) {
     return c->is_secure && !c->is_shaken && !c->has_header;
 }
 
-/* A handshake is urgent if it has begun, because it holds memory until it ends and its last step is cheap.  Otherwise
- * it is urgent if its address has few unfinished handshakes.  Open connections do not count, so a client with a large
- * pool can still add a connection while another address floods. */
+/* A handshake that has begun is urgent, because it holds memory until it ends and its last step is cheap.  A handshake
+ * that has not begun is urgent if its address has few unfinished handshakes.  Open connections do not count, so a
+ * client with a large pool can still add a connection while another address floods the server. */
 static bool net_is_urgent_shake(const struct net_conn *c) {
     return c->tls || (c->is_unfinished && c->loop->calls->unfinished((void *)c->of, 0) <= CROWD);
 }
@@ -148,7 +148,8 @@ static void net_change_line(struct net_conn *c) {
     net_line_up(c);
 }
 
-/* Handshake time does not make a connection busy, because its first request would then wait for other handshakes. */
+/* The time of a handshake does not make a connection busy, because the connection's first request would then wait for
+ * other handshakes. */
 static void net_serve_slice(struct net_conn *c) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     bool shakes = net_is_to_shake(c);
@@ -159,7 +160,7 @@ static void net_serve_slice(struct net_conn *c) {
     net_change_line(c);
 }
 
-/* The slice may end early because NET_WAITERS_US is over.  That does not make the connection busy. */
+/* The slice may end early because NET_WAITERS_US is used up.  That does not make the connection busy. */
 void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     struct net_quantum *quantum = c->loop->upper.quantum;
     int64_t all_until_us = (int64_t)(c->loop->now_ns / 1000) + NET_WAITERS_US,
@@ -172,8 +173,8 @@ void net_serve_late(struct net_conn *c, void (*serve)(struct net_conn *conn)) {
     net_change_line(c);
 }
 
-/* Serves each connection of a line once, until until_us, but at least the first.  Connections that line up meanwhile
- * are served in the next round.  Returns whether all were served. */
+/* Serves each connection of a line once.  Stops at until_us, but serves at least the first connection.  Connections
+ * that line up meanwhile are served in the next round.  Returns whether all connections were served. */
 static bool net_serve_line(struct net_loop *loop, enum net_line which, int64_t until_us) {
     struct net_conn *c;
     for (int left = loop->line_length[which]; left > 0 && (c = TAILQ_FIRST(&loop->line[which])); left--) {

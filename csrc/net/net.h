@@ -1,6 +1,6 @@
 /* net.h -- connections: reading and writing bytes, one event loop per thread, listeners, TLS, the PROXY header.
  *
- * Knows no protocol, no request and no client.  The layer above handles these with the callbacks of struct
+ * Contains no protocol, request or client code.  The layer above handles these with the callbacks of struct
  * net_calls. */
 #ifndef NET_H
 #define NET_H
@@ -29,7 +29,7 @@ struct net_conn;
 struct net_quantum {
     int64_t now_us;   /* when the clock was last read */
     int64_t until_us; /* end of the slice (0: no limit, as in a test without a loop) */
-    size_t cost;      /* cost since that reading (a short request costs 1) */
+    size_t cost;      /* cost since the clock was last read (a short request costs 1) */
 };
 void net_quantum_look(struct net_quantum *quantum);
 static inline bool net_quantum_is_over(struct net_quantum *quantum) {
@@ -62,7 +62,7 @@ enum net_refusal {
     NET_HEADER    /* the PROXY header was missing, wrong, late, or not allowed (`detail`: net_proxy_result) */
 };
 
-/* `step` returns the number of bytes it consumed, or one of these values. */
+/* `step` returns the number of bytes that it consumed, or one of these values. */
 enum {
     NET_MORE = 0,   /* the request is not complete */
     NET_WAITS = -1, /* in->used bytes were consumed, and the request waits until net_serve_waiter is called */
@@ -73,17 +73,17 @@ enum {
 struct net_input {
     const char *bytes; /* unused if is_pending */
     size_t length;
-    bool is_pending;  /* continue the request that returned NET_WAITS or NET_PART */
+    bool is_pending;  /* continue the request for which `step` returned NET_WAITS or NET_PART */
     uint64_t came_ns; /* arrival of the request (0: in this round) */
     /* set by `step` */
     size_t used;  /* NET_WAITS, NET_PART: length of the request */
     bool streams; /* from now on, ignore input and let `look` send events */
 };
 
-/* Variables of a loop that belong to the layer above.  This layer sets all but `loop`. */
+/* Variables of a loop that belong to the layer above.  csrc/net sets all of them except `loop`. */
 struct net_upper {
     void *loop;                  /* passed to the callbacks of the loop */
-    struct net_quantum *quantum; /* of the connection being served */
+    struct net_quantum *quantum; /* slice of the connection that is being served */
     int64_t *now_us;             /* when this round began */
     struct net_counts *counts;
 };
@@ -104,7 +104,7 @@ struct net_calls {
     void (*replied)(void *loop, uint64_t us);   /* a round that ran requests took this long */
     void (*retry)(void *loop);                  /* the time of net_retry_at has come */
     void (*woken)(void *loop);                  /* net_wake was called */
-    void (*sweep)(void *loop, uint64_t now_ms); /* twice a second */
+    void (*sweep)(void *loop, uint64_t now_ms); /* called twice a second */
     void (*drain)(void *loop);                  /* the server stops, and each connection ends after its last reply */
 
     /* ---- admission of a connection.  is_proxied: a balancer will name the peer (`rename`).  Return false to reject */
@@ -135,9 +135,9 @@ struct net_calls {
     /* a connection was closed to free memory.  `peer` may be NULL */
     void (*shed)(void *loop, int kind, const struct vs_peer *peer);
 
-    /* ---- TLS.  `unfinished` adds `change` to the number of unfinished handshakes of an address and returns it.  The
-     * other two count the memory of handshakes.  Each loop has a separate share, and its first handshake is always
-     * granted */
+    /* ---- TLS.  `unfinished` adds `change` to the number of unfinished handshakes of an address and returns the sum.
+     * take_shake and give_shake count the memory of handshakes.  Each loop has a separate share, and its first
+     * handshake is always granted */
     int (*unfinished)(void *of, int change);
     bool (*take_shake)(void *loop, bool is_first, size_t bytes);
     void (*give_shake)(void *loop, bool is_first, size_t bytes);
@@ -147,7 +147,7 @@ struct net_calls {
 
 /* Returns the monotonic time of the connection's last progress.  Threads: any, while the connection exists. */
 uint64_t net_active_ms(const struct net_conn *conn);
-/* Continues a waiting request by calling `step`.  Calls `wait` if the request must wait again. */
+/* Continues a waiting request by calling `step`.  If the request must wait again, calls `wait`. */
 void net_serve_waiter(struct net_conn *conn);
 /* Closes a connection at once.  Its memory is freed at the end of the round. */
 void net_end(struct net_conn *conn);
@@ -161,7 +161,7 @@ void net_retry_at(struct net_loop *loop, uint64_t at_ms);
 void net_retry_next_round(struct net_loop *loop);
 /* Time per round for waiting requests. */
 #define NET_WAITERS_US 500
-/* Calls `with` for each connection, which it may end. */
+/* Calls `with` for each connection.  `with` may end the connection. */
 void net_each(struct net_loop *loop, void (*with)(void *of, struct net_conn *conn));
 
 /* ------------------------------------------------------------------ serving */
@@ -183,8 +183,8 @@ struct net_opts {
     const struct vs_network *proxy; /* connections from these networks begin with a PROXY header */
     int proxy_count;
     const char *const *kind_name; /* names of the kinds, for the log */
-    int urgent_kind;              /* connections of this kind are served first in a round */
-    const char *alpn[NET_KINDS];  /* protocol that TLS offers (NULL: none) */
+    int urgent_kind;              /* each round serves connections of this kind first */
+    const char *alpn[NET_KINDS];  /* protocol name that TLS offers by ALPN (NULL: none) */
     uint64_t idle_ms[NET_KINDS];  /* how long a client may be idle */
     size_t of_size;               /* bytes of memory of the layer above per connection */
     size_t reply_max, out_max;    /* bytes of one reply and of one write */
@@ -205,11 +205,11 @@ void net_hold_signals(void);
  * the process at once.  *server is set while the server runs.  Errors: VESTA_EIO, VESTA_ENOMEM. */
 int net_serve(const struct net_opts *opts, struct net_server **server, struct vesta_error *err);
 
-/* Threads: any, for the following functions.  Without a running server, net_wake and net_stop have no effect, and the
- * other two return true. */
+/* Threads: any, for the following functions.  Without a running server, net_wake and net_stop have no effect, and
+ * net_passed and net_alive return true. */
 void net_wake(struct net_server **server); /* calls `woken` in each loop */
-void net_stop(struct net_server **server); /* as TERM does */
-/* Returns whether each loop has finished the step that it ran at since_us (vs_monotonic_us). */
+void net_stop(struct net_server **server); /* stops the server, as TERM does */
+/* Returns whether each loop has finished the step that it was running at since_us (vs_monotonic_us). */
 bool net_passed(struct net_server **server, int64_t since_us);
 /* Returns whether each loop has swept within the last within_ms. */
 bool net_alive(struct net_server **server, int64_t within_ms);

@@ -28,8 +28,8 @@ static bool net_proxy_is_known(const unsigned char *at) {
     return at[12] >> 4 == 2 && (at[12] & 15) <= 1 && at[13] >> 4 <= 3 && (at[13] & 15) <= 2;
 }
 
-/* Returns the family of the client's address, 4 or 6.  Returns 0 if the header contains no such address, and the
- * balancer's address is used. */
+/* Returns the family of the client's address, 4 or 6.  Returns 0 if the header contains no such address.  The peer is
+ * then the balancer. */
 static uint8_t net_proxy_family_of(const unsigned char *at) {
     bool is_passed_on = at[12] & 1;
     return !is_passed_on ? 0 : at[13] == 0x11 ? 4 : at[13] == 0x21 ? 6 : 0;

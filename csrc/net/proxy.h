@@ -1,5 +1,5 @@
 /* proxy.h -- parses the header of the PROXY protocol, version 2, in which a balancer names the client of a connection.
- * Knows no socket. */
+ * Contains no socket code. */
 #ifndef NET_PROXY_H
 #define NET_PROXY_H
 

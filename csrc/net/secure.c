@@ -1,5 +1,5 @@
-/* secure.c -- TLS: the handshake at the beginning of a connection, and encrypted reads and writes.  Knows no protocol
- * and no OpenSSL. */
+/* secure.c -- TLS: the handshake at the beginning of a connection, and encrypted reads and writes.  Contains no
+ * protocol or OpenSSL code. */
 #include "log/log.h"
 #include "net/inside.h"
 #include "tls/tls.h"
@@ -16,7 +16,7 @@
 #define SHAKE_BYTES 196608
 #define HANDSHAKE 0x16 /* first byte of a TLS handshake (the second byte is 3) */
 #define HEAD_BYTES 5   /* record header, which ends with the length of the record */
-#define HELLO_MAX 4096 /* a handshake begins when this many bytes of a longer hello are here */
+#define HELLO_MAX 4096 /* a handshake begins when this many bytes of a longer ClientHello have arrived */
 
 static pthread_mutex_t net_failing = PTHREAD_MUTEX_INITIALIZER; /* guards server->failed */
 
@@ -94,8 +94,8 @@ bool net_secure_is_late(struct net_conn *c, uint64_t now_ms) {
     return true;
 }
 
-/* Returns the oldest handshake of the address with the most unfinished handshakes, or NULL.  So a flooding address
- * loses its own handshakes, and slow clients of other addresses keep theirs. */
+/* Returns the oldest handshake of the address with the most unfinished handshakes, or NULL.  So an address that floods
+ * the loop loses its own handshakes, not those of slow clients at other addresses. */
 static struct net_conn *net_shake_to_end(struct net_loop *loop) {
     struct net_conn *found = NULL, *at;
     int most = -1;
@@ -114,7 +114,7 @@ static bool net_take_shake(struct net_conn *c) {
 }
 
 /* Charges the maximum memory of a handshake, from its first complete message to its end.  If the share is used up,
- * older handshakes are ended to make room, because a real client finishes within a few round trips. */
+ * older handshakes are ended, because a real client finishes within a few round trips. */
 static bool net_hold_shake(struct net_conn *c) {
     struct net_loop *loop = c->loop;
     while (!net_take_shake(c)) {
@@ -138,8 +138,8 @@ void net_secure_leave(struct net_conn *c) {
     c->loop->calls->give_shake(c->loop->upper.loop, c->is_first_shake, SHAKE_BYTES);
 }
 
-/* Returns whether a complete hello has arrived.  Nothing is allocated before that.  Ends the connection if it is closed
- * or the bytes are not TLS. */
+/* Returns whether a complete ClientHello has arrived.  Nothing is allocated before that.  Ends the connection if the
+ * client has closed it or the bytes are not TLS. */
 static bool net_has_hello(struct net_conn *c) {
     const unsigned char *at = (const unsigned char *)c->loop->in;
     ssize_t got = recv(c->fd, c->loop->in, HELLO_MAX, MSG_PEEK | MSG_DONTWAIT);
@@ -160,8 +160,8 @@ static bool net_begin_shake(struct net_conn *c) {
     return net_end(c), false;
 }
 
-/* Lines the connection up, because TLS may already have read bytes after the handshake, and epoll reports no edge for
- * these. */
+/* Lines the connection up, because TLS may already have read bytes that follow the handshake, and epoll reports no edge
+ * for such bytes. */
 static void net_end_shake(struct net_conn *c) {
     char name[VS_TLS_NAME_MAX];
     c->is_shaken = true;
@@ -176,8 +176,8 @@ static void net_end_shake(struct net_conn *c) {
     net_line_up(c);
 }
 
-/* Begins or stops waiting until TLS can write.  If epoll_ctl fails for lack of memory, the connection is closed as idle
- * later. */
+/* Begins or stops waiting until TLS can write.  If epoll_ctl fails for lack of memory, the connection is closed later,
+ * as an idle connection. */
 static void net_reverse(struct net_conn *c, bool is_reversed) {
     if (c->is_reversed == is_reversed) return;
     c->is_reversed = is_reversed;

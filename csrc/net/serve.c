@@ -41,15 +41,15 @@ static void net_too_slow(struct net_conn *c) {
     net_finish(c);
 }
 
-/* Returns whether a waiting connection is broken.  Such a connection is not read, so its end is only noticed here.  An
- * orderly close does not count. */
+/* Returns whether a waiting connection is broken.  A waiting connection is not read, so only this check notices its
+ * end.  A connection that the client closed in an orderly way is not broken. */
 static bool net_is_torn(const struct net_conn *c) {
     struct pollfd at = {.fd = c->fd};
     return c->waits && poll(&at, 1, 0) == 1 && (at.revents & (POLLERR | POLLHUP));
 }
 
-/* Returns whether a connection must be closed because memory is short, its client or address holds a large part, and
- * the connection makes no progress.  A request that arrives byte by byte makes no progress until it is complete. */
+/* Returns whether a connection must be closed because memory is short, its client or address holds a large part of it,
+ * and the connection makes no progress.  A request that arrives byte by byte makes no progress until it is complete. */
 static bool net_sits_on_memory(struct net_conn *c, uint64_t now) {
     size_t unsent = net_unsent(c);
     if (unsent < c->unsent) vs_set(&c->active_ms, now); /* the client reads, though slowly */
@@ -119,7 +119,7 @@ static void net_on_sweep(struct net_loop *loop) {
     if (loop->drain_ms && TAILQ_EMPTY(&loop->conns) && net_handover_end(loop)) net_close_loop(loop);
 }
 
-/* Keeps the listeners open until the first sweep, so that clients which had connected before the signal are still
+/* Keeps the listeners open until the first sweep, so that clients that connected before the signal are still
  * accepted. */
 static void net_on_stop(struct net_loop *loop) {
     if (loop->drain_ms) return;

@@ -14,7 +14,7 @@ static const int net_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
 #define SIGNALS (int)VS_COUNT(net_signals)
 
 static int net_heard_fd = -1; /* never closed, because the handler may run at any time */
-static atomic_uint net_heard; /* bits, by index in net_signals */
+static atomic_uint net_heard; /* received signals, one bit per index in net_signals */
 static struct net_watched net_hearing;
 static struct net_server *net_hearer; /* only used by the first loop's thread */
 static void (*net_signal_came)(struct net_server *server, int number, bool ends);

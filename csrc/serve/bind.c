@@ -1,5 +1,5 @@
 /* bind.c -- binds sockets or uses those inherited from a service manager, and then switches to an unprivileged user,
- * because only root may bind ports below 1024.  Knows no protocol. */
+ * because only root may bind ports below 1024.  Contains no protocol code. */
 #include "os/address.h"
 #include "base/array.h"
 #include "serve/serving.h"
@@ -21,8 +21,8 @@ const char *const vs_protocol_names[VS_PROTOCOLS] = {[VS_RESP] = "resp", [VS_HTT
 
 /* ------------------------------------------------------------------ sockets of a service manager */
 
-/* Returns the protocol in a socket's name, which may end in "-tls".  The first socket with another name becomes HTTP,
- * and the second becomes RESP.  Returns VS_PROTOCOLS for any further one. */
+/* Returns the protocol in a socket's name, which may end in "-tls".  Of the sockets with other names, the first serves
+ * HTTP and the second serves RESP.  Returns VS_PROTOCOLS for any further socket. */
 static enum vs_protocol protocol_of(const char *name, bool *is_secure, int *unnamed) {
     static const enum vs_protocol in_order[] = {VS_HTTP, VS_RESP};
     for (int protocol = 0; protocol < VS_PROTOCOLS; protocol++) {
@@ -140,7 +140,7 @@ static int own_store(const struct vs_identity *who, const char *uri, struct vest
     return vs_store_place(uri, where) ? own_folder_of(who, where, err) : VESTA_OK;
 }
 
-/* Prepares files for the new user: makes it the owner of socket files, and creates missing folders for state. */
+/* Prepares files for the new user: makes the user the owner of socket files, and creates missing state folders. */
 static int hand_on(const struct vs_serving *serving, const struct vs_identity *who, struct vesta_error *err) {
     char folder[PATH_MAX];
     int rc = VESTA_OK;

@@ -1,5 +1,5 @@
-/* databases.c -- logs the state of the databases of tags, before their ranges are exhausted.  Logs one line per
- * database, regardless of how many tags it has.  The tags' thread calls it every second. */
+/* databases.c -- logs the state of the databases of tags, before the ranges of the tags are exhausted.  Logs one line
+ * per database, regardless of how many tags it has.  The tags' thread calls these functions every second. */
 #include "os/thread.h"
 #include "serve/segments.h"
 
@@ -8,7 +8,7 @@
 
 #define AGAIN_US 60000000 /* minimum time between two log lines about counters that went back */
 
-/* Returns the logged state of a store.  Several rows may name the same store. */
+/* Returns the last logged state of a store.  Several rows of the config may name the same store. */
 static struct vs_database_seen *seen_of(struct vs_segments *segments, const char *name) {
     size_t i = 0;
     while (i < segments->database_count && strcmp(segments->database[i].name, name) != 0)
@@ -21,10 +21,10 @@ static struct vs_database_seen *seen_of(struct vs_segments *segments, const char
 
 /* The result of one check of a database. */
 struct found {
-    bool answered;       /* it answered since the last check, for at least one tag */
+    bool answered;       /* it replied since the last check, for at least one tag */
     size_t failed, back; /* tags whose calls failed, and tags whose counters went back */
     const char *failed_tag, *back_tag;
-    uint64_t grants, granted; /* of back_tag, as in struct vesta_segment_info */
+    uint64_t grants, granted; /* values of back_tag, as in struct vesta_segment_info */
     char why[sizeof((struct vesta_segment_info *)0)->database->said];
     const char *warned_tag;
     char warning[sizeof((struct vesta_segment_info *)0)->warning];

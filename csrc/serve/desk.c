@@ -2,7 +2,7 @@
  * waiting requests, and they reserve and settle numbers of dense tags.  Each thread has its own connection.
  *
  * If the outcome of a step is unknown, the step is repeated with the same token, so that it is applied only once.  If a
- * client has disconnected, its jobs are not begun, and its reservations expire.  Knows no event loop. */
+ * client has disconnected, its jobs are not begun, and its reservations expire.  Contains no event loop code. */
 #include "base/error.h"
 #include "keeper/segment/memory.h"
 #include "os/thread.h"
@@ -44,16 +44,16 @@ static void raise_counter(struct vs_store *store, const struct vs_counter *count
     store->counters->lift(store, counter, vs_memory_granted(memory), &lifted);
 }
 
-/* Stops a tag whose counter went back, so that the database would grant numbers again.  Nothing more is reserved until
- * an operator has acted. */
+/* Stops a tag after its counter went back, because the database would grant its numbers again.  Nothing more is
+ * reserved until an operator has acted. */
 static void stop(struct vs_store *store, const struct vs_counter *counter, struct vesta_segment *memory,
                  const struct vs_reply *reply) {
     raise_counter(store, counter, memory);
     vs_memory_stop(memory, reply->lowered);
 }
 
-/* Commits a number again.  The database granted it a second time although this host saw it committed, and without this
- * step another host could be granted it. */
+/* Commits a number again.  The database granted it a second time although this host saw it committed.  Without this
+ * step the database could grant it to another host. */
 static void commit_again(struct vs_store *store, const struct vs_counter *counter,
                          const struct vs_reservation *reservation, struct vs_reply *reply) {
     struct vs_reservation lost = *reservation;
@@ -76,7 +76,7 @@ static void reserve(struct vs_store *store, const struct vs_counter *counter, co
 }
 
 /* Returns whether to begin a job.  Over TCP, a client that has disconnected looks like a client that closed its sending
- * side and still reads.  Such a client is answered, but its job is not begun if it had to wait. */
+ * side and still reads.  Such a client is answered, but a job that had to wait is not begun for it. */
 static bool is_to_begin(const struct desk *desk, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->server.clock;
     if (vs_desk_job_is_left(job)) return false;
@@ -118,13 +118,13 @@ static void say_why(struct vs_desk_job *job, const char *text) {
 }
 
 /* Runs a job.  An attempt with an unknown outcome counts as possibly applied until a later attempt shows the result.
- * Stops if the client has disconnected. */
+ * The function stops if the client has disconnected. */
 static void serve_job(const struct desk *desk, struct vs_store *store, struct vs_desk_job *job) {
     const struct vesta_clock *clock = desk->segments->serving->server.clock;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     bool was_unknown = false;
     if (job->ask == VS_DESK_RESERVE && vs_memory_is_stopped(job->memory)) {
-        /* For each request, because the counter may have been lowered again. */
+        /* Repeated for each request, because the counter may have been lowered again. */
         raise_counter(store, &(struct vs_counter){vs_conf_segment_table(desk->conf), job->tag}, job->memory);
         job->answer = VS_DESK_BACK;
         say_why(job, "");
@@ -160,8 +160,8 @@ static struct vs_store *open_store(const struct desk *desk, struct vesta_error *
 
 #define SLICE_US 200000 /* interval at which a waiting thread checks whether the desk is ending */
 
-/* Takes the first job and all other jobs for numbers of the same segment, which share one transaction.  Returns how
- * many numbers they need. */
+/* Takes the first job, and all other jobs that request numbers of the same segment, because they share one
+ * transaction.  Returns how many numbers these jobs need. */
 static uint64_t take_alike(struct desk *desk, struct vs_desk_job *first, struct jobs *alike) {
     uint64_t count = first->count;
     struct jobs rest = STAILQ_HEAD_INITIALIZER(rest);
@@ -193,8 +193,8 @@ static void finish(struct desk *desk, struct vs_desk_job *job) {
     vs_serve_wake(&desk->segments->serving->server);
 }
 
-/* Requests numbers once and waits for the reply in slices.  A new request in each slice would lose the numbers of each
- * reply, and a database that is slower than a slice would never deliver any. */
+/* Requests numbers once and waits for the reply in slices.  If each slice made a new request, the numbers of earlier
+ * replies would be lost, and a database that is slower than a slice would never deliver any. */
 static int take_numbers(struct desk *desk, const struct vs_desk_job *first, uint64_t count,
                         struct vesta_numbers *numbers, struct vesta_pause *pause) {
     uint64_t ticket;

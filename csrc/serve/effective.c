@@ -29,7 +29,7 @@ static const char *effective_by(const struct vs_conf_value *value) {
 
 /* ------------------------------------------------------------------ one row */
 
-#define TEXT_AT 43 /* column of the value */
+#define TEXT_AT 43 /* column at which values begin */
 #define INDENT 13  /* indentation of a value's continuation lines */
 
 static void effective_print_text(const struct vs_conf_value *value) {

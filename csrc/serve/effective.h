@@ -1,5 +1,5 @@
-/* effective.h -- `--effective`: prints the values that apply to a command, and their sources.  Every command that has
- * the option prints its rows with these functions and then ends. */
+/* effective.h -- `--effective`: prints the values that apply to a command, and their sources.  Every command with this
+ * option prints its rows with these functions, and then ends. */
 #ifndef VS_EFFECTIVE_H
 #define VS_EFFECTIVE_H
 

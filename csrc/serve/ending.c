@@ -1,6 +1,6 @@
-/* ending.c -- stops a server.  Worker ids are released in parallel, each as soon as the start of its namespace has
- * stopped.  The process exits within END_MS of the signal even if a store call, an fsync or a policy hangs, and it logs
- * what was not completed.  Only an uninterruptible wait in the kernel can take longer. */
+/* ending.c -- stops a server.  Worker ids are released in parallel.  Each is released as soon as no thread is opening
+ * its namespace any more.  The process exits within END_MS of the signal even if a store call, an fsync or a policy
+ * hangs, and it logs what was not completed.  Only an uninterruptible wait in the kernel can take longer. */
 #include "log/access.h"
 #include "os/thread.h"
 #include "serve/crews/threads.h"
@@ -17,13 +17,13 @@
 #define END_MS 4800     /* the process exits this long after the signal */
 #define RELEASE_MS 4200 /* releasing worker ids ends this long after the signal */
 #define CLOSE_MS 4500
-#define TOLD_MAX 16 /* maximum number of namespaces listed whose worker ids were not released */
+#define TOLD_MAX 16 /* maximum number of namespaces that the log lists because their worker ids were not released */
 #define LOG_MS 4700 /* less than END_MS, because end_now's message would be wrong if only the log's disk hangs */
 
 struct ending_release {
     struct vs_serving *serving;
     struct {
-        bool begun; /* the start of the namespace had stopped */
+        bool begun; /* no thread was opening the namespace any more */
         int rc;
         struct vesta_error err;
     } of[];
@@ -31,8 +31,8 @@ struct ending_release {
 
 /* ------------------------------------------------------------------ signals before and after the loops */
 
-/* Handles signals before anything is leased.  A process 1 of a container needs this handler, because the kernel ignores
- * signals without a handler for process 1. */
+/* Exits on a signal that arrives before anything is leased.  This handler is needed if the process is PID 1 of a
+ * container, because the kernel discards signals to PID 1 that have no handler. */
 static void end_before(int number) {
     (void)number;
     _exit(VS_DONE);
@@ -56,7 +56,7 @@ void vs_ending_prepare(void) {
     on(SIGTERM, end_before);
     on(SIGINT, end_before);
     on(SIGALRM, end_now);
-    /* Process 1 of a container inherits the children of the program that called exec.  vesta itself starts none. */
+    /* PID 1 of a container inherits the children of the program that called exec.  vesta itself starts no children. */
     on(SIGCHLD, SIG_IGN);
 }
 
@@ -124,7 +124,7 @@ static _Noreturn void leave(struct vs_serving *serving) {
 int vs_ending_release(struct vs_serving *serving) {
     size_t count = (size_t)serving->server.names.count;
     struct ending_release *release = calloc(1, sizeof *release + count * sizeof release->of[0]);
-    vs_ending_begin(serving); /* in case no signal was received */
+    vs_ending_begin(serving); /* needed if no signal was received */
     vs_start_stop(serving->start);
     if (!release) return vs_say("no memory"), VS_FAILED;
     release->serving = serving;

@@ -1,5 +1,5 @@
-/* flags.c -- reads the flags and the config of `vesta serve` into struct vs_serving.  Knows no rules of keys, and opens
- * nothing. */
+/* flags.c -- reads the flags and the config of `vesta serve` into struct vs_serving.  Contains no rules for keys, and
+ * opens nothing. */
 #include "base/array.h"
 #include "lease/lease.h"
 #include "os/address.h"
@@ -41,7 +41,7 @@ static const struct flags_row {
 #define FLAGS ((int)VS_COUNT(flags_rows))
 _Static_assert(VS_COUNT(flags_rows) <= VS_SERVING_FLAGS_MAX, "a server has room for every flag");
 
-/* Flags as given on the command line.  lua/config checks their values like values of the file. */
+/* Flags as given on the command line.  lua/config checks their values in the same way as values in the file. */
 struct flags {
     const char *text[VS_SERVING_FLAGS_MAX];
     int is_on[VS_SERVING_FLAGS_MAX], effective, json;
@@ -84,7 +84,7 @@ static int flags_refuse_with_config(const char *flag, const char *key) {
     return vs_usage("--%s and --config cannot be combined: in the config it is namespaces.NAME%s", flag, key);
 }
 
-/* Rejects flags of a namespace together with a config, because a config may have several namespaces. */
+/* Rejects flags of a namespace if there is also a config, because a config may have several namespaces. */
 static int flags_refuse_namespace(const struct vesta_opts *opts, const struct flags *flags) {
     const struct {
         bool given;
@@ -138,7 +138,7 @@ static void flags_take_user(struct vs_serving *serving, const struct vs_config *
     serving->user = serving->user_group;
 }
 
-/* Converts an optional number of the config.  In the limits, 0 means that it is not configured. */
+/* Converts an optional number of the config.  In struct vs_limits, 0 means that the number is not configured. */
 static int flags_given(int64_t number) {
     return number > 0 ? (int)number : 0;
 }
@@ -230,8 +230,8 @@ static void flags_tell_of_variable(const char *name, const char *flag, const cha
                flag, NULL);
 }
 
-/* Warns about passwords that others may have read.  A password on the command line is in the process list until the
- * program has overwritten it, and remains in the shell's history. */
+/* Warns about passwords that other users may have read.  A password on the command line is in the process list until
+ * the program has overwritten it, and remains in the shell's history. */
 static void flags_tell_of_secrets(const struct vs_serving *serving) {
     size_t at;
     struct stat st;

@@ -1,7 +1,7 @@
-/* holders.c -- reads the leases of worker ids (see holders.h).  Knows no socket.
+/* holders.c -- reads the leases of worker ids (see holders.h).  Contains no socket code.
  *
- * While viewers request a namespace's leases, a thread reads them from the store every few seconds.  When the requests
- * end, the thread closes its connection and ends.  Event loops copy the last list and its age. */
+ * While viewers request a namespace's leases, a thread reads them from the store every few seconds.  When the viewers
+ * stop requesting them, the thread closes its connection and ends.  Event loops copy the last list and its age. */
 #include "serve/holders.h"
 #include "base/error.h"
 #include "keeper/file.h"
@@ -40,7 +40,7 @@ struct holders {
     _Atomic int64_t cut_us; /* store calls must end at this instant (0: no limit) */
     int running;
     bool ending;
-    struct holders_reader reader[]; /* one per namespace */
+    struct holders_reader reader[]; /* one element per namespace */
 };
 
 static int64_t holders_now_us(const struct holders *h) {
@@ -85,7 +85,7 @@ static void holders_put_list(struct vs_out *out, const struct vs_listed *listed,
 
 /* ------------------------------------------------------------------ reading */
 
-/* Opens the store that the config names, otherwise the store that the generator file names. */
+/* Opens the store that the config names.  If the config names none, opens the store that the generator file names. */
 static struct vs_store *holders_open_store(struct holders_reader *reader, struct vesta_error *err) {
     const struct vs_serving *serving = reader->of->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[reader->ns];
@@ -164,7 +164,7 @@ static void holders_read_store(struct holders_reader *reader, struct vs_store **
     free(fresh.at);
 }
 
-/* Returns whether the reader's thread must go on.  Requires the lock. */
+/* Returns whether the reader's thread must continue.  The caller must hold the lock. */
 static bool holders_is_wanted(const struct holders_reader *reader) {
     return !reader->of->ending && holders_now_us(reader->of) - reader->wanted_us < HOLDERS_WANTED_US;
 }
@@ -192,8 +192,8 @@ static void *holders_work(void *arg) {
     return NULL;
 }
 
-/* Starts the reader's thread.  Requires the lock.  The thread is detached: vs_server_holders_end waits until none is
- * running. */
+/* Starts the reader's thread.  The caller must hold the lock.  The thread is detached: vs_server_holders_end waits
+ * until no thread is running. */
 static void holders_start(struct holders_reader *reader) {
     pthread_t thread;
     reader->runs = vs_thread_start(&thread, holders_work, reader) == 0;
@@ -204,7 +204,7 @@ static void holders_start(struct holders_reader *reader) {
 
 /* ------------------------------------------------------------------ asking */
 
-/* Requires the lock, like the next two functions. */
+/* The caller must hold the lock, also for the next two functions. */
 static bool holders_is_silent(const struct holders_reader *reader) {
     return reader->asked_us != 0 &&
            (reader->is_down || holders_now_us(reader->of) - reader->asked_us >= HOLDERS_SILENT_US);

@@ -6,8 +6,8 @@
 
 /* Sets server->above.holders.  Returns false if there is no memory. */
 bool vs_server_holders_begin(struct vs_serving *serving);
-/* Call it after the event loops have ended.  Returns false if a thread still hangs in a store call at until_us
- * (vs_monotonic_us). */
+/* Call it after the event loops have ended.  Returns false if at until_us (vs_monotonic_us) a thread still hangs in a
+ * store call. */
 bool vs_server_holders_end(struct vs_serving *serving, int64_t until_us);
 
 #endif

@@ -1,5 +1,5 @@
 /* life.c -- a thread that wakes twice a second.  It notifies the service manager, logs the state of namespaces and
- * keepers, and handles the signals HUP, USR1 and USR2.  Knows no protocol. */
+ * keepers, and handles the signals HUP, USR1 and USR2.  Contains no protocol code. */
 #include "command/options.h"
 #include "log/access.h"
 #include "serve/serving.h"
@@ -15,7 +15,7 @@
 #define TICK_US 500000
 #define LOOKS_MAX 512 /* maximum number of namespaces checked per tick: ten thousand take ten seconds */
 #define ALIVE_MS 2000         /* an event loop that has not swept for this long is stuck */
-/* READY is sent after this time even if a namespace still waits for its store, because a service manager would end a
+/* READY is sent after this time even if a namespace still waits for its store, because a service manager would kill a
  * server that is not ready. */
 #define READY_US_MAX 10000000
 
@@ -26,12 +26,12 @@ struct vs_life {
     pthread_cond_t woken;
     bool stopping, ending, reloading, ready_told, files_asked;
     int64_t from_us;
-    uint64_t reloads; /* number of policy reloads when this reload was requested */
-    int served; /* namespaces that issued ids when all had settled (0: some still wait) */
-    /* Used only by the thread. */
+    uint64_t reloads; /* number of policy reloads when a reload was last requested */
+    int served; /* number of namespaces that issued ids when all namespaces had settled (0: some still wait) */
+    /* The following members are used only by the thread. */
     int64_t watchdog_us, watchdog_told_us;
     struct vs_policies_status status;
-    struct vs_seen *seen; /* one per namespace */
+    struct vs_seen *seen; /* one element per namespace */
     int looked_at;        /* index of the next namespace to check */
     int stopped_told;     /* number of namespaces without ids in the last STATUS */
 };
@@ -48,7 +48,7 @@ static void look_at_namespaces(struct vs_life *life, bool tell) {
     }
 }
 
-/* Returns true only once.  That caller must send READY. */
+/* Returns true once.  The caller that gets true must send READY. */
 static bool take_ready(struct vs_life *life) {
     pthread_mutex_lock(&life->mutex);
     bool mine = !life->ready_told && !life->stopping;
@@ -57,7 +57,7 @@ static bool take_ready(struct vs_life *life) {
     return mine;
 }
 
-/* Sends READY after READY_US_MAX even if some namespaces still wait, because the others are served. */
+/* Sends READY after READY_US_MAX even if some namespaces still wait, because the server already serves the others. */
 static void look_at_start(struct vs_life *life) {
     int waiting = vs_start_waiting(life->serving->start);
     if (waiting == 0 || vs_monotonic_us() - life->from_us < READY_US_MAX || !take_ready(life)) return;
@@ -66,7 +66,7 @@ static void look_at_start(struct vs_life *life) {
     vs_log(VS_LOG_WARN, "serving, but some namespaces are not ready yet", "waiting", VS_DIGITS(waiting), NULL);
 }
 
-/* Sends the state of the namespaces as STATUS after the start, because operators read STATUS first. */
+/* Sends the state of the namespaces as STATUS once the start is over, because operators read STATUS first. */
 static void life_tell_status(struct vs_life *life) {
     int count = life->serving->server.names.count, stopped = 0;
     pthread_mutex_lock(&life->mutex);
@@ -93,8 +93,8 @@ static void end_reload(struct vs_life *life) {
                   status->reload_ok ? "reloaded" : "the reload failed, so the old policies stay in use");
 }
 
-/* Notifies the watchdog unless a policy or an event loop is stuck.  Without notifications, the manager restarts the
- * server. */
+/* Notifies the watchdog unless a policy or an event loop is stuck.  Without notifications, the service manager restarts
+ * the server. */
 static void tell_watchdog(struct vs_life *life) {
     int64_t now_us = vs_monotonic_us();
     if (!life->watchdog_us || !vs_life_is_ready(life->serving) ||
@@ -130,7 +130,7 @@ static void *watch(void *arg) {
         bool stopping = life->stopping, asked = life->files_asked;
         life->files_asked = false;
         pthread_mutex_unlock(&life->mutex);
-        /* On this thread, so that a disk that hangs does not delay an event loop. */
+        /* Runs on this thread, so that a disk that hangs does not delay an event loop. */
         if (asked && life->serving->config->clients) vs_clients_reload(life->serving);
         vs_secure_look(life->serving, asked);
         tick(life, stopping);
@@ -204,7 +204,7 @@ void vs_life_stopping(void *self) {
     struct vs_life *life = serving->life;
     vs_ending_begin(serving);
     pthread_mutex_lock(&life->mutex);
-    life->stopping = true; /* leases that end from here on are not logged */
+    life->stopping = true; /* leases that end from now on are not logged */
     pthread_mutex_unlock(&life->mutex);
     vs_log(VS_LOG_INFO, "stopping after the requests in flight", NULL);
     vs_notify("STOPPING=1\nSTATUS=answering requests in flight");

@@ -1,4 +1,4 @@
-/* namespaces.c -- opens, names and logs the namespaces of a server.  Knows no socket and no thread. */
+/* namespaces.c -- opens, names and logs the namespaces of a server.  Contains no socket code and starts no threads. */
 #include "base/error.h"
 #include "command/options.h"
 #include "id/id.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opens the generator of a namespace for a protocol.  Both protocols use the same `method` value unless the config has
+/* Opens the generator of a namespace for a protocol.  Both protocols use the same `method` value unless the config sets
  * by_protocol.  With by_protocol each protocol uses its own value, as in Vesta (Java), and the ids of the two protocols
  * do not interleave. */
 static int open_gen(struct vesta_opts opts, const struct vesta_layout *layout, enum vs_protocol protocol,
@@ -46,8 +46,8 @@ static bool find_file(const struct vs_conf_namespace *conf, const struct vesta_l
            strcmp(anchor->header.namespace_, conf->leased_as) == 0;
 }
 
-/* Returns whether the generator file records the proof, which is valid permanently.  If a program named the generation
- * itself, its file has no such record. */
+/* Returns whether the generator file records the proof, which remains valid forever.  If a program itself named the
+ * generation, the generator file has no such record. */
 static bool is_proved(const struct vs_conf_namespace *conf, const struct vesta_layout *layout) {
     struct vs_settings settings;
     struct vs_anchor anchor;
@@ -58,7 +58,7 @@ static void note_proof(const struct vs_conf_namespace *conf, const struct vesta_
     struct vs_settings settings;
     struct vs_anchor anchor;
     if (find_file(conf, layout, &settings, &anchor) && !anchor.header.is_proved)
-        (void)vs_anchor_note_proof(settings.path, &anchor); /* on failure the next start asks the store again */
+        (void)vs_anchor_note_proof(settings.path, &anchor); /* if this fails, the next start asks the store again */
 }
 
 static bool is_generation(const struct vs_conf_namespace *conf) {
@@ -90,13 +90,13 @@ static void keep_layout(struct vs_namespace *ns, const struct vesta_layout *layo
 }
 
 /* Returns whether the layout's epoch is in the future.  This may be temporary: a machine without a battery-backed clock
- * starts in the past until its clock is set. */
+ * starts with a time in the past until its clock is set. */
 static bool has_future_epoch(const struct vesta_layout *layout) {
     return !layout->read_only && vs_now_ms() < layout->epoch_ms;
 }
 
-/* Opens the generators of a namespace.  If the config has no layout, the generator file's layout is used.  If the
- * namespace is a generation, the caller has proved it. */
+/* Opens the generators of a namespace.  If the config has no layout, the layout of the generator file is used.  If the
+ * namespace is a generation, the caller must have proved it. */
 int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error *err) {
     struct vs_namespace *ns = &serving->server.names.at[i];
     struct vesta_opts opts = serving->config->ns[i].opts;
@@ -130,9 +130,9 @@ static int read_name(const struct vs_conf_namespace *from, char name[VESTA_NAMES
     return VS_GO;
 }
 
-/* Longer than the longest time unit and the renewal of a lease, because stock Redis clients do not retry and should not
- * see short pauses.  Shorter than 2 s, the shortest timeout of common clients.  With a policy the wait is short,
- * because the policy decides whether a request waits longer. */
+/* Longer than the longest time unit and the renewal of a lease, so that short pauses do not become errors for stock
+ * Redis clients, which do not retry.  Shorter than 2 s, the shortest timeout of common clients.  With a policy the wait
+ * is short, because the policy decides whether a request waits longer. */
 #define WAIT_MS_DEFAULT 1500
 #define WAIT_MS_POLICY_DEFAULT 100
 

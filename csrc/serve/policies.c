@@ -1,4 +1,5 @@
-/* policies.c -- loads the policies of a server's namespaces, and starts the thread that runs them.  Knows no Lua. */
+/* policies.c -- loads the policies of a server's namespaces, and starts the thread that runs them.  Contains no
+ * Lua code. */
 #include "base/error.h"
 #include "policy/control/control.h"
 #include "command/options.h"
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds a namespace by name.  Both configs usually list the namespaces in the same order, so the search starts at
- * *hint, after the last result. */
+/* Finds a namespace by name.  The old and the new config usually list the namespaces in the same order, so the search
+ * starts at *hint, after the last result. */
 static const struct vs_conf_namespace *find(const struct vs_config *config, const char *name, int *hint) {
     for (int i = 0; i < config->ns_count; i++) {
         int at = (*hint + i) % config->ns_count;
@@ -24,7 +25,7 @@ static int copy_policies(const struct vs_serving *serving, const struct vs_confi
     int rc = VESTA_OK, hint = 0;
     for (int i = 0; rc == VESTA_OK && i < serving->config->ns_count; i++) {
         const struct vs_conf_namespace *ns = find(config, serving->config->ns[i].name, &hint);
-        if (!ns) ns = &serving->config->ns[i]; /* removed from the file, but served until a restart */
+        if (!ns) ns = &serving->config->ns[i]; /* removed from the file, but served until the next restart */
         if (ns->policy.name) rc = vs_policy_text_copy(&ns->policy.text, &out[i], err);
         if (rc == VESTA_OK && ns->shadow.name)
             rc = vs_policy_text_copy(&ns->shadow.text, &shadow[i], err);

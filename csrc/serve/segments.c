@@ -1,5 +1,5 @@
-/* segments.c -- the thread that serves tags.  It reads their tables at the start and every minute, logs tags without
- * numbers, and returns ranges when the server stops.  Knows no table. */
+/* segments.c -- the thread that serves tags.  It reads the tables of the tags at the start and every minute, logs tags
+ * without numbers, and returns ranges when the server stops.  tables.c contains the code for tables. */
 #include "serve/segments.h"
 #include "command/options.h"
 #include "os/clock.h"
@@ -14,7 +14,7 @@
 #define TICK_US 1000000
 #define READ_US 60000000  /* interval between two readings of the tables, as in Leaf */
 #define RELEASERS 8       /* threads that return ranges at the same time */
-#define RELEASE_US 700000 /* no return begins when less than this time is left */
+#define RELEASE_US 700000 /* no range is returned when less than this time is left */
 
 /* ------------------------------------------------------------------ every second */
 
@@ -56,8 +56,8 @@ static void read_rows(struct vs_segments *segments, bool all) {
     tell_status(segments);
 }
 
-/* Tests the row's databases.  Databases that do not answer are tested only when all tables are read (`all`), because
- * each test takes its whole timeout. */
+/* Tests the row's databases.  Databases that do not reply are tested only when all tables are read (`all`), because
+ * each such test takes its whole timeout. */
 static void try_rows(struct vs_segments *segments, bool all) {
     for (int i = 0; i < segments->row_count && !segments_is_ending(segments); i++) {
         struct vs_tag_row *row = &segments->row[i];
@@ -66,7 +66,7 @@ static void try_rows(struct vs_segments *segments, bool all) {
     tell_status(segments);
 }
 
-/* Logs tags with requests that were rejected since the last check. */
+/* Logs tags if requests for them were rejected since the last check. */
 static void look_at_refusals(struct vs_segments *segments) {
     for (size_t i = 0; i < segments->tag_count; i++) {
         const struct vs_served_tag *tag = segments->tag[i];
@@ -159,8 +159,8 @@ struct vs_tags_plan vs_segments_plan(const struct vs_config *config) {
     return plan;
 }
 
-/* Loads the row's form and time zone.  The config was checked with them, but the zone's file may have been removed
- * since. */
+/* Loads the row's form and time zone.  The config was checked with both, but the zone's file may have been removed
+ * since then. */
 static int read_form(struct vs_tag_row *row) {
     const char *zone = row->conf->zone ? row->conf->zone : "UTC";
     struct vesta_error err;
@@ -210,7 +210,7 @@ bool vs_segments_begin(struct vs_serving *serving) {
 
 /* ------------------------------------------------------------------ end */
 
-/* Ends the thread.  Returns false if the thread hangs in a store call. */
+/* Ends the thread.  Returns false if the thread still hangs in a store call at until_us. */
 static bool end_thread(struct vs_segments *segments, int64_t until_us) {
     if (!segments->has_thread) return true;
     pthread_mutex_lock(&segments->lock);
@@ -227,7 +227,7 @@ static bool end_thread(struct vs_segments *segments, int64_t until_us) {
 
 struct segments_release {
     struct vs_segments *segments;
-    int64_t until_us; /* no return begins after this instant */
+    int64_t until_us; /* no range is returned after this instant */
     _Atomic size_t next;
     uint64_t kept;
     pthread_mutex_t lock; /* guards `kept` and `why` */

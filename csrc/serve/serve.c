@@ -1,4 +1,5 @@
-/* serve.c -- the command `vesta serve`: the order in which a server starts.  Knows no protocol and no option. */
+/* serve.c -- the command `vesta serve`: the order in which a server starts.  Contains no protocol or option
+ * code. */
 #include "access/gate.h"
 #include "os/address.h"
 #include "command/options.h"
@@ -19,7 +20,7 @@
 /* ------------------------------------------------------------------ checks of listeners */
 
 /* Determines whether other machines can reach a listener.  Addresses of flags and configs were checked when they were
- * read, but addresses of inherited sockets were not. */
+ * read, but addresses of inherited sockets were not checked. */
 static int serve_look_at(struct vs_serving_listener *at) {
     struct vesta_error err;
     int local = vs_address_is_local(at->address, &err);
@@ -27,8 +28,8 @@ static int serve_look_at(struct vs_serving_listener *at) {
     return local < 0 && at->handed ? vs_usage("--%s: %s", vs_protocol_names[at->protocol], err.text) : VS_GO;
 }
 
-/* Rejects an inherited socket that other machines can reach if clients need no secret, or if a worker id was drawn for
- * this machine alone. */
+/* Rejects an inherited socket that other machines can reach if clients need no secret, or if a worker id was drawn that
+ * is unique only on this machine. */
 static int check_handed(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     if (!at->handed) return VS_GO;
     if (at->protocol == VS_ADMIN && !serving->config->admin_token && !serving->config->clients && strncmp(at->address, "unix:", 5) != 0)
@@ -81,7 +82,7 @@ static void write_secure_trial(const struct vs_serving_listener *at, const char 
         snprintf(buf, size, "redis-cli --tls --cacert CA -h %.*s -p %s GET %s", length, host, port + 1, name);
 }
 
-/* Writes a command that tests the address. */
+/* Writes a command with which the user can test the address. */
 static void write_trial(const struct vs_serving_listener *at, const char *name, char *buf, size_t size) {
     const char *port = strrchr(at->written, ':');
     bool local = strncmp(at->written, "unix:", 5) == 0;
@@ -100,7 +101,7 @@ static void write_trial(const struct vs_serving_listener *at, const char *name, 
 }
 
 /* Prints a link that opens the admin page with its token.  Prints it only to a terminal, never to a log.  Browsers do
- * not send the part after the #. */
+ * not send the part of a link after the #. */
 static void show_page(const struct vs_serving *serving, const struct vs_serving_listener *at) {
     const char *address = vs_address_plain(at->written), *port = strrchr(address, ':');
     if (!serving->server.rules.admin_token || !isatty(STDERR_FILENO) || strncmp(address, "unix:", 5) == 0) return;
@@ -132,7 +133,7 @@ static void tell_protocol(const struct vs_serving *serving, enum vs_protocol pro
     if (protocol == VS_ADMIN) show_page(serving, first);
 }
 
-/* Called when the event loops run.  From here on health checks are answered even if the stores are unreachable. */
+/* Called when the event loops run.  From now on health checks are answered even if the stores are unreachable. */
 static void on_ready(void *self) {
     struct vs_serving *serving = self;
     for (int protocol = VS_PROTOCOLS - 1; protocol >= 0; protocol--)
@@ -180,7 +181,7 @@ static void log_error(const char *text) {
     vs_log(VS_LOG_ERROR, text, NULL);
 }
 
-/* Starts the log.  If the server then fails to start, the log contains the reason. */
+/* Starts the log first, so that the log contains the reason if the start of the server fails. */
 static int begin_log(const struct vs_serving *serving) {
     struct vs_log_opts opts = serving->log;
     struct vesta_error err;
@@ -202,9 +203,9 @@ static int begin_log_file(struct vs_serving *serving) {
     return VS_GO;
 }
 
-/* Runs the steps of a start.  If a port is in use, nothing was claimed yet, and no generator file is opened as root.
- * The namespaces are opened last, when the event loops run (start.c), so that no namespace delays another namespace or
- * a signal. */
+/* Runs the steps of a start.  If a port is in use, the start fails before anything is claimed.  No generator file is
+ * opened as root.  The namespaces are opened last, when the event loops run (start.c), so that no namespace delays
+ * another namespace or a signal. */
 static int serve(struct vs_serving *serving) {
     int rc = begin_log(serving);
     if (rc == VS_GO) vs_flags_tell(serving);

@@ -14,11 +14,11 @@
 struct vs_serving_listener {
     enum vs_protocol protocol;
     const char *address; /* the address to bind */
-    const char *written; /* as written in the config or a flag: its host may have several addresses */
+    const char *written; /* the address as written in the config or a flag: its host may have several addresses */
     unsigned mode; /* file mode of a unix: address */
-    int fd;        /* -1: not bound yet */
-    bool handed;   /* inherited from a service manager */
-    bool is_secure; /* uses TLS */
+    int fd;        /* the socket (-1: not bound yet) */
+    bool handed;   /* the socket was inherited from a service manager */
+    bool is_secure; /* the listener uses TLS */
     bool is_reached; /* reachable from other machines (determined once by serve.c) */
 };
 
@@ -50,7 +50,7 @@ struct vs_serving {
     struct vs_start *start;
     struct vs_crews crews; /* which threads open and close which namespaces */
     struct vs_segments *segments; /* NULL: the config has no segments */
-    int64_t ended_us;             /* vs_monotonic_us when stopping began (0: it has not) */
+    int64_t ended_us;             /* vs_monotonic_us when stopping began (0: the server is not stopping) */
     struct vs_server server;
 };
 
@@ -68,44 +68,46 @@ void vs_flags_free(struct vs_serving *serving);
 /* Returns the configured limits of clients, and the needs of the config's tags. */
 struct vs_limits vs_limits_of(const struct vs_config *config);
 
-/* Names the namespaces, which are not open yet.  Returns VS_GO, or an exit code after a message. */
+/* Names the namespaces, without opening them.  Returns VS_GO, or an exit code after a message. */
 int vs_namespaces_prepare(struct vs_serving *serving);
-/* Returns VESTA_OK unless the namespace is a generation whose ids have not been proved to differ from those of earlier
- * generations (see store/lineage.h).  Errors: VESTA_EMISMATCH, or VESTA_EIO, for which a retry may help. */
+/* Returns VESTA_OK, unless the namespace is a generation and there is no proof that its ids differ from those of
+ * earlier generations (see store/lineage.h).  Errors: VESTA_EMISMATCH, or VESTA_EIO, for which a retry may help. */
 int vs_namespace_prove(const struct vs_conf_namespace *conf, struct vesta_error *err);
-/* Opens a generator for each protocol of a namespace, after vs_namespace_prove succeeded.  Errors: as vesta_open. */
+/* Opens a generator for each protocol of a namespace.  Call vs_namespace_prove first.  Errors: as vesta_open. */
 int vs_namespace_open_gen(struct vs_serving *serving, int ns, struct vesta_error *err);
 void vs_namespace_close(struct vs_serving *serving, int ns);
-/* Logs that a namespace is served.  Namespaces that lists do not show one by one are logged with a lower severity. */
+/* Logs that a namespace is served.  If the namespace is one that lists do not show individually, the severity is
+ * lower. */
 void vs_namespace_say(const struct vs_server *server, const struct vs_namespace *ns);
 /* Logs the state of each namespace. */
 void vs_namespaces_state(const struct vs_serving *serving);
 
-/* Decides which threads open and close which namespaces.  Returns false if there is no memory.  Own: free it in either
- * case. */
+/* Decides which threads open and close which namespaces.  Returns false if there is no memory.  Own: call vs_crews_free
+ * in either case. */
 bool vs_crews_make(struct vs_crews *crews, const struct vs_config *config);
 void vs_crews_free(struct vs_crews *crews);
-/* Returns the maximum number of threads that call stores, either of these threads or of the keepers' threads. */
+/* Returns an upper bound for the number of threads that call stores.  It holds for these threads, and also for the
+ * keepers' threads. */
 int vs_crews_keepers(const struct vs_crews *crews);
 
 /* Opens the namespaces and leases their worker ids while the loops run.  vs_start_begin does not wait. */
 struct vs_start *vs_start_make(struct vs_serving *serving);
 void vs_start_begin(struct vs_start *start);
-/* vs_start_is_ready returns whether a namespace has issued ids.  vs_start_waiting returns how many namespaces have
- * not. */
+/* vs_start_is_ready returns whether a namespace has issued ids.  vs_start_waiting returns how many namespaces have not
+ * issued ids. */
 bool vs_start_is_ready(struct vs_start *start, int ns);
 int vs_start_waiting(struct vs_start *start);
-/* Records that every readable tag was read.  A start waits for the tags as it does for a namespace. */
+/* Records that every readable tag was read.  A start waits for the tags in the same way as for a namespace. */
 void vs_start_segments_settled(struct vs_start *start);
 /* Stops opening namespaces, without waiting. */
 void vs_start_stop(struct vs_start *start);
-/* After vs_start_stop: waits until until_us (vs_monotonic_us).  Returns whether the thread that opens the namespace has
- * finished with it. */
+/* Call it after vs_start_stop.  Waits until until_us (vs_monotonic_us).  Returns whether the thread that opens the
+ * namespace has finished with it. */
 bool vs_start_stopped(struct vs_start *start, int ns, int64_t until_us);
-/* Call it last, after vs_start_stop.  Returns false if a thread still hangs at until_us and uses the server's
+/* Call it last, after vs_start_stop.  Returns false if at until_us a thread still hangs and uses the server's
  * memory. */
 bool vs_start_end(struct vs_start *start, int64_t until_us);
-/* Returns VS_GO, or the exit code if the start failed as a whole.  That failure was logged. */
+/* Returns VS_GO, or the exit code if the start failed as a whole.  The failure has already been logged. */
 int vs_start_result(const struct vs_start *start);
 void vs_start_free(struct vs_start *start);
 
@@ -116,22 +118,22 @@ int vs_segments_prepare(struct vs_serving *serving);
 struct vs_tags_plan vs_segments_plan(const struct vs_config *config);
 /* Opens the tags while the event loops run.  Returns false if no thread can be started. */
 bool vs_segments_begin(struct vs_serving *serving);
-/* After the event loops have ended: returns what remains of the tags' ranges to the databases until until_us
- * (vs_monotonic_us).  A range that could not be returned is logged, and the next start on this machine uses it.
- * Returns false if a thread hangs in a store call. */
+/* Call it after the event loops have ended.  Returns the unused remainders of the tags' ranges to the databases until
+ * until_us (vs_monotonic_us).  If a range cannot be returned, the failure is logged, and the next start on this machine
+ * uses the range.  Returns false if a thread hangs in a store call. */
 bool vs_segments_release(struct vs_serving *serving, int64_t until_us);
 void vs_segments_close(struct vs_serving *serving);
-/* Logs the state of the tags.  Called on a loop's thread. */
+/* Logs the state of the tags.  Threads: a loop's. */
 void vs_segments_state(const struct vs_serving *serving);
 
-/* Makes TERM and INT end the program until the event loops run.  This also works as process 1 of a container. */
+/* Makes TERM and INT end the program until the event loops run, even if the process is PID 1 of a container. */
 void vs_ending_prepare(void);
 /* Begins to stop the server, which takes at most 5 s. */
 void vs_ending_begin(struct vs_serving *serving);
 /* Releases the worker ids.  Returns VS_DONE, or VS_FAILED after a message for each worker id that was not released.
  * Ends the process if a store hangs. */
 int vs_ending_release(struct vs_serving *serving);
-/* Records that everything is released.  If END_MS pass before the remaining memory is freed, the process still ends,
+/* Records that everything is released.  If END_MS pass before the remaining memory is freed, the process still exits
  * with success. */
 void vs_ending_given_back(void);
 void vs_ending_close(struct vs_serving *serving);
@@ -151,16 +153,16 @@ int vs_clients_open(struct vs_serving *serving);
 /* Reads the file of clients again and logs the result.  If the file cannot be used, the current clients stay. */
 void vs_clients_reload(struct vs_serving *serving);
 
-/* Checks whether a config's certificate can be used.  `facts` is unchanged if there is no certificate.  Errors:
- * VESTA_EOPTION, which names the file, or what to install. */
+/* Checks whether a config's certificate can be used.  If there is no certificate, `facts` is unchanged.  Errors:
+ * VESTA_EOPTION.  Its text names the file, or what to install. */
 struct vs_tls_facts;
 int vs_secure_try(const struct vs_config *config, struct vs_tls_facts *facts, struct vesta_error *err);
 /* Reads the certificate if a listener uses TLS.  Returns VS_GO, or an exit code after a message. */
 int vs_secure_open(struct vs_serving *serving);
-/* Logs the files of TLS that the server's new user may not read. */
+/* Logs the TLS files that the server's new user may not read. */
 void vs_secure_tell_rights(const struct vs_serving *serving);
-/* Reads the files of TLS again if they have changed or a reload was requested, and warns before the certificate
- * expires.  Threads: one. */
+/* Reads the TLS files again if they have changed or a reload was requested, and warns before the certificate expires.
+ * Threads: one. */
 void vs_secure_look(struct vs_serving *serving, bool is_asked);
 void vs_secure_close(struct vs_serving *serving);
 void vs_secure_use(struct vs_serving *serving, struct vs_serve_opts *opts);
@@ -174,7 +176,7 @@ int vs_bind_all(struct vs_serving *serving);
 void vs_unbind_all(struct vs_serving *serving);
 /* Switches to the configured user and drops all privileges of root.  Returns VS_GO, or an exit code. */
 int vs_drop_rights(const struct vs_serving *serving);
-/* Logs the user if that matters, and warns if secrets are sent unencrypted. */
+/* Logs the user if it is relevant, and warns if secrets are sent unencrypted. */
 void vs_tell_rights(const struct vs_serving *serving);
 
 /* ---- watch.c */
@@ -182,15 +184,15 @@ void vs_tell_rights(const struct vs_serving *serving);
 /* The state of a namespace at the last check. */
 struct vs_seen {
     bool known, fails;
-    bool is_stopped; /* it issues no ids, and not only because the time unit is exhausted */
+    bool is_stopped; /* it issues no ids, and the reason is not only an exhausted time unit */
     uint64_t worker, refused, refused_at; /* refused_at: number of rejected requests when the failure began */
     enum vesta_why why;
     int64_t failed_us;
     struct vs_news news; /* problems of the keeper that were logged */
 };
 
-/* Updates *seen.  If `tell`, also logs changes: why no ids are issued, until when and what to do, and problems of the
- * keeper. */
+/* Updates *seen.  If `tell` is set, also logs changes: why no ids are issued, until when, what to do, and problems of
+ * the keeper. */
 void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell);
 
 /* ---- life.c */
@@ -200,7 +202,7 @@ int vs_life_begin(struct vs_serving *serving);
 void vs_life_end(struct vs_serving *serving);
 /* Returns whether the service manager was notified that the server is ready. */
 bool vs_life_is_ready(const struct vs_serving *serving);
-/* Call it when all namespaces have settled and `ready` of them issue ids. */
+/* Call it when all namespaces have settled.  `ready` is the number of namespaces that issue ids. */
 void vs_life_ready(const struct vs_serving *serving, int ready);
 /* Callbacks of vs_serve.  `self` is the struct vs_serving. */
 void vs_life_signal(void *self, int number);

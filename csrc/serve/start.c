@@ -1,6 +1,6 @@
-/* start.c -- from listening to serving: a few threads per store (crews/) open namespaces, so that an unreachable store
- * does not affect the others, and one thread watches all namespaces that wait for their worker ids.  Knows no
- * socket. */
+/* start.c -- from listening to serving.  A few threads per store (crews/) open the namespaces, so that an unreachable
+ * store does not affect the namespaces of other stores.  One thread watches all namespaces that wait for their worker
+ * ids.  Contains no socket code. */
 #include "policy/control/control.h"
 #include "serve/crews/threads.h"
 #include "command/options.h"
@@ -26,12 +26,13 @@ struct waiter {
     struct waiter *next;
     int ns;
     int64_t since_us, due_us;
-    char text[256]; /* why it waits */
+    char text[256]; /* the reason for the wait */
 };
 
 enum place { WAITING, READY, FAILED, PLACES };
 
-/* When the reason of a wait was last logged, and for how long it is not logged again.  All zero: log it now. */
+/* When the reason for a wait was last logged, and for how long it is not logged again.  If all members are zero, the
+ * reason is logged now. */
 struct progress {
     int64_t said_us, rest_us;
 };
@@ -64,7 +65,8 @@ static void give_up(struct vs_start *start, int rc) {
     vs_serve_stop(&start->serving->server);
 }
 
-/* When every namespace has settled, reports that the server is ready, or ends it if nothing can be served. */
+/* When every namespace has settled, reports that the server is ready.  If nothing can be served, ends the server
+ * instead. */
 static void look_whether_all_settled(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
     int waiting = start->count[WAITING] + !start->knows_tags, ready = start->count[READY];
@@ -105,8 +107,8 @@ int vs_start_waiting(struct vs_start *start) {
     return waiting;
 }
 
-/* Returns whether every other namespace has failed and there are no segments.  If this namespace also fails, the server
- * ends, and a service manager may restart it. */
+/* Returns whether every other namespace has failed and there are no segments.  In that case a failure of this namespace
+ * ends the server, and a service manager may restart it. */
 static bool is_last(struct vs_start *start) {
     pthread_mutex_lock(&start->lock);
     bool last = !start->serving->segments && start->count[FAILED] == start->serving->server.names.count - 1;
@@ -130,12 +132,12 @@ static void end(struct vs_start *start, int i, const char *text) {
            server->names.at[i].name, "why", text, NULL);
     vs_namespace_set(&server->names.at[i], VS_NAMESPACE_ENDED, text);
     vs_namespace_seen(&server->names, &server->names.at[i],
-                      true); /* no server can issue its ids, so it does not make this one unready */
+                      true); /* no server can issue its ids, so it does not affect whether this one is ready */
     start_settle(start, i, FAILED);
 }
 
 /* Ends the server if the configured time for a start has passed, even if other namespaces are served.  Returns whether
- * it ended the server. */
+ * the server was ended. */
 static bool is_too_late(struct vs_start *start, int i, const char *text) {
     struct vs_serving *serving = start->serving;
     int64_t ms_max = serving->config->start_wait_ms_max;
@@ -159,7 +161,7 @@ static void tell_waiting(const struct vs_namespace *ns, const char *text) {
 
 /* ------------------------------------------------------------------ opening */
 
-/* An opener's state of a namespace. */
+/* What an opener stores about a namespace. */
 struct one {
     bool is_proved;
     int64_t again_us;
@@ -184,7 +186,7 @@ static void fail_to_open(struct vs_start *start, int i, const struct vesta_error
     fail(start, i, usage ? VS_USAGE : VS_FAILED, text);
 }
 
-/* Schedules another attempt in a second, unless the time for a start has passed. */
+/* Schedules another attempt in one second, unless the time for a start has passed. */
 static int64_t try_again(struct vs_start *start, int i, const char *text) {
     vs_namespace_set(&start->serving->server.names.at[i], VS_NAMESPACE_OPENING, text);
     if (is_too_late(start, i, text)) return VS_THREADS_DONE;
@@ -200,8 +202,8 @@ static void tell_unproved(const struct vs_start *start, int i, const char *text)
     tell_waiting(&start->serving->server.names.at[i], text);
 }
 
-/* Proves a generation.  If the store is unreachable or does not know the generation yet, the namespace waits as for a
- * worker id, and the server does not end. */
+/* Proves a generation.  If the store is unreachable or does not have the generation yet, the namespace waits as it does
+ * for a worker id, and the server continues to run. */
 static int64_t prove(struct vs_start *start, int i) {
     struct vesta_error err;
     int rc = vs_namespace_prove(&start->serving->config->ns[i], &err);
@@ -249,7 +251,7 @@ static int64_t open_namespace(void *self, int i) {
 
 /* ------------------------------------------------------------------ the first lease */
 
-/* Lets a policy decide whether the keeper leases a worker id.  Returns false if the policy decided against it. */
+/* Lets a policy decide whether the keeper leases a worker id.  Returns false if the policy decides against it. */
 static bool start_is_wanted(const struct vs_serving *serving, int i, const struct vesta_pause *pause, char *why) {
     const struct vs_policies *policies = &serving->server.above.policies;
     int64_t until_us;
@@ -267,7 +269,7 @@ static void fail_as(struct vs_start *start, int i, const char *text) {
 
 static void be_ready(struct vs_start *start, int i) {
     struct vs_server *server = &start->serving->server;
-    vs_namespace_seen(&server->names, &server->names.at[i], true); /* before life.c checks it for the first time */
+    vs_namespace_seen(&server->names, &server->names.at[i], true); /* before the first check by life.c */
     vs_namespace_say(server, &server->names.at[i]);
     start_settle(start, i, READY);
 }
@@ -280,7 +282,7 @@ static bool start_look_at(struct vs_start *start, struct waiter *w) {
     char over[VS_OVER_MAX];
     uint64_t id;
     if (vesta_next(gen, &id, &pause) == VESTA_OK) return be_ready(start, w->ns), false;
-    bool is_stopped = pause.why == VESTA_FAILSTOP; /* when an operator has repaired the store, the keeper notices it */
+    bool is_stopped = pause.why == VESTA_FAILSTOP; /* the keeper notices when an operator has repaired the store */
     bool is_keepers =
         pause.why == VESTA_LEASE || pause.why == VESTA_CHOOSE || pause.why == VESTA_CLOSED || is_stopped;
     if (is_keepers && vesta_keep(gen) != VESTA_OK)
@@ -298,7 +300,7 @@ static int64_t step_us(const struct waiter *w, int64_t now_us) {
     return us < STEP_US_MIN ? STEP_US_MIN : us > STEP_US_MAX ? STEP_US_MAX : us;
 }
 
-/* Logs from time to time why namespaces wait. */
+/* Logs from time to time why namespaces are still waiting. */
 static void tell_progress(struct vs_start *start, const struct waiter *w) {
     int64_t now_us = vs_monotonic_us();
     int told = 0, more = 0;
@@ -440,7 +442,7 @@ void vs_start_free(struct vs_start *start) {
     if (!start) return;
     pthread_cond_destroy(&start->arrived);
     pthread_mutex_destroy(&start->lock);
-    for (struct waiter *w = start->waiter, *next; w; w = next) { /* left by an opener that ended late */
+    for (struct waiter *w = start->waiter, *next; w; w = next) { /* added by an opener that ended late */
         next = w->next;
         free(w);
     }

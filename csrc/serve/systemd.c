@@ -1,5 +1,5 @@
 /* systemd.c -- sd_notify(3) and sd_listen_fds(3) without their library: datagrams to a socket, and descriptors from 3
- * on.  Knows no server. */
+ * on.  Contains no server code. */
 #include "serve/systemd.h"
 
 #include "base/error.h"
@@ -46,7 +46,7 @@ static int send_to(const char *path, const char *text, size_t length) {
 }
 
 /* Logs the first of several consecutive failures, and the success that follows.  The watchdog is notified every few
- * seconds, so a line for each failure would be too many. */
+ * seconds, so logging each failure would produce too many lines. */
 static void tell_change(const char *path, const char *text, int rc) {
     static atomic_int before;
     if (atomic_exchange(&before, rc) == rc) return;
@@ -126,7 +126,7 @@ static void write_address(int fd, char *buf) {
     } any = {.local = {.sun_path = ""}};
     socklen_t length = sizeof any;
     char host[INET6_ADDRSTRLEN];
-    (void)getsockname(fd, &any.base, &length); /* can fail only for other descriptors, which were rejected before */
+    (void)getsockname(fd, &any.base, &length); /* can fail only for descriptors that were rejected before */
     if (any.base.sa_family == AF_UNIX) {
         bool abstract = any.local.sun_path[0] == '\0';
         snprintf(buf, VS_HANDED_ADDRESS_MAX, "unix:%s%.*s", abstract ? "@" : "", (int)sizeof any.local.sun_path - 1,
@@ -140,8 +140,8 @@ static void write_address(int fd, char *buf) {
     }
 }
 
-/* Returns how many sockets this process inherited.  Errors: VESTA_EIO if there are more than `max`, or the variable is
- * not a number. */
+/* Returns how many sockets this process inherited.  Errors: VESTA_EIO if there are more than `max` sockets, or the
+ * variable is not a number. */
 static int count_handed(int max, struct vesta_error *err) {
     const char *text = vs_environment("LISTEN_FDS");
     int64_t count = number_of("LISTEN_FDS");

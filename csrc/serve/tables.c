@@ -1,5 +1,5 @@
-/* tables.c -- finds the tags in the config and in tables, and decides which are served.  A table that cannot be read
- * changes nothing.  Knows no loop and no protocol. */
+/* tables.c -- finds the tags in the config and in tables, and decides which tags are served.  If a table cannot be
+ * read, nothing changes.  Contains no event loop or protocol code. */
 #include "base/error.h"
 #include "os/clock.h"
 #include "os/thread.h"
@@ -28,7 +28,8 @@ static int fits_form(void *self, uint64_t number) {
     return vs_form_fits(row->form, number);
 }
 
-/* Opens a tag's segment.  A dense tag also gets a map, as in order strict, but takes no number from it. */
+/* Opens a tag's segment.  A dense tag also gets a map, as a tag with the order strict does, but takes no numbers from
+ * the map. */
 static int open_segment(struct vs_segments *segments, struct vs_tag_row *row, struct vs_served_tag *tag,
                         struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
@@ -62,7 +63,8 @@ static int take_place(const struct vs_segments *segments) {
     return place;
 }
 
-/* Returns whether the tag was found in a table.  Its map is then one of the maps reserved for such tags. */
+/* Returns whether the tag was found in a table.  Such a tag uses one of the maps that are reserved for tags of
+ * tables. */
 static bool is_found(const struct vs_segments *segments, const struct vs_served_tag *tag) {
     return vs_conf_segment_is_any(segments->row[tag->row].conf);
 }
@@ -74,7 +76,7 @@ static void free_tag(struct vs_segments *segments, struct vs_served_tag *tag) {
     vs_tag_free(tag);
 }
 
-/* Opens a tag, which the next published set then serves. */
+/* Opens a tag.  It is served once the next set is published. */
 static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const char *name, struct vesta_error *err) {
     struct vs_served_tag *tag = vs_tag_new(name, segments->serving->threads);
     int place = take_place(segments);
@@ -105,7 +107,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
 static void publish(struct vs_segments *segments, struct vs_tag_retired *gone) {
     struct vs_server *server = &segments->serving->server;
     struct vs_tag_set *set = vs_tag_set_new(segments->tag, segments->tag_count);
-    if (!set) { /* the old set and its tags stay in use until there is memory */
+    if (!set) { /* the old set and its tags stay in use until memory is available */
         vs_log(VS_LOG_ERROR, "no memory for the changed tags: the previous ones stay in use", NULL);
         for (size_t i = 0; i < gone->count; i++)
             segments->tag[segments->tag_count++] = gone->tag[i];
@@ -134,8 +136,8 @@ static void add_to_gone(struct vs_segments *segments, const struct vs_tag_retire
     }
 }
 
-/* Frees retired sets in the order in which they were replaced.  A removed tag may be in every set up to the first set
- * without it. */
+/* Frees retired sets in the order in which they were replaced.  A removed tag may be in every set that precedes the
+ * first set without it. */
 void vs_tags_sweep(struct vs_segments *segments) {
     struct vs_tag_retired *first;
     while ((first = segments->retired) && vs_serve_passed(&segments->serving->server, first->since_us) &&
@@ -160,7 +162,7 @@ struct names {
     size_t count, room;
     uint64_t passed; /* rows whose names are not valid tags */
     char strange[VS_QUOTE_MAX];
-    uint64_t unusable; /* rows with unusable values: their tags are served, because otherwise they would seem unknown */
+    uint64_t unusable; /* rows with unusable values: their tags are served, because otherwise they would look unknown */
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag */
     bool whole;                                                           /* all databases of the row were read */
 };
@@ -224,23 +226,23 @@ static int read_database(struct vs_segments *segments, const struct vs_tag_row *
     return rc;
 }
 
-/* Attempts a write to a value that no row has.  It changes nothing, but the database checks whether its user may
- * write. */
+/* Attempts a write that names a value that no row has.  The write changes nothing, but the database checks whether its
+ * user may write. */
 static enum vs_outcome try_database(struct vs_segments *segments, const struct vs_tag_row *row, int i,
                                     struct vs_counter counter, struct vs_reply *reply) {
     struct vs_store *store;
     struct vesta_error err;
     if (open_database(segments, row, i, &store, &err) != VESTA_OK) return VS_STORE_DOWN;
     if (store->backend->is_local)
-        reply->outcome = VS_STORE_CONFLICT; /* nothing to test: the first take creates the missing parts */
+        reply->outcome = VS_STORE_CONFLICT; /* nothing to test: the first take creates whatever is missing */
     else
         store->counters->untake(store, &counter, VS_NUMBER_MAX - 1, VS_NUMBER_MAX, reply);
     store->backend->close(store);
     return reply->outcome;
 }
 
-/* Returns a tag of the row for a test write.  NULL: the row has no tag yet, or a tag has numbers and a test is
- * unnecessary. */
+/* Returns a tag of the row for a test write.  Returns NULL if the row has no tag yet, or if a test is unnecessary
+ * because a tag has numbers. */
 static const char *tag_to_try(struct vs_segments *segments, struct vs_tag_row *row) {
     const char *name = NULL;
     for (size_t i = 0; i < segments->tag_count && !row->is_writable; i++) {
@@ -272,8 +274,8 @@ void vs_tag_row_try(struct vs_segments *segments, struct vs_tag_row *row) {
                "vesta doctor -c FILE describes the solution", NULL);
 }
 
-/* Reads the tags of all the row's databases that can be read, without duplicates.  Fails if none of the databases can
- * be read. */
+/* Reads the tags from all databases of the row that can be read, without duplicates.  Fails if none of the databases
+ * can be read. */
 static int read_names(struct vs_segments *segments, const struct vs_tag_row *row, struct names *names,
                       struct vesta_error *err) {
     const struct vs_conf_segment *conf = row->conf;
@@ -318,7 +320,7 @@ static const struct vs_served_tag *served_as(const struct vs_segments *segments,
     return NULL;
 }
 
-/* Returns true if an unserved tag has not been logged yet, and records it as logged. */
+/* Returns true if an unserved tag has not been logged yet, and records that it is logged. */
 static bool is_news(struct vs_tag_row *row, const char *name) {
     for (int i = 0; i < row->told_count; i++)
         if (strcmp(row->told[i], name) == 0) return false;
@@ -327,7 +329,7 @@ static bool is_news(struct vs_tag_row *row, const char *name) {
     return true;
 }
 
-/* Serves a name, or counts it as passed and logs the reason once. */
+/* Serves a name.  If the name cannot be served, counts it in *passed and logs the reason once. */
 static bool serve_name(struct vs_segments *segments, struct vs_tag_row *row, const char *name, uint64_t *passed) {
     const struct vs_served_tag *there = vs_tag_named(vs_tags_now(&segments->serving->server.tags), name, strlen(name));
     struct vesta_error err;
@@ -430,7 +432,7 @@ void vs_tag_row_read(struct vs_segments *segments, struct vs_tag_row *row) {
     struct vesta_error err = {.code = VESTA_OK};
     if (!vs_conf_segment_is_any(row->conf)) return read_listed(segments, row);
     int rc = read_names(segments, row, &names, &err);
-    /* A table that was lost looks like an empty table. */
+    /* A lost table looks like an empty table. */
     if (rc == VESTA_OK && names.count == 0 && serves_any(segments, row))
         rc = vs_fail(&err, VESTA_EIO, "%s of %s is empty", row->conf->table, row->stores[0]);
     if (err.code != VESTA_OK) tell_unread(row, err.text);

@@ -1,5 +1,5 @@
-/* watch.c -- logs when a namespace issues no ids, or its keeper has a problem.  Called twice a second by life.c.  Knows
- * no thread and no signal. */
+/* watch.c -- logs when a namespace issues no ids, or its keeper has a problem.  Called twice a second by life.c.
+ * Contains no thread or signal code. */
 #include "command/options.h"
 #include "serve/serving.h"
 #include "os/thread.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-/* A failure ends this long after the last rejection, so that it is not logged twice a second. */
+/* A failure counts as ended when no request was rejected for this long, so that it is not logged twice a second. */
 #define QUIET_US 2000000
 
 /* Logs problems of the keeper, and for how long ids are issued without it. */
@@ -21,7 +21,7 @@ static void look_at_keeper(const char *name, const struct vesta_info *info, stru
     *news = (struct vs_news){.count = 0};
 }
 
-/* Returns when ids will be available: the time if it is known, otherwise the event. */
+/* Returns when ids will be available: a time if it is known, otherwise an event. */
 static const char *until(const struct vesta_pause *pause, char buf[40]) {
     switch (pause->why) {
     case VESTA_LEASE: return "the store acknowledges a lease";
@@ -68,7 +68,7 @@ static void tell_refusals(const struct vs_server *server, const struct vs_namesp
            NULL);
 }
 
-/* Logs one line when a failure begins, one for each further cause, and one when it ends. */
+/* Logs one line when a failure begins, one line for each further cause, and one line when the failure ends. */
 static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const struct vesta_info *info,
                         struct vs_seen *seen) {
     struct vesta_pause pause = {.why = VESTA_FULL}, met;
@@ -80,7 +80,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
     int64_t now_us = vs_monotonic_us();
     seen->refused = refused;
     if (fails) {
-        if (ready) pause = met; /* the pause has ended already, but a request encountered it */
+        if (ready) pause = met; /* the pause has already ended, but a request encountered it */
         if (!seen->fails || pause.why != seen->why) tell_refusals(server, ns, info, &pause, refused - before);
         seen->refused_at = seen->fails ? seen->refused_at : before;
         seen->fails = true;
@@ -96,7 +96,7 @@ static void look_at_ids(struct vs_server *server, struct vs_namespace *ns, const
 void vs_watch_namespace(struct vs_server *server, struct vs_namespace *ns, struct vs_seen *seen, bool tell) {
     struct vesta_info info;
     vesta_get_info(ns->gen[VS_RESP], &info);
-    /* Begin with the worker id that was leased when the namespace settled. */
+    /* Start with the worker id that was leased when the namespace settled. */
     if (!seen->known) *seen = (struct vs_seen){.known = true, .worker = info.worker};
     uint64_t worker = seen->worker;
     if (info.holds_lease) seen->worker = info.worker;

@@ -30,7 +30,7 @@ int vs_probe_clock(lua_State *L) {
 
 /* ------------------------------------------------------------------ limits */
 
-/* Plans the descriptors of a server with this config, with its log and addresses open. */
+/* Calculates how many descriptors a server with this config needs, with its log and addresses open. */
 static struct vs_limits_plan probe_plan(const struct vs_config *config) {
     struct vs_process_usage usage = {.open_fds = 3};
     struct vs_limits_plan plan = {
@@ -49,7 +49,7 @@ static struct vs_limits_plan probe_plan(const struct vs_config *config) {
 }
 
 /* probe:limits() -> { descriptors, reserved, connections, configured, remedy } | nil, text
- * configured: the configured number of connections, set only if the descriptors allow fewer. */
+ * configured: the configured number of connections.  It is set only if there are too few descriptors for it. */
 int vs_probe_limits(lua_State *L) {
     const struct vs_config *config = vs_probe_self(L)->config;
     struct vs_limits limits = vs_limits_of(config);
@@ -67,7 +67,8 @@ int vs_probe_limits(lua_State *L) {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* probe.free(address) -> true | nil, text if a server cannot listen on an address of the host */
+/* probe.free(address) -> true | nil, text
+ * Fails if a server cannot listen on the address. */
 int vs_probe_free(lua_State *L) {
     const char *address = luaL_checkstring(L, 1);
     struct vs_addresses all;
@@ -82,7 +83,8 @@ int vs_probe_free(lua_State *L) {
     return 1;
 }
 
-/* probe:certificate() -> { name, expires_ms } of the certificate of the config | nil, text */
+/* probe:certificate() -> { name, expires_ms } | nil, text
+ * Describes the certificate of the config. */
 int vs_probe_certificate(lua_State *L) {
     struct vs_tls_facts facts = {0};
     struct vesta_error err;
@@ -95,7 +97,7 @@ int vs_probe_certificate(lua_State *L) {
 
 /* ------------------------------------------------------------------ folders */
 
-/* probe.state_folder() -> its path, or nil */
+/* probe.state_folder() -> the path of the state folder, or nil */
 int vs_probe_state_folder(lua_State *L) {
     char path[PATH_MAX];
     lua_pushstring(L, vs_state_dir(path, sizeof path) == 0 ? path : NULL);
@@ -118,8 +120,8 @@ static void probe_push_folder(lua_State *L, const char *path, int fd, const stru
 }
 
 /* probe:folder(path) -> { will_be_created } | { blocked = why it cannot be created } | { unreadable = why } |
- * { user, mode, file_system, unwritable, is_unsafe, is_open, is_full, room_bytes }
- * file_system, unwritable and is_unsafe are descriptions of such a problem, or nil. */
+ *   { user, mode, file_system, unwritable, is_unsafe, is_open, is_full, room_bytes }
+ * file_system, unwritable and is_unsafe each describe a problem, or are nil. */
 int vs_probe_folder(lua_State *L) {
     const char *path = luaL_checkstring(L, 2);
     struct stat st;

@@ -16,12 +16,12 @@
 struct vs_probe {
     struct vs_config *config;
     const struct vesta_clock *clock;
-    struct vesta_layout layout; /* zero: unknown */
-    uint64_t incarnation;       /* of the store that granted the file's leases (0: none has) */
+    struct vesta_layout layout; /* all zero: the layout is unknown */
+    uint64_t incarnation; /* incarnation of the store that granted the file's leases (0: no store has granted any) */
 };
 
-/* vs_probe_self returns the probe at index 1.  vs_probe_namespace returns its namespace with the number at index 2,
- * which counts from 1. */
+/* vs_probe_self returns the probe at index 1.  vs_probe_namespace returns a namespace of the probe.  Its number is at
+ * index 2, and numbers begin at 1. */
 struct vs_probe *vs_probe_self(lua_State *L);
 const struct vs_conf_namespace *vs_probe_namespace(lua_State *L);
 

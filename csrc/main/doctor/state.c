@@ -42,7 +42,7 @@ static void probe_push_maps(lua_State *L, const char *maps) {
     host_set_flag(L, "maps_are_full", is_full);
 }
 
-/* Pushes the live map of a file, or a text if another file has the map's name. */
+/* Pushes the live map of a generator file, or a text if another file has the name of the map. */
 static void probe_push_live(lua_State *L, struct vs_probe *probe, const struct vs_anchor *anchor,
                             const struct vesta_layout *layout) {
     struct vs_mapping mapping = {.map = NULL};
@@ -64,9 +64,10 @@ static void probe_push_live(lua_State *L, struct vs_probe *probe, const struct v
 
 /* probe:file(i) -> { path, layout, maps, maps_are_shared, maps_are_full, is_there, no_file, map_trouble, map_renamed,
  * map_stale, map = { worker, left_s, is_stopped, said, used, leases, behind_us, set_us } } | nil, text
- * Describes the files that vesta_open would find for the i-th namespace.  `layout`: the layout of the file ("":
- * invalid), or, if there is no file yet, the layout that it will get.  The texts from no_file to map_stale describe
- * problems.  `map` is nil if no process has used the file since the boot.  Call it before probe:store(i). */
+ * Describes the files that vesta_open would find for the i-th namespace.  `layout`: the layout of the generator file
+ * ("": invalid).  If there is no generator file yet, it is the layout that the file will get.  The texts from no_file
+ * to map_stale describe problems.  `map` is nil if no process has used the generator file since the boot.  Call it
+ * before probe:store(i). */
 int vs_probe_file(lua_State *L) {
     struct vs_probe *probe = vs_probe_self(L);
     const struct vs_conf_namespace *ns = vs_probe_namespace(L);

@@ -1,5 +1,5 @@
-/* store.c -- examines the stores of worker ids: whether they answer, the namespace in them, and their clock.  The only
- * write that it tries names a version that no record has. */
+/* store.c -- examines the stores of worker ids: whether they reply, the namespace in them, and their clocks.  The only
+ * write that it attempts names a version that no record has. */
 #include "main/doctor/probe.h"
 
 #include "base/array.h"
@@ -12,7 +12,7 @@
 #define PROBE_NO_VERSION (UINT64_C(1) << 62)
 #define PROBE_READS 3
 
-/* Returns the shortest duration of several reads of one message each, or INT64_MAX. */
+/* Returns the shortest duration of several reads that take one message each, or INT64_MAX. */
 static int64_t probe_trip_us(const struct vs_probe *probe, struct vs_store *store) {
     const struct vesta_clock *clock = probe->clock;
     struct vs_reply reply;
@@ -26,7 +26,7 @@ static int64_t probe_trip_us(const struct vs_probe *probe, struct vs_store *stor
     return trip_us;
 }
 
-/* Sets key to the store's message, and key_todo to the solution. */
+/* Sets `key` to the store's message, and `key`_todo to the remedy. */
 static void probe_set_trouble(lua_State *L, const char *key, const struct vs_reply *reply) {
     char todo[32];
     snprintf(todo, sizeof todo, "%s_todo", key);
@@ -41,7 +41,7 @@ static void probe_inspect(lua_State *L, struct vs_store *store) {
     if (reply.outcome != VS_STORE_OK) probe_set_trouble(L, "unexamined", &reply);
 }
 
-/* Tries to replace a version that does not exist: the result is a conflict, unless this user may not write. */
+/* Attempts to replace a version that does not exist.  The result is a conflict, unless this user may not write. */
 static void probe_try_write(lua_State *L, struct vs_store *store, const struct vs_ns_record *stored) {
     struct vs_record record = {.ver = PROBE_NO_VERSION + 1, .fingerprint = stored->fingerprint};
     struct vs_reply reply;
@@ -90,13 +90,13 @@ static void probe_push_store(lua_State *L, const struct vs_probe *probe, struct 
 }
 
 /* probe:store(i) -> { is_local, has_leased, missing } | { trouble, trouble_todo } |
- * { is_local, has_leased, is_there, layout, is_another, is_of_layout, ahead_ms, trip_us, findings, unexamined,
- * unwritable, unlisted, held, workers } | nil, text
+ *   { is_local, has_leased, is_there, layout, is_another, is_of_layout, ahead_ms, trip_us, findings, unexamined,
+ *   unwritable, unlisted, held, workers } | nil, text
  * Examines the store of the i-th namespace, after probe:file(i).  has_leased: the generator file has had leases.
- * missing: the path of a local store that does not exist.  is_another: it is not the store that granted the file's
- * leases.  ahead_ms, trip_us: only for a store on another machine.  unexamined, unwritable and unlisted describe such a
- * problem, or are nil.  Each has a solution, such as unwritable_todo, or nil if the text contains it.  If the namespace
- * is missing, nothing after ahead_ms is set. */
+ * missing: the path of a local store that does not exist.  is_another: the store is not the one that granted the file's
+ * leases.  ahead_ms, trip_us: set only for a store on another machine.  unexamined, unwritable and unlisted each
+ * describe a problem, or are nil.  Each problem has a remedy, such as unwritable_todo.  The remedy is nil if the
+ * description contains it.  If the namespace is missing, no member after ahead_ms is set. */
 int vs_probe_store(lua_State *L) {
     const struct vs_probe *probe = vs_probe_self(L);
     const struct vs_conf_namespace *ns = vs_probe_namespace(L);

@@ -1,5 +1,5 @@
-/* hiredis.c -- the connection of `vesta fill` (see hiredis.h).  hiredis formats commands and parses replies.  Sockets
- * and deadlines are implemented here, because deadlines of hiredis apply to each read, not to a whole reply. */
+/* hiredis.c -- the connection of `vesta fill` (see hiredis.h).  hiredis formats commands and parses replies.  This file
+ * implements sockets and deadlines, because a deadline of hiredis applies to each read, not to a whole reply. */
 #include "main/fill/hiredis.h"
 
 #include "os/clock.h"
@@ -35,7 +35,7 @@ static void hiredis_close(struct vs_redis *redis) {
     hiredis_forget_reply(redis);
 }
 
-/* Closes the connection: a late reply would be read as the answer to the next call. */
+/* Closes the connection, because a late reply would be read as the reply to the next call. */
 static enum vs_redis_outcome hiredis_lost(struct vs_redis *redis, enum vs_redis_outcome outcome, const char *why) {
     snprintf(redis->why, sizeof redis->why, "%.*s", (int)sizeof redis->why - 1, why);
     hiredis_close(redis);

@@ -1,6 +1,6 @@
 /* hiredis.h -- a connection to a Redis server: sends a command and reads its reply, with a deadline for each call.  If
- * a call gets no reply or a malformed one, the connection is closed and not used again.  This is a module that `vesta
- * fill` loads, because no other command needs the library. */
+ * a call gets no reply or a malformed reply, the connection is closed and not used again.  It is in a module that only
+ * `vesta fill` loads, because no other command needs the library. */
 #ifndef VS_FILL_HIREDIS_H
 #define VS_FILL_HIREDIS_H
 
@@ -15,10 +15,10 @@ struct redisReply;
 
 enum vs_redis_outcome {
     VS_REDIS_OK,
-    /* the server rejected it and did nothing: `text` begins with its error code, such as "READONLY" */
+    /* the server rejected the command and did nothing: `text` begins with its error code, such as "READONLY" */
     VS_REDIS_REFUSED,
     VS_REDIS_DOWN,    /* nothing was sent */
-    VS_REDIS_UNKNOWN  /* the command was sent, at least partly: it may be executed, now or later */
+    VS_REDIS_UNKNOWN  /* the command was sent, at least in part: the server may execute it, now or later */
 };
 
 struct vs_redis;
@@ -27,7 +27,7 @@ struct vs_redis;
 #define VS_REDIS_ABI 3
 struct vs_redis_client {
     uint32_t abi, redis_bytes;
-    /* Begins with a new `link`.  false: no memory. */
+    /* Begins to use a new `link`.  Returns false if there is no memory. */
     bool (*begin)(struct vs_redis *redis);
     void (*close)(struct vs_redis *redis);
     /* Runs one command on an open connection. */

@@ -54,7 +54,7 @@ static int redis_end(lua_State *L, const struct vs_redis *redis, enum vs_redis_o
     return 2;
 }
 
-/* redis:connect() -> "ok", whether it was not connected before | "down", text */
+/* redis:connect() -> "ok", whether the connection is new | "down", text */
 static int redis_connect(lua_State *L) {
     struct vs_redis *redis = redis_self(L);
     struct vs_link_opts opts = {.address = redis->address, .timeout_ms = redis->call_ms_max};
@@ -63,7 +63,7 @@ static int redis_connect(lua_State *L) {
     lua_getiuservalue(L, 1, 2);
     host_link_opts(L, lua_gettop(L), &opts);
     if (is_new && (vs_link_open(&opts, &redis->link, &err) != VESTA_OK || !redis->client->begin(redis))) {
-        size_t length = strlen(redis->address); /* the caller prints it before the text */
+        size_t length = strlen(redis->address); /* the caller prints the address before the text */
         bool names_it = strncmp(err.text, redis->address, length) == 0 && strncmp(err.text + length, ": ", 2) == 0;
         redis->client->close(redis);
         lua_pushliteral(L, "down");
@@ -76,8 +76,8 @@ static int redis_connect(lua_State *L) {
 }
 
 /* redis:call(words, more) -> "ok", reply | outcome, text
- * `more`: nil, or further words after the first ones.  "refused": the server did nothing.  "down": nothing was sent.
- * "unknown": it may be executed, now or later. */
+ * `more`: nil, or words that follow `words`.  Outcomes: "refused": the server did nothing.  "down": nothing was sent.
+ * "unknown": the server may execute the command, now or later. */
 static int redis_call(lua_State *L) {
     struct vs_redis *redis = redis_self(L);
     int count, more = 0;

@@ -1,5 +1,5 @@
-/* source.c -- the module `source`: ids of a namespace or numbers of a counter in batches, for `vesta fill`.  Knows no
- * Redis. */
+/* source.c -- the module `source`: ids of a namespace or numbers of a counter in batches, for `vesta fill`.  Contains
+ * no Redis code. */
 #include "base/slice.h"
 #include "config/config.h"
 #include "main/modules.h"
@@ -18,7 +18,7 @@ struct fill_source {
     struct vs_config *config;
     struct vesta_gen *gen;
     struct vesta_segment *seg;
-    bool is_strict; /* its numbers are requested from the database */
+    bool is_strict; /* the numbers are requested from the database */
 };
 
 /* ------------------------------------------------------------------ options */
@@ -57,7 +57,7 @@ static void source_read_opts(lua_State *L, int arg, struct vesta_opts *opts) {
 #undef TAKE
 }
 
-/* source.has_flags(options) -> whether the options of a generator set more than its namespace */
+/* source.has_flags(options) -> whether the generator's options set more than its namespace */
 static int source_has_flags(lua_State *L) {
     struct vesta_opts opts;
     source_read_opts(L, 1, &opts);
@@ -72,7 +72,7 @@ static int source_open_namespace(struct fill_source *source) {
     struct vesta_info info;
     int rc = vs_where_opts(source->config_path, &source->opts, &source->config);
     if (rc != VS_GO) return rc;
-    source->opts.any_worker = !source->opts.has_worker; /* matters only if there is no generator file yet */
+    source->opts.any_worker = !source->opts.has_worker; /* relevant only if there is no generator file yet */
     if (vesta_open(&source->opts, &source->gen, &err) != VESTA_OK) return vs_report(&err);
     vesta_get_info(source->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
@@ -152,8 +152,8 @@ static struct fill_source *source_self(lua_State *L) {
     return luaL_checkudata(L, 1, SOURCE_CLASS);
 }
 
-/* Closes the source.  Returns what remains of a counter's range to the database, unless another process of this host
- * uses the range. */
+/* Closes the source.  Returns the unused remainder of a counter's range to the database, unless another process on this
+ * host uses the range. */
 static int source_close(lua_State *L) {
     struct fill_source *source = source_self(L);
     vesta_close(source->gen);
@@ -178,7 +178,7 @@ static struct fill_source *source_new(lua_State *L) {
     return source;
 }
 
-/* source.open(options) -> source | nil, exit code after a message.  A counter if options.tag is set. */
+/* source.open(options) -> source | nil, exit code after a message.  If options.tag is set, the source is a counter. */
 static int source_open(lua_State *L) {
     struct fill_source *source = source_new(L);
     int code = source->tag ? source_read_config(source) : source_open_namespace(source);
@@ -186,7 +186,7 @@ static int source_open(lua_State *L) {
     return code == VS_GO ? 1 : host_end(L, code);
 }
 
-/* source.print(options, json) -> exit code.  Prints `--effective`: where ids would come from. */
+/* source.print(options, json) -> exit code.  Prints `--effective`: the source that would be used. */
 static int source_print(lua_State *L) {
     struct fill_source *source = source_new(L);
     int json = lua_toboolean(L, 2), code = source->tag ? source_read_config(source) : VS_GO;
@@ -197,7 +197,7 @@ static int source_print(lua_State *L) {
     return 1;
 }
 
-/* Takes numbers.  In strict order, one transaction takes all n numbers.  Otherwise up to n numbers come from the
+/* Takes numbers.  In strict order, one transaction takes all n numbers.  In other orders, up to n numbers come from the
  * current range. */
 static int source_ask(struct fill_source *source, size_t n, int64_t wait_us, struct vesta_numbers *numbers,
                       struct vesta_pause *pause) {
@@ -227,7 +227,7 @@ static size_t source_take_ids(struct fill_source *source, uint64_t *ids, size_t 
 }
 
 /* source:take(n, wait_ms, base) -> 1 to n ids as texts, at most VESTA_BATCH_MAX | nil, why there are none yet
- * Waits up to wait_ms for the first one. */
+ * Waits up to wait_ms for the first id. */
 static int source_take(lua_State *L) {
     static const char *const bases[] = {"dec", "hex", "base32", "base62", NULL};
     static uint64_t ids[VESTA_BATCH_MAX];
@@ -255,7 +255,7 @@ static int source_take(lua_State *L) {
     return 1;
 }
 
-/* Opens `source`: the functions above; OPTIONS, the rows of a generator's options. */
+/* Opens `source`: the functions above, and OPTIONS (the rows of a generator's options). */
 int modules_open_source(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"open", source_open}, {"print", source_print}, {"has_flags", source_has_flags}, {NULL, NULL}};

@@ -1,5 +1,5 @@
-/* audit.c -- `audit`: finds equal ids.  The result is exact, because the ids are sorted.  The original order is kept,
- * so that duplicates can be shown with their lines. */
+/* audit.c -- `audit`: finds equal ids.  The result is exact, because the ids are sorted.  The original order is also
+ * kept, so that duplicates can be shown with their line numbers. */
 #include "main/cli.h"
 #include "main/ids/audit.h"
 #include "main/ids/holders.h"
@@ -11,14 +11,14 @@
 #include <string.h>
 
 #define DUPLICATES_SHOWN 10
-#define LINES_SHOWN 4 /* per duplicate */
+#define LINES_SHOWN 4 /* maximum lines shown per duplicate */
 
 struct audit_duplicate {
     uint64_t id, times;
 };
 
 struct audit_finding {
-    uint64_t distinct, duplicates; /* duplicates: total minus distinct */
+    uint64_t distinct, duplicates; /* number of distinct ids, and total minus distinct */
     uint64_t min, max;
     struct audit_duplicate shown[DUPLICATES_SHOWN];
     int shown_count;
@@ -136,7 +136,7 @@ static int audit_ids(const struct vs_ids *ids, const struct vesta_layout *layout
 }
 
 struct audit_asked {
-    const struct vesta_layout *layout; /* or NULL */
+    const struct vesta_layout *layout; /* NULL: no layout was given */
     int notation, json;
 };
 

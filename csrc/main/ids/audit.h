@@ -4,7 +4,7 @@
 
 #include "command/command.h"
 
-/* The file and line of ids[index] and the ids after it, each of which is one line further. */
+/* The file and line of ids[index].  Each id after it, up to the next mark, is one line further. */
 struct vs_mark {
     size_t index;
     const char *file;
@@ -28,7 +28,7 @@ void vs_ids_free(struct vs_ids *self);
 /* Returns the file and line of ids[index]. */
 void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, uint64_t *line);
 
-/* Examines the fields of ids under a layout, and prints its part of the report. */
+/* Examines the fields of ids under a layout.  vs_oddities_print prints the results, as a part of the report. */
 struct vs_oddities;
 int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout, int64_t now_ms,
                      struct vs_oddities **out);

@@ -13,7 +13,7 @@ struct compare_pair {
     bool same_worker, same_fields, same_time;
 };
 
-/* Returns whether all fields except time and sequence are equal, so that one sequence of ticks made both ids. */
+/* Returns whether all fields except time and sequence are equal.  If so, one sequence of ticks made both ids. */
 static bool compare_has_same_fields(const struct compare_pair *p) {
     for (int i = 0; i < p->layout->field_count; i++)
         if (i != p->layout->time && i != p->layout->seq && p->parts[0].values[i] != p->parts[1].values[i]) return false;
@@ -30,7 +30,7 @@ static void compare_read_pair(struct compare_pair *p) {
     p->older = p->same_time ? b->seq < a->seq : b->time < a->time;
 }
 
-/* Returns the fact that the order is based on. */
+/* Returns the fact from which the order follows. */
 static const char *compare_certainty(const struct compare_pair *p) {
     if (p->layout->worker < 0) return "fields";
     if (p->same_worker) return "worker"; /* ticks of one worker id never go back */
@@ -93,8 +93,8 @@ static int64_t compare_end_ms(const struct vesta_layout *layout, const struct ve
     return vs_time_ms(layout, parts->time + 1) + (layout->unit_us % 1000 != 0);
 }
 
-/* Compares ids of two layouts by their times, the only field that the layouts share.  Each time is as exact as its
- * unit.  Equal worker ids in two layouts mean different workers. */
+/* Compares ids of two layouts by their times, because the layouts share no other field.  Each time is as exact as the
+ * unit of its layout.  Equal worker ids in two layouts mean different workers. */
 static void compare_print_times(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
     struct compare_pair p = {.ids = ids};
     char span[VS_AGO_MAX], ms[VS_GROUPED_MAX];

@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define DAY_MS INT64_C(86400000)
-/* An id rarely has a time in the first weeks of its layout, but ids read with a wrong layout often do. */
+/* An id rarely has a time in the first weeks of its layout, but often appears to have one if it is read with a wrong
+ * layout. */
 #define EARLY_MS (30 * DAY_MS)
 
 struct explain_reading {
@@ -25,7 +26,7 @@ struct explain_reading {
     int64_t now_ms;
     int notation;
     bool is_default;     /* the layout was not specified */
-    unsigned generation; /* generation of the namespace (0: the requested one) */
+    unsigned generation; /* generation of the namespace (0: the requested generation) */
     bool first;
     uint64_t ids[2]; /* the first two ids, which are compared */
     const struct vesta_layout *layouts[2];
@@ -61,7 +62,7 @@ static bool explain_is_early(const struct vesta_layout *layout, const struct ves
     return parts->unix_ms < layout->epoch_ms + EARLY_MS;
 }
 
-/* An id does not record its layout.  Only an impossible time reveals a wrong one. */
+/* An id does not contain its layout, so only an impossible time reveals that the layout is wrong. */
 static void explain_print_doubt(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
     struct vesta_candidate guess;
     bool is_ahead = explain_is_late(reading, parts);
@@ -75,7 +76,7 @@ static void explain_print_doubt(const struct explain_reading *reading, uint64_t 
 }
 
 /* If no namespace was named, the config's first namespace is used, but the id may belong to another namespace.  Prints
- * the names of such namespaces. */
+ * the names of the namespaces that it may belong to. */
 static void explain_tell_of_others(const struct explain_reading *reading, uint64_t id) {
     const struct vs_config *config = reading->where.config;
     struct vesta_layout layout;
@@ -103,7 +104,7 @@ static int explain_find_layout(struct explain_reading *reading) {
     return rc == VS_DONE ? VS_GO : rc;
 }
 
-/* The reading with the layout of another generation, for the last id that needed it. */
+/* The reading with the layout of another generation, for the last id that was made by another generation. */
 static struct explain_reading elsewhere;
 
 static void explain_forget(struct explain_reading *reading) {
@@ -125,8 +126,8 @@ static int explain_read_generation(const struct explain_reading *reading, unsign
     return explain_find_layout(&elsewhere);
 }
 
-/* The layouts of all generations of a name, read at most once (store/lineage.h).  No two of them can make the same
- * id. */
+/* The layouts of all generations of a name, read at most once (store/lineage.h).  No two of these layouts can make the
+ * same id. */
 static struct {
     bool is_read;
     unsigned count;
@@ -149,7 +150,8 @@ static void explain_read_generations(const struct vs_where *where) {
     }
 }
 
-/* Sets `elsewhere` to the generation that made this id.  Returns false if there is none, or if the store is unknown. */
+/* Sets `elsewhere` to the generation that made this id.  Returns false if no generation made it, or if the store is
+ * unknown. */
 static bool explain_find_generation(const struct explain_reading *reading, uint64_t id, struct vesta_parts *parts) {
     if (!reading->holders.is_known) return false;
     if (elsewhere.name && vesta_explain(&elsewhere.layout, id, parts, NULL) == VESTA_OK) return true;

@@ -1,4 +1,4 @@
-/* gen.c -- `gen`: prints ids.  Waits through pauses, and prints why if a wait is noticeable. */
+/* gen.c -- `gen`: prints ids.  Waits through pauses, and prints the reason if a wait is noticeable. */
 #include "base/text.h"
 #include "main/cli.h"
 #include "main/where.h"
@@ -15,9 +15,9 @@
 #define WAIT_MS_DEFAULT 10000
 #define WAIT_MS_MAX 86400000
 #define QUIET_US 2000000 /* a wait up to this long is not reported */
-#define POLL_US 100000   /* interval at which a long pause is checked again, because the clock may be corrected */
+#define POLL_US 100000   /* interval between two attempts in a long pause, because the clock may be corrected */
 #define WHY_MAX 320
-#define ID_LINE_MAX 40 /* an id in JSON */
+#define ID_LINE_MAX 40 /* maximum bytes of a line with an id in JSON */
 #define ROW 256        /* lines written before the buffer's free space is checked again */
 
 struct gen_run {
@@ -25,7 +25,7 @@ struct gen_run {
     uint64_t left;
     int64_t patience_us;
     int base, json;
-    uint64_t count; /* ids in all */
+    uint64_t count; /* total number of ids to print */
     struct vs_progress progress;
     bool told_worker, shows_progress;
     struct vs_digits digits;
@@ -66,7 +66,7 @@ static void gen_write_ids(struct gen_run *run, const uint64_t *ids, size_t count
     }
 }
 
-/* If no worker id was assigned, one is drawn.  Prints which one. */
+/* If no worker id was assigned, a worker id is drawn.  Prints the drawn worker id. */
 static void gen_tell_worker(struct gen_run *run) {
     struct vesta_info info;
     if (run->told_worker) return;
@@ -99,9 +99,9 @@ static void gen_say_why(struct gen_run *run, const struct vesta_pause *pause) {
     vs_say("waiting: %s (%s)", why, vesta_why_name(pause->why));
 }
 
-/* Waits for an id.  The library waits through a short pause with microsecond accuracy, but returns at once from a long
- * pause.  After a long pause this function tries again from time to time, because the clock may be corrected before it
- * has caught up. */
+/* Waits for an id.  The library waits through a short pause with microsecond accuracy, but returns at once if the pause
+ * is long.  In a long pause this function tries again from time to time, because an operator may correct the clock
+ * before it has caught up. */
 static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
     int64_t before = gen_boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
     int rc = vesta_next_wait(run->gen, id, slice_us, pause);
@@ -111,7 +111,7 @@ static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, str
     return rc;
 }
 
-/* Waits for an id, up to the limit of one pause.  Prints each message once. */
+/* Waits for an id, at most as long as the limit for one pause.  Prints each message once. */
 static int gen_wait_for_id(struct gen_run *run) {
     struct vesta_pause pause;
     uint64_t id;
@@ -171,9 +171,9 @@ static bool gen_is_default(const char *config_path, const struct vesta_opts *opt
     return vs_where_environment(&where) == VS_GO && !vs_where_is_named(&where);
 }
 
-/* Chooses a namespace of its own for `gen --layout snowflake` if the default generator has another layout.  The
- * namespace is named after the fingerprint, so that all layouts that can make the same ids share a namespace and its
- * leases. */
+/* Chooses a separate namespace for a command such as `gen --layout snowflake` if the default generator has a different
+ * layout.  The namespace is named after the fingerprint, so that all layouts that can make the same ids share a
+ * namespace and its leases. */
 static void gen_choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESPACE_MAX]) {
     struct vesta_layout asked, own;
     char text[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
@@ -215,7 +215,7 @@ static int gen_run(int argc, char **argv) {
     if (opts->layout && gen_is_default(config_path, opts)) gen_choose_namespace(opts, name);
     if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
-    opts->any_worker = !opts->has_worker; /* matters only if there is no generator file yet */
+    opts->any_worker = !opts->has_worker; /* relevant only if there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
     rc = gen_open_and_print(opts, &run);
     vs_config_free(config);

@@ -1,8 +1,8 @@
 /* holders.c -- finds which process held a worker id when an id was made.
  *
- * A store keeps one record per worker id: its last holder, how often it was claimed, and the tick below which all
- * granted ids are.  So two facts are certain: an id at or after that tick was never granted, and if a worker id was
- * claimed once, its holder made the id. */
+ * A store has one record per worker id: its last holder, how often it was claimed, and a tick that is above all granted
+ * ids.  So two facts are certain: an id at or after that tick was never granted, and if a worker id was claimed once,
+ * its holder made the id. */
 #include "main/ids/holders.h"
 
 #include "id/id.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Reads the namespace, and also its worker ids unless `workers` is NULL.  Returns VS_GO, or an exit code after a
+/* Reads the namespace.  Also reads its worker ids unless `workers` is NULL.  Returns VS_GO, or an exit code after a
  * message. */
 static int holders_ask(struct vs_at *at, struct vs_workers *workers) {
     struct vesta_error err;

@@ -1,4 +1,4 @@
-/* ids.c -- reads ids from files, millions a second, and records their lines. */
+/* ids.c -- reads ids from files, millions per second, and records the lines on which they are. */
 #include "main/ids/audit.h"
 #include "command/notation.h"
 
@@ -20,11 +20,11 @@ struct ids_reader {
     struct vs_ids *out;
     const char *file;
     uint64_t line;
-    size_t column; /* width of the last id */
+    size_t column; /* number of characters of the previous id */
     bool marked;   /* the next id needs no mark, because it is on the line after the previous id */
     enum vs_notation notation;
     struct vs_progress progress;
-    uint64_t size; /* of the file (0: not a regular file) */
+    uint64_t size; /* size of the file (0: not a regular file) */
     char bytes_of[64];
 };
 
@@ -60,7 +60,7 @@ static int ids_add_id(struct ids_reader *r, uint64_t id) {
     return VS_DONE;
 }
 
-/* Returns the length of the first column: up to a separator, or the quote that ends it. */
+/* Returns the length of the first column, which ends at a separator or at its closing quote. */
 static size_t ids_column_of(const char *line, size_t length) {
     size_t column = 0;
     while (column < length && memchr(" \t\"'", line[column], 4))
@@ -84,8 +84,8 @@ static bool ids_is_blank(const char *line, size_t length) {
     return length == 0;
 }
 
-/* Tries the whole line as a decimal first, which is by far the most common, and then the first column as `explain`
- * reads it. */
+/* Tries the whole line as a decimal first, because decimals are by far the most common, and then the first column as
+ * `explain` reads it. */
 static bool ids_read_id(const struct ids_reader *r, const char *line, size_t length, size_t *column, uint64_t *id) {
     struct vs_found_id found;
     *column = length;
@@ -97,8 +97,8 @@ static bool ids_read_id(const struct ids_reader *r, const char *line, size_t len
     return is_id;
 }
 
-/* Adds the ids in a line of JSON, as `vesta gen --json` and /v1/ids print: all ids of a list, the first one of an
- * object.  Returns their number, or -1 after a message. */
+/* Adds the ids in a line of JSON that `vesta gen --json` or /v1/ids printed: all ids of a list, or the first id of an
+ * object.  Returns the number of ids, or -1 after a message. */
 static int ids_add_json(struct ids_reader *r, const char *line, size_t length) {
     struct vs_slice text = {line, length}, word;
     struct vs_finder finder;
@@ -136,9 +136,9 @@ static int ids_take_line(struct ids_reader *r, const char *line, size_t length) 
     return ids_add_id(r, id);
 }
 
-/* Handles a last line without a newline.  It may be an incomplete id of a killed writer.  Incomplete ids may be equal
- * although the ids differ, so they are not counted.  But a person's `printf` leaves a complete id.  Ids of one writer
- * have equal lengths. */
+/* Handles a last line without a newline.  The line may be an incomplete id of a killed writer.  Two incomplete ids may
+ * be equal although the complete ids differ, so incomplete ids are not counted.  But a person's `printf` leaves a
+ * complete id.  The ids of one writer have equal lengths, so a line that is as long as the previous id is complete. */
 static int ids_take_rest(struct ids_reader *r, const char *line, size_t length) {
     if (length >= r->column) return ids_take_line(r, line, length);
     vs_say("%s line %" PRIu64 ": %s has no newline and is shorter than the id before it: an incomplete id, not counted",
@@ -146,7 +146,7 @@ static int ids_take_rest(struct ids_reader *r, const char *line, size_t length) 
     return VS_DONE;
 }
 
-/* Takes the whole lines of buf[0..used).  Returns the bytes consumed, or -1 after a message. */
+/* Takes the whole lines of buf[0..used).  Returns the number of bytes consumed, or -1 after a message. */
 static ssize_t ids_take_lines(struct ids_reader *r, const char *buf, size_t used) {
     const char *at = buf, *end = buf + used, *newline;
     while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
@@ -156,7 +156,7 @@ static ssize_t ids_take_lines(struct ids_reader *r, const char *buf, size_t used
     return at - buf;
 }
 
-/* Returns the number of bytes read into buf, 0 at the end, -1 after a message. */
+/* Returns the number of bytes read into buf, 0 at the end of the file, or -1 after a message. */
 static ssize_t ids_read_some(const char *file, int fd, char *buf, size_t size) {
     ssize_t n;
     while ((n = read(fd, buf, size)) < 0 && errno == EINTR)

@@ -1,8 +1,8 @@
 /* marks.c -- copies text, with a mark after each id in it.
  *
- * A line does not show which of its numbers are ids.  So a word of digits counts as an id if the layout could have made
- * it in recent years.  That is a guess, which --since makes more precise.  Lines are copied unchanged, whatever bytes
- * they contain, and without delay. */
+ * A line does not show which of its numbers are ids.  Therefore a word of digits counts as an id if the layout could
+ * have made it in recent years.  This is a guess, which --since makes more precise.  Lines are copied unchanged,
+ * whatever bytes they contain, and without delay. */
 #include "main/ids/marks.h"
 
 #include "command/times.h"
@@ -26,15 +26,15 @@ struct marks_text {
     int64_t since_ms, until_ms;
     uint64_t line; /* line number of the text after `counted` */
     const char *counted;
-    const char *paint, *plain; /* around a mark */
+    const char *paint, *plain; /* text before and after a mark */
     char when[VESTA_ISO_MAX];  /* time of the last mark, since ids in a line often have the same time */
     int64_t when_ms;
     struct vs_progress progress;
-    uint64_t bytes, size; /* bytes read, and size of the file at stdin (or 0) */
+    uint64_t bytes, size; /* bytes read, and size of the file at stdin (0: not a file) */
     bool shows_progress;
 };
 
-/* Returns the smallest id with that time or later, or the largest with that time or earlier. */
+/* Returns the smallest id with that time or a later time, or the largest id with that time or an earlier time. */
 static uint64_t marks_bound_at(const struct vesta_layout *l, int64_t unix_ms, bool is_largest) {
     uint64_t values[VESTA_FIELDS_MAX] = {0}, id = 0;
     for (int i = 0; i < l->field_count; i++)
@@ -46,7 +46,7 @@ static uint64_t marks_bound_at(const struct vesta_layout *l, int64_t unix_ms, bo
 }
 
 /* Returns the minimum number of digits of an id, so that shorter numbers are skipped.  Ids from 2^63 on may appear as
- * shorter negative numbers. */
+ * negative numbers with fewer digits. */
 static size_t marks_length_min(const struct vesta_layout *l, int64_t since_ms, int64_t until_ms) {
     char digits[VESTA_FORMAT_MAX];
     uint64_t largest = marks_bound_at(l, until_ms, true);
@@ -60,7 +60,7 @@ static bool marks_is_made_by_now(const struct marks_text *text, uint64_t id, str
            parts->unix_ms <= text->until_ms;
 }
 
-/* Returns whether a minus precedes the number, and not a hyphen after a word. */
+/* Returns whether the character before the number is a minus, not a hyphen after a word. */
 static bool marks_has_sign(struct vs_slice all, const char *at) {
     static const char before[] = " \t\n\"'`([{<=:,;";
     return at > all.at && at[-1] == '-' && (at - 1 == all.at || memchr(before, at[-2], sizeof before - 1));
@@ -92,7 +92,7 @@ static char *marks_put_number(char *at, const char *name, uint64_t n) {
     return at + vesta_format(VESTA_DECIMAL, n, at);
 }
 
-/* Formats without printf, which would take half of the total time with millions of ids. */
+/* Formats without printf, which would take half of the total time for millions of ids. */
 static void marks_put_mark(struct marks_text *text, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = text->marks->layout;
     const struct vs_record *r =
@@ -128,7 +128,7 @@ static void marks_count_rest(struct marks_text *text, struct vs_slice all) {
         text->line++;
 }
 
-/* Copies a part of the text and marks its ids.  The part must not begin or end within a word. */
+/* Copies a part of the text and marks the ids in it.  The part must not begin or end within a word. */
 static void marks_each(struct marks_text *text, struct vs_slice all) {
     struct vs_slice word;
     struct vesta_parts parts;
@@ -171,7 +171,7 @@ static int marks_copy(struct marks_text *text, char *buf) {
         if (text->shows_progress) vs_progress_show(&text->progress, "bytes", text->bytes, text->size);
         size_t done = n > 0 ? marks_whole(buf, used) : used;
         marks_each(text, (struct vs_slice){buf, done});
-        if (n < ROOM / 2) vs_out_flush(); /* there is no more input for now: do not delay the reader */
+        if (n < ROOM / 2) vs_out_flush(); /* there is no more input for now, and the reader must not wait */
         used -= done;
         memmove(buf, buf + done, used);
     }

@@ -8,7 +8,7 @@ struct vs_marks {
     const struct vesta_layout *layout;
     const struct vs_holders *holders;
     int64_t now_ms;
-    const char *since; /* words with an earlier time are not treated as ids (NULL: ten years ago) */
+    const char *since; /* words with an earlier time are not treated as ids (NULL: the limit is ten years ago) */
     enum vesta_base base;
     int json; /* print an object per id instead of the text */
 };

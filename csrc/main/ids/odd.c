@@ -1,5 +1,5 @@
 /* odd.c -- finds oddities in the fields of a list of ids: constants of another layout, times in the future, ticks that
- * go back.  Only equal ids are errors.  A person must judge the oddities. */
+ * go back.  Only equal ids are errors.  A person must judge whether an oddity is a problem. */
 #include "main/ids/audit.h"
 #include "id/id.h"
 
@@ -18,9 +18,9 @@ struct vs_oddities {
     struct odd_worker *workers; /* open addressing by worker id (count 0: free) */
     size_t room, used;          /* room is a power of two */
     uint64_t foreign, future, inversions, unsorted;
-    size_t foreign_at, future_at, inversions_at, unsorted_at; /* index of the first of each kind */
+    size_t foreign_at, future_at, inversions_at, unsorted_at; /* index of the first id of each kind */
     const struct vesta_layout *layout;
-    uint64_t before_id, before_time; /* of the previous id */
+    uint64_t before_id, before_time; /* id and time of the previous id */
     bool differs[VESTA_FIELDS_MAX];  /* fields above the time that determined the order of an unsorted id */
     int64_t first_ms, last_ms;
     uint64_t read;
@@ -58,7 +58,7 @@ static bool odd_has_upper_fields(const struct vesta_layout *layout) {
     return false;
 }
 
-/* Compares an id with the previous one, of any worker: as a number, and by time. */
+/* Compares an id with the previous id, which may be from any worker: as a number, and by time. */
 static void odd_see_order(struct vs_oddities *self, size_t index, const struct vesta_parts *parts) {
     uint64_t id = self->ids->ids[index], before = self->before_id, before_time = self->before_time;
     self->before_id = id;
@@ -120,7 +120,8 @@ static int odd_by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Moves the workers to the front of the table in ascending order, after the table was used for the last time. */
+/* Moves the workers to the front of the table in ascending order.  After this, the table can no longer be used as a
+ * hash table. */
 static void odd_pack(struct vs_oddities *self) {
     size_t n = 0;
     for (size_t i = 0; i < self->room; i++)

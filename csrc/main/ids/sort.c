@@ -1,6 +1,6 @@
-/* sort.c -- sorts in place: by the most significant digits until a part fits into the processor's cache, and there from
- * the least significant digit on.  A digit has eleven bits.  Digits in which all ids of a part are equal are skipped,
- * and most ids of one source have equal high digits. */
+/* sort.c -- sorts in place: by the most significant digits until a part fits into the processor's cache, and then
+ * within the cache from the least significant digit on.  A digit has eleven bits.  Digits that are equal in all ids of
+ * a part are skipped.  Most ids of one source have equal high digits. */
 #include "main/ids/sort.h"
 
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 
 #define DIGIT_BITS 11
 #define BUCKETS (1u << DIGIT_BITS)
-#define CACHED 65536 /* ids that fit into the cache: half a megabyte, and as much again to sort them into */
-#define FEW 24       /* at most so many ids are sorted by insertion */
+#define CACHED 65536 /* number of ids that fit into the cache: half a megabyte, and as much for the sorted copy */
+#define FEW 24       /* at most this many ids are sorted by insertion */
 
 static size_t sort_digit_of(uint64_t id, int shift) {
     return id >> shift & (BUCKETS - 1);
 }
 
-/* Returns the bits in which ids differ (0: they are sorted already). */
+/* Returns the bits in which the ids differ (0: the ids are already sorted). */
 static uint64_t sort_differing(const uint64_t *ids, size_t count) {
     uint64_t bits = 0;
     bool falls = false;
@@ -42,7 +42,7 @@ static void sort_count_digits(const uint64_t *ids, size_t count, int shift, size
         buckets[sort_digit_of(ids[i], shift)]++;
 }
 
-/* Converts sizes of buckets to their starts. */
+/* Converts the sizes of buckets to the positions where they begin. */
 static void sort_starts_of(size_t *buckets) {
     size_t start = 0;
     for (size_t i = 0; i < BUCKETS; i++) {
@@ -69,7 +69,7 @@ static void sort_cached(uint64_t *ids, size_t count, uint64_t bits) {
     if (from != ids) memcpy(ids, from, count * sizeof *ids);
 }
 
-/* Swaps each id with the id at the next position of its bucket.  The id that takes its place is moved in a later round,
+/* Swaps each id with the id at the next position of its bucket.  The id that is swapped in is moved in a later round,
  * so that no step depends on the previous step. */
 static void sort_move_to_buckets(uint64_t *ids, int shift, size_t *next, const size_t *end) {
     for (bool moved = true; moved;) {

@@ -1,4 +1,4 @@
-/* clients.c -- the config's file of clients, read at the start and again with HUP. */
+/* clients.c -- the config's file of clients, read at the start and again on HUP. */
 #include "access/gate.h"
 #include "command/options.h"
 #include "os/thread.h"
@@ -53,7 +53,7 @@ void vs_clients_reload(struct vs_serving *serving) {
                err.text, NULL);
     } else {
         ledger_set(serving->server.ledger, now, vs_monotonic_us());
-        vs_gate_set(serving->server.gate, now); /* before it is logged, so that the log's statement is true */
+        vs_gate_set(serving->server.gate, now); /* before logging, so that the log's statement is true */
         tell_lost(was, now);
         if (!serving->config->tls_client_certificates) tell_unprovable(now);
         if (others)

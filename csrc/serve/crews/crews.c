@@ -1,5 +1,5 @@
 /* crews.c -- assigns namespaces to the threads that open and close them.  Each store has a few threads of its own, so a
- * store that hangs does not delay namespaces of others.  Starts no thread. */
+ * store that hangs does not delay the namespaces of other stores.  Starts no threads. */
 #include "command/options.h"
 #include "keeper/file.h"
 #include "keeper/shift.h"
@@ -14,8 +14,8 @@ struct entry {
     int ns;
 };
 
-/* Returns the store that the config names, otherwise the store in the generator file ("": this machine's own store).
- * Creates no file. */
+/* Returns the store that the config names.  If the config names none, returns the store in the generator file ("": this
+ * machine's own store).  Creates no file. */
 static char *store_of(const struct vs_conf_namespace *conf) {
     struct vs_settings settings;
     struct vs_anchor anchor;

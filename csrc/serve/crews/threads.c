@@ -1,5 +1,5 @@
-/* threads.c -- threads that call a function for each of their members in turn.  Callers can wait for a member until a
- * deadline. */
+/* threads.c -- threads that call a function for each of their members in turn.  Callers can wait until a member is done
+ * or a deadline passes. */
 #include "serve/crews/threads.h"
 #include "os/thread.h"
 
@@ -12,7 +12,7 @@
 struct crew {
     struct vs_threads *threads;
     pthread_t thread;
-    int first; /* index of the first member that is not done (members are linked by `next`) */
+    int first; /* index of the first member that is not done (`next` links the members) */
 };
 
 struct member {
@@ -115,7 +115,7 @@ bool vs_threads_began(const struct vs_threads *threads, int i) {
     return crew_of(threads, i) < threads->begun;
 }
 
-/* Waits until another member is done.  Requires the lock.  Returns false if until_us was reached. */
+/* Waits until another member is done.  The caller must hold the lock.  Returns false if until_us was reached. */
 static bool wait_for_one(struct vs_threads *threads, int64_t until_us) {
     return vs_cond_wait(&threads->finished, &threads->lock, until_us);
 }

@@ -1,5 +1,5 @@
 /* threads.h -- calls a function for every namespace on a few threads per store, so that a store that hangs does not
- * delay namespaces of others. */
+ * delay the namespaces of other stores. */
 #ifndef VS_THREADS_H
 #define VS_THREADS_H
 
@@ -14,7 +14,7 @@ struct vs_crews {
     int *of;
 };
 
-/* Works for one member.  Returns after how many microseconds to call it again, or VS_THREADS_DONE. */
+/* Does work for one member.  Returns after how many microseconds to call the function again, or VS_THREADS_DONE. */
 #define VS_THREADS_DONE (-1)
 typedef int64_t vs_threads_body(void *self, int i);
 
@@ -22,8 +22,8 @@ typedef int64_t vs_threads_body(void *self, int i);
  * outlive the threads.  Returns NULL if there is no memory. */
 struct vs_threads *vs_threads_start(const struct vs_crews *crews, vs_threads_body *body, void *self);
 
-/* Waits for all members until until_us (vs_monotonic_us).  If all are done, frees `threads` and returns NULL.
- * Otherwise some members hang or were never begun (see vs_threads_did), and the memory that they use must not be
+/* Waits until all members are done, or until until_us (vs_monotonic_us).  If all are done, frees `threads` and returns
+ * NULL.  Otherwise some members hang or were never begun (see vs_threads_did), and the memory that they use must not be
  * freed. */
 struct vs_threads *vs_threads_end(struct vs_threads *threads, int64_t until_us);
 bool vs_threads_began(const struct vs_threads *threads, int i);

@@ -1,5 +1,5 @@
-/* tls.c -- the certificate of a server: read at the start, with HUP and when its files change.  Logs a warning before
- * it expires.  Knows no OpenSSL. */
+/* tls.c -- a server's certificate: read at the start, on HUP and when its files change.  Logs a warning before the
+ * certificate expires.  Contains no OpenSSL code. */
 #include "tls/tls.h"
 #include "base/error.h"
 #include "command/options.h"
@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOOK_US 2000000 /* interval of checks (a change is complete when two checks find the same files) */
+#define LOOK_US 2000000 /* interval between checks (a change is complete when two checks find the same files) */
 #define FILES 3
 #define DAY_S 86400
 
 static const int64_t days[] = {30, 7, 1, 0}; /* days before the expiry at which a warning is logged */
 #define STAGES ((int)(sizeof days / sizeof *days))
 
-/* Identifies the contents of a file, after following links.  `changed` is its ctime, which changes with contents, owner
- * and mode. */
+/* Identifies the contents of a file, after following links.  `changed` is the file's ctime, which changes with the
+ * contents, owner and mode. */
 struct stamp {
     dev_t device;
     ino_t inode;
@@ -32,12 +32,12 @@ struct stamp {
 struct vs_secure {
     const struct vs_tls *tls;
     struct vs_tls_server *server;
-    /* Used only by the life thread. */
+    /* The following members are used only by the life thread. */
     struct stamp used[FILES], seen[FILES];
     int64_t looked_us;
     int stage; /* the last stage of warnings that was logged */
     int64_t warned_of;
-    /* Also read by other threads. */
+    /* Other threads also read the following members. */
     pthread_mutex_t lock;
     struct vs_tls_status status;
 };
@@ -111,7 +111,7 @@ int vs_secure_open(struct vs_serving *serving) {
     if (!secure) return vs_say("no memory"), VS_FAILED;
     pthread_mutex_init(&secure->lock, NULL);
     serving->secure = secure;
-    stamp_all(config, secure->used); /* before the files are read, so that a change during the reading is noticed */
+    stamp_all(config, secure->used); /* before the files are read, so that a later change is noticed */
     secure->tls = vs_tls_find(&err);
     if (!secure->tls || open_server(config, secure->tls, &secure->server, &err) != VESTA_OK) return vs_report(&err);
     secure->status.path = config->tls_certificate;
