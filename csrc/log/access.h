@@ -9,8 +9,8 @@
 
 struct vs_access;
 
-/* Opens a file for appending, for this number of event loops.  Own: close with vs_access_close.  Errors: VESTA_EIO,
- * VESTA_ENOMEM. */
+/* Opens the access log of `loops` event loops, and appends to its file.  Own: close with vs_access_close.  Errors:
+ * VESTA_EIO, VESTA_ENOMEM. */
 int vs_access_open(const char *path, enum vs_log_format format, int loops, struct vs_access **out,
                    struct vesta_error *err);
 /* Writes the remaining lines and frees the log.  Waits at most wait_ms if the disk hangs.  `access` may be NULL. */

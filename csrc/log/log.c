@@ -15,7 +15,7 @@
 
 struct repeat {
     int64_t from_us; /* time at which the event was logged.  0: free entry */
-    uint64_t count;  /* number of repeats since then, which were not logged */
+    uint64_t count;  /* number of repeats since from_us, which were not logged */
     uint64_t whole;  /* hash of all texts of the event */
     uint64_t family; /* hash of the sentence and the namespace */
     enum vs_log_level level;
@@ -57,7 +57,7 @@ static void tell_older(int64_t than_us) {
         if (self.repeats[i].from_us && self.repeats[i].from_us <= than_us) log_tell(&self.repeats[i]);
 }
 
-/* Returns the entry of that event, or else a free entry.  If there is none, frees the oldest entry. */
+/* Returns the entry of that event, or else a free entry.  If neither exists, frees the oldest entry and returns it. */
 static struct repeat *find_place(uint64_t whole) {
     struct repeat *oldest = &self.repeats[0];
     for (struct repeat *event = self.repeats; event < self.repeats + REPEATS_MAX; event++) {
@@ -176,7 +176,7 @@ int vs_log_setup(const struct vs_log_opts *opts, struct vesta_error *err) {
     if (rc != VESTA_OK) return rc;
     vs_writer_lock();
     self.opts = *opts;
-    self.opts.path = NULL; /* owned by the caller */
+    self.opts.path = NULL; /* the caller owns the path, so it is not retained */
     vs_writer_unlock();
     return VESTA_OK;
 }

@@ -44,11 +44,12 @@ void vs_log_set_level(enum vs_log_level level);
  * not reopened.  Threads: any.  After vs_log_begin, returns at once. */
 void vs_log_reopen(void);
 
-/* Logs the repeats whose second is over.  Call this regularly, so that the last repeats are also logged. */
+/* Logs the repeats of events that were logged more than a second ago.  Call this regularly, so that the last repeats
+ * are also logged. */
 void vs_log_tick(void);
 
 /* Logs all repeats, and restores the state before vs_log_setup.  Waits at most wait_ms if the disk hangs. */
-#define VS_LOG_END_MS 2000 /* shorter than the time that a server has to stop */
+#define VS_LOG_END_MS 2000 /* shorter than the time limit for stopping a server */
 void vs_log_end(int64_t wait_ms);
 
 /* Returns the level named "debug", "info", "warn" or "error", or -1. */

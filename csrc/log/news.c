@@ -29,7 +29,7 @@ bool vs_news_take(struct vs_news *news, const char *sentence, int64_t now_us) {
     int place = news_place_of(news, sentence);
     bool taken = place < news->count;
     if (taken && place == news->last && strcmp(news->told[place].text, sentence) == 0) return false;
-    /* either this text was logged recently, or all entries were */
+    /* this text was logged recently, or every entry has a text that was logged recently */
     if (taken && now_us - news->told[place].told_us < VS_NEWS_US) return false;
     snprintf(news->told[place].text, sizeof news->told[place].text, "%s", sentence);
     news->told[place].told_us = now_us;

@@ -21,7 +21,7 @@
 
 #define PATH_BYTES 512
 #define HALF_BYTES 65536
-/* number of attempts, because for example logrotate may create or move the file at the same time */
+/* number of attempts to open the file, because logrotate, for example, may create or move it at the same time */
 #define OPEN_TRIES 8
 
 _Static_assert(VS_LOG_LINE_MAX <= 4096, "PIPE_BUF: a pipe takes a line whole or not at all");
@@ -48,7 +48,7 @@ static struct {
         int fd;
         bool is_socket, is_torn; /* is_torn: the last line was written only partly */
         bool is_full;            /* the file accepts no lines, and stderr has reported that */
-    } to;                        /* used by the thread while it runs, and guarded by the mutex otherwise */
+    } to;                        /* used only by the thread while the thread runs, and guarded by the mutex otherwise */
 } self = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = self.half, .to = {.fd = STDERR_FILENO}};
 
 void vs_writer_lock(void) {
@@ -89,10 +89,11 @@ static struct stat folder_of(const char *path) {
 }
 
 /* Rejects a file that another user may have planted.  Another user's symbolic or hard link would direct the log into
- * any file that this process may write.  A hard link does not show which user created it, so its folder decides: it is
- * rejected if all users, or an untrusted owner, can create links there.  An owner's link to the owner's file is
- * accepted, because the owner gains nothing by it.  The folder's group is trusted like its owner.  Another user's file
- * is rejected in a folder where all users may create files.  In other folders, the folder's owner has allowed it. */
+ * any file that this process may write.  A hard link does not show which user created it, so it is rejected if its
+ * folder lets all users, or an untrusted owner, create links.  An owner's link to the owner's file is accepted, because
+ * the owner gains nothing by it.  The folder's group is trusted like its owner.  Another user's file is rejected in a
+ * folder where all users may create files.  In other folders, another user's file is accepted, because the folder's
+ * owner has allowed it. */
 static int check_entry(const char *what, const char *path, const struct stat *st, struct vesta_error *err) {
     const struct stat folder = folder_of(path);
     bool is_link = S_ISLNK(st->st_mode), is_shared = folder.st_mode & S_IWOTH;
@@ -117,8 +118,8 @@ static int check_open(const char *what, const char *path, int fd, struct vesta_e
 }
 
 /* Opens an entry safely, because another user can replace it between its check and the open.  An absent file is created
- * exclusively, and an existing file is checked again when it is open.  The target of a link is the choice of the link's
- * owner. Returns false if the entry has changed, so that the caller must check it again. */
+ * exclusively, and an existing file is checked again when it is open.  The target of a link is not checked, because the
+ * link's owner has chosen it. Returns false if the entry has changed, so that the caller must check it again. */
 static bool open_entry(const char *what, const char *path, int *fd, int *rc, struct vesta_error *err) {
     struct stat st;
     bool is_there = lstat(path, &st) == 0, is_link = is_there && S_ISLNK(st.st_mode);
@@ -146,7 +147,8 @@ static bool reads_journal(const struct stat *st) {
     return text && sscanf(text, "%llu:%llu", &device, &inode) == 2 && device == st->st_dev && inode == st->st_ino;
 }
 
-/* Makes the descriptor the log.  Call with the lock held.  Returns the descriptor to close after unlocking, or -1. */
+/* Makes the descriptor the log's output.  Call with the lock held.  Returns the descriptor to close after unlocking, or
+ * -1. */
 static int writer_take(int fd) {
     struct stat st = {0};
     int old = self.to.fd == STDERR_FILENO ? -1 : self.to.fd;

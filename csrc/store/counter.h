@@ -26,10 +26,10 @@ bool vs_counter_is_lifted(const struct vs_tag *row, uint64_t floor, struct vs_re
 bool vs_counter_check_step(uint64_t step, struct vs_reply *reply);
 bool vs_counter_check_from(uint64_t from, struct vs_reply *reply);
 /* Fills the reply from the stored share and the requested share.  A stored delta of 0 means that no share was found,
- * although it was written. */
+ * although one was written. */
 void vs_share_answer(const struct vs_share *stands, const struct vs_share *share, struct vs_reply *reply);
-/* Fills the reply from the stored fingerprint, where 0 means none, and the requested one, where 0 means that the caller
- * only reads it. */
+/* Fills the reply from the stored fingerprint, where 0 means none, and the requested fingerprint, where 0 means that
+ * the caller only reads the stored one. */
 void vs_form_answer(const char *tag, uint64_t stands, uint64_t fingerprint, struct vs_reply *reply);
 /* Asserts that [from, until) can be a range that the caller of an untake was granted. */
 void vs_counter_check_untake(uint64_t from, uint64_t until);

@@ -60,7 +60,8 @@ struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *wor
     return NULL;
 }
 
-/* Waits in slices, because a cut of the store does not signal this condition variable. */
+/* Waits for a short slice at a time, because this condition variable is not signaled when the store's calls are cut
+ * (cut_us). */
 static void wait_a_slice(struct vs_errand *errand, int64_t wait_ms) {
     vs_cond_wait(&errand->changed, &errand->mutex, vs_monotonic_us() + wait_ms * 1000);
 }

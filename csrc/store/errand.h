@@ -13,8 +13,8 @@ struct vs_errand;
  * created, and the caller then still owns `work`. */
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work);
 
-/* Waits until the work is done, the store's current call is over, or the store is cut.  Returns whether the work is
- * done. */
+/* Waits until the work is done, the deadline of the store's current call has passed, or the store's calls are cut
+ * (cut_us).  Returns whether the work is done. */
 bool vs_errand_wait(struct vs_errand *errand, const struct vs_store *store);
 
 bool vs_errand_is_done(struct vs_errand *errand);

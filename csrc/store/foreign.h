@@ -8,7 +8,8 @@
 bool vs_foreign_add(struct vs_foreign_list *list, const struct vs_foreign_ask *ask, const struct vs_foreign *row,
                     struct vs_reply *reply);
 
-/* Ends the list.  Call this after the last row.  If there were too many rows, fills the reply and returns false. */
+/* Completes the list.  Call this after the last row.  If there were too many rows, fills the reply and returns
+ * false. */
 bool vs_foreign_end(const struct vs_foreign_list *list, const struct vs_foreign_ask *ask, struct vs_reply *reply);
 
 /* These two read a member of a flat JSON object as these generators write it: a whole number of at least 0, or a

@@ -184,7 +184,7 @@ static int find_last(const struct vs_lineage *lineage, unsigned *count, struct v
         lineage->name);
 }
 
-/* Copies the static worker ids that the next layout also has. */
+/* Copies the static worker ids that also exist in the next layout. */
 static void carry_static(const struct vs_ns_record *last, uint64_t max, struct vs_ns_record *fresh) {
     if (last->static_count == 0 || last->static_first > max) return;
     fresh->static_first = last->static_first;
@@ -265,7 +265,8 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
 
 /* ------------------------------------------------------------------ a namespace by its name alone */
 
-/* Proves the layout against the generations after n, which may exist if generation n was lost, or is created last. */
+/* Proves the layout against the generations after n.  Such generations may exist if generation n was lost, or if it is
+ * created after them. */
 static int prove_behind(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     unsigned newest = 0;

@@ -1,7 +1,7 @@
 /* lineage.h -- the successive layouts of a public namespace.  `orders` is leased as `orders` first, then as `orders.2`,
  * `orders.3`.  Each of these generations is a namespace of the store with one layout.  Hosts may issue ids of several
- * generations at once, so no id of one generation may be an id of another.  Before a host issues ids, it proves this
- * from the layouts in the store. */
+ * generations at once, so no id of one generation may also be an id of another generation.  Before a host issues ids,
+ * it proves this from the layouts in the store. */
 #ifndef VS_LINEAGE_H
 #define VS_LINEAGE_H
 
@@ -23,10 +23,10 @@ const char *vs_generation_name(const char *name, unsigned n, char *buf);
 /* Returns which generation of `name` the namespace `leased` is: 1 for the name itself, 0 for an unrelated namespace. */
 unsigned vs_generation_of(const char *name, const char *leased);
 
-/* Reads the record of a generation.  Sets ver to 0 if it does not exist.  Errors: VESTA_EIO. */
+/* Reads the record of a generation.  Sets ver to 0 if the generation does not exist.  Errors: VESTA_EIO. */
 int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_record *out, struct vesta_error *err);
-/* Returns VESTA_OK if no id of `layout` can be an id of a generation below n.  Errors: VESTA_EMISMATCH if an id can be
- * both.  The text has an example.  VESTA_EIO if a generation cannot be read or does not exist. */
+/* Returns VESTA_OK if no id of `layout` can be an id of a generation below n.  Errors: VESTA_EMISMATCH if an id can
+ * belong to both, with an example in the text.  VESTA_EIO if a generation cannot be read or does not exist. */
 int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                      struct vesta_error *err);
 /* Returns VESTA_OK if ids of `layout` may be issued as generation n, because the generation exists, has exactly this
@@ -35,18 +35,19 @@ int vs_lineage_prove(const struct vs_lineage *lineage, unsigned n, const struct 
 int vs_lineage_check(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                      struct vesta_error *err);
 
-/* Creates the next generation of an existing namespace, after it has proved that its ids differ.  Sets *n to the
- * generation with the layout, and *is_new if this call created it.  Idempotent: if the newest generation already has
- * this layout, none is created.  So the call may be interrupted and repeated, and several hosts may make it at once.
- * Errors: VESTA_EMISMATCH if ids could be duplicates.  VESTA_EFULL if there are VS_GENERATIONS_MAX generations.
- * VESTA_ENOGEN if the namespace does not exist.  VESTA_EIO if the store's state is unknown, or if another host has just
- * created a generation.  Then try again. */
+/* Proves that ids of `layout` differ from the ids of all existing generations, and then creates the namespace's next
+ * generation.  Sets *n to the generation with the layout, and *is_new if this call created it.  Idempotent: if the
+ * newest generation already has this layout, no generation is created.  So the call may be interrupted and repeated,
+ * and several hosts may make this call at once.  Errors: VESTA_EMISMATCH if ids could be duplicates.  VESTA_EFULL if
+ * there are VS_GENERATIONS_MAX generations.  VESTA_ENOGEN if the namespace does not exist.  VESTA_EIO if the store's
+ * state is unknown, or if another host has just created a generation.  After VESTA_EIO, try again. */
 int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layout *layout, unsigned *n, bool *is_new,
                       struct vesta_error *err);
 
-/* Returns VESTA_OK if a new namespace may be created with this layout.  The check is needed because the name alone can
- * make it a generation of an existing namespace, or the first generation of existing ones.  Errors: VESTA_EMISMATCH if
- * ids could be duplicates.  VESTA_EIO if an earlier generation does not exist, or if the store cannot be read. */
+/* Returns VESTA_OK if a new namespace may be created with this layout.  The check is needed because its name alone can
+ * make the new namespace a generation of an existing namespace, or the first generation before existing ones.  Errors:
+ * VESTA_EMISMATCH if ids could be duplicates.  VESTA_EIO if an earlier generation does not exist, or if the store
+ * cannot be read. */
 int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout *layout, struct vesta_error *err);
 /* Returns VESTA_OK if a first lease may be claimed in the namespace with the record ns in `store`.  This requires that
  * the namespace already has leases, or that vs_lineage_admit accepts it with everything that its layout leaves open.

@@ -99,8 +99,8 @@ static const void *load_symbol(const char *path, const char *symbol) {
 
 /* ------------------------------------------------------------------ modules */
 
-/* Writes the folder of the file that contains this code.  Reads it from /proc for the main program, whose absolute path
- * the loader does not record.  Returns false if the folder is unknown. */
+/* Writes the folder of the file that contains this code.  For the main program, reads it from /proc, because the loader
+ * does not record the program's absolute path.  Returns false if the folder is unknown. */
 static bool own_folder(char folder[PATH_MAX]) {
     Dl_info info;
     struct link_map *map = NULL;
@@ -178,8 +178,7 @@ static size_t bytes_shared(const char *folder, const char *path) {
     return folder[i] == '\0' && path[i] == '/' ? i : shared;
 }
 
-/* Checks the path as it is written, with its links.  Then checks the path that it resolves to, and stores that in
- * `path`. */
+/* Checks the path as it is written, with its links.  Then checks the resolved path, and stores it in `path`. */
 static int check_way(const char *folder, char path[PATH_MAX], const char *what, struct vesta_error *err) {
     char here[PATH_MAX + 2], real_folder[PATH_MAX], real_path[PATH_MAX];
     struct stat own;
@@ -251,7 +250,7 @@ bool vs_module_is_known(struct vs_slice scheme) {
 }
 
 /* Loads a backend.  Two threads may load the same module at once.  dlopen returns the same module to both, or different
- * modules if the file was replaced in between.  The first one is used. */
+ * modules if the file was replaced in between.  The module that was registered first is used. */
 static const struct vs_backend *load_once(struct backend *b, struct vesta_error *err) {
     const struct vs_backend *none = NULL, *backend = module_load(b, err);
     if (!backend || atomic_compare_exchange_strong(&b->backend, &none, backend)) return backend;

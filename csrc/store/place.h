@@ -16,9 +16,9 @@ struct vs_place {
     bool is_tls;
 };
 
-/* Parses `text`.  `scheme` is "redis" or "http", and a trailing s selects TLS.  Does no name lookup.  A message quotes
- * the text only if it cannot contain a secret.  Otherwise it names the server by its `number` in a list, where 0 means
- * no number.  Errors: VESTA_EOPTION. */
+/* Parses `text`.  `scheme` is "redis" or "http", and a trailing s selects TLS.  Does not look up names.  A message
+ * quotes the text only if it cannot contain a secret.  Otherwise it names the server by its `number` in a list, where 0
+ * means no number.  Errors: VESTA_EOPTION. */
 int vs_place_read(struct vs_slice text, const char *scheme, int number, struct vs_place *out, struct vesta_error *err);
 
 /* Writes the host without brackets and port, as TLS verifies it, to buf[0..size).  Writes "" for a unix: address.

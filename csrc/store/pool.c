@@ -114,7 +114,7 @@ void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses) {
 }
 
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us) {
-    assert(link); /* vs_pool_take returns NULL for none */
+    assert(link); /* vs_pool_take has returned NULL if there is no connection to put back */
     pool_lock(pool);
     bool is_room = pool->count < VS_POOL_MAX;
     if (is_room) pool->idle[pool->count++] = (struct idle){link, boot_us};

@@ -26,8 +26,8 @@ struct vs_pool *vs_pool_enter(const struct vs_pool_kind *kind, const void *key, 
  * Returns the number of these connections. */
 unsigned vs_pool_leave(struct vs_pool *pool, void *links[VS_POOL_MAX]);
 
-/* Returns the connection that was put back last, or NULL.  Sets *losses as vs_pool_losses returns it.  A forked child
- * gets no connection of its parent. */
+/* Returns the connection that was put back last, or NULL.  Sets *losses to the count that vs_pool_losses returns.  A
+ * forked child never gets a connection of its parent. */
 void *vs_pool_take(struct vs_pool *pool, int64_t boot_us, unsigned *losses);
 void vs_pool_put(struct vs_pool *pool, void *link, int64_t boot_us);
 

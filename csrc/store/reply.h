@@ -57,8 +57,8 @@ void vs_meet(struct vs_met *met, const struct vs_reply *reply);
 bool vs_is_met(struct vs_met *met, struct vs_reply *reply);
 
 /* Returns whether `next` may replace the stored record.  The stored version must be the version on which the write is
- * based, and `next` must continue that version's claim or be the next claim.  If a store has lost writes, another claim
- * may have reached the same version, and this check prevents a renewal from overwriting it. */
+ * based, and `next` must continue that version's claim, or start the next claim.  If a store has lost writes, another
+ * claim may have reached the same version, and this check prevents a renewal from overwriting it. */
 bool vs_follows(const struct vs_record *next, const struct vs_record *stands, uint64_t old_ver);
 
 /* Returns whether the stored record is the result of this very write. */
@@ -82,7 +82,7 @@ bool vs_is_number(const char *name, uint64_t *number);
 int64_t vs_call_begin(struct vs_store *store, int64_t ms_max);
 /* Returns the remaining time of the call, or 0 if it is over. */
 int64_t vs_call_left_ms(const struct vs_store *store);
-/* Returns the maximum time to block, so that a cut of the store is noticed soon. */
+/* Returns how long the call may block at a time, so that it soon notices when the store's calls are cut (cut_us). */
 int64_t vs_call_slice_ms(const struct vs_store *store);
 
 /* ------------------------------------------------------------------ URIs:

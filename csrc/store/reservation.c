@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]) {
-    /* a token of zeros is invalid, because a request may contain it, and a damaged row reads as 0 */
+    /* a token of zeros is invalid, because a request may contain zeros, and a damaged row is read as zeros */
     bool is_drawn = token[0] | token[1];
     return is_drawn && row->is_there && row->token[0] == token[0] && row->token[1] == token[1];
 }
 
-/* Fills the reply with REFUSED because of the number's row, which sets VS_BY_RESERVATION.  Returns false. */
+/* Fills the reply with REFUSED and the cause VS_BY_RESERVATION, which is the number's row.  Returns false. */
 static __attribute__((format(printf, 2, 3))) bool reservation_settled(struct vs_reply *reply, const char *format, ...) {
     char text[VS_SAID_MAX];
     va_list args;

@@ -19,8 +19,8 @@ struct vs_reserved {
 
 bool vs_reserved_is_own(const struct vs_reserved *row, const uint64_t token[2]);
 
-/* Handles a reserve with a token that already has a row, which an earlier attempt of the same reserve has written.  If
- * the number has been settled since, fills the reply with REFUSED and returns false. */
+/* Handles a repeated reserve: its token already has a row, which an earlier attempt has written.  If the number has
+ * been settled since, fills the reply with REFUSED and returns false. */
 bool vs_reservation_again(const struct vs_reserved *row, const char *tag, struct vs_reply *reply);
 
 /* Decides how a settle changes the number's row.  WRITE: set free_ms.  DONE: the row already has that state.  TOLD: the

@@ -77,7 +77,7 @@ bool vs_store_is_local(const char *uri) {
 }
 
 /* Returns the folder of a store that is a folder.  Does not load modules, because nginx workers call this for stores
- * whose client library they must not load. */
+ * with client libraries that the workers must not load. */
 const char *vs_store_folder(const char *uri, char *buf) {
     struct vs_slice scheme = scheme_of(uri);
     const struct vs_backend *backend = &vs_store_file;
@@ -208,8 +208,8 @@ void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, 
 #define BEFORE_ANY_MS INT64_C(946771200000) /* 2 January 2000 in every time zone */
 
 /* Returns whether another application uses the counter, because it has issued numbers that no floor has ever allowed.
- * Lifting such a counter would raise that application's numbers permanently.  Returns the range of the first take to
- * the counter. */
+ * Lifting such a counter would raise that application's numbers permanently.  If so, also gives the range of the first
+ * take back to the counter. */
 static bool is_anothers(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                         uint64_t least, struct vs_reply *reply) {
     const struct vs_grant granted = reply->grant;
@@ -225,7 +225,7 @@ static bool is_anothers(struct vs_store *store, const struct vs_counter *counter
 }
 
 /* Takes a range above the floor.  The order of the steps matters.  The floor is computed from the time of the take that
- * granted the range, so it cannot rise between the two.  The counter alone decides the order of the callers. */
+ * granted the range, so it is the floor of exactly that time.  The counter alone decides the order of the callers. */
 static void take_above_floor(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                              const struct vs_floor *floor, struct vs_reply *reply) {
     store->counters->take(store, counter, step, reply);
@@ -246,7 +246,7 @@ static void take_above_floor(struct vs_store *store, const struct vs_counter *co
                   "twice: find the program that lowers it");
 }
 
-/* Returns the range to the counter if no other caller has taken one since. */
+/* Gives the range back to the counter, unless another caller has taken a range since. */
 static void store_give_back(struct vs_store *store, const struct vs_counter *counter, const struct vs_reply *reply) {
     struct vs_reply given_back = {.outcome = VS_STORE_DOWN};
     store->counters->untake(store, counter, reply->grant.from, reply->grant.until, &given_back);
@@ -290,7 +290,7 @@ static bool may_write(struct vs_store *store, const struct vs_counter *counter, 
     return reply->outcome == VS_STORE_OK;
 }
 
-/* Stores the form of a counter's first numbers.  If that fails, returns the range to the counter. */
+/* Stores the form of a counter's first numbers.  If that fails, gives the range back to the counter. */
 static void keep_form(struct vs_store *store, const struct vs_counter *counter, const struct vs_floor *floor,
                       struct vs_reply *reply) {
     struct vs_reply kept = {.outcome = VS_STORE_DOWN};

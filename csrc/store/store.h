@@ -76,7 +76,7 @@ struct vs_tag_list {
     size_t passed;              /* number of rows left out of the list because their names are not valid tags */
     char strange[VS_QUOTE_MAX]; /* the first of these names, quoted for messages */
 };
-#define VS_TAGS_MAX 100000 /* maximum number of counters in one table.  A list of more is REFUSED */
+#define VS_TAGS_MAX 100000 /* maximum number of counters in one table.  A longer list is REFUSED */
 
 /* Returns whether a tag's name is valid, by the same rule as for a namespace: [A-Za-z0-9_.:-]{1,64}, without a dot in
  * front. */
@@ -91,7 +91,7 @@ enum vs_refused_by {
     /* the number's row: the number was settled differently, or has another token.  This cause is final */
     VS_BY_RESERVATION,
     VS_BY_RIGHTS, /* this user may not use or create the table of forms */
-    VS_BY_HISTORY /* the counter is below the numbers that this host was granted: the database went back */
+    VS_BY_HISTORY /* the counter is below this host's granted numbers: the database was rolled back */
 };
 
 #define VS_REPLY_TEXT_MAX 768 /* enough for the address and a server's longest sentence */
@@ -102,7 +102,7 @@ struct vs_reply {
     enum vs_fault fault;   /* set if the outcome is not OK.  Selects the remedy */
     size_t words;          /* offset in `text` of the store's own text, after its address */
     enum vs_refused_by by; /* set if a reserve, settle or keep_form is REFUSED */
-    bool forgets_form;     /* set by vs_store_take if it is OK, but this user may not record the form of the numbers */
+    bool forgets_form;     /* set by a vs_store_take that is OK, if this user may not record the numbers' form */
     uint64_t lowered;      /* for VS_BY_HISTORY: the counter's current value */
     int64_t store_ms;
     struct vs_record record;      /* set by read and swap */
@@ -111,9 +111,9 @@ struct vs_reply {
     char text[VS_REPLY_TEXT_MAX]; /* the reason of a failure, in the store's own text if there is one (vs_reply_say) */
 };
 
-/* Writes the reason of a failure for people.  This is the reply's text, or `otherwise` if that is empty, followed by
- * the remedy of the fault.  In a small buffer, first the store's address is left out, and then the remedy.  Returns
- * buf. */
+/* Writes the reason of a failure as text for the user.  This is the reply's text, or `otherwise` if that is empty,
+ * followed by the remedy of the fault.  If the buffer is too small, the store's address is left out first, and then the
+ * remedy.  Returns buf. */
 const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size);
 
 struct vs_store {
@@ -122,8 +122,8 @@ struct vs_store {
     const struct vs_store_counters *counters; /* NULL: the store has no counters */
     const struct vs_store_admin *admin;       /* NULL: the store has no such operations */
     const struct vesta_clock *clock;
-    /* The maximum duration of a call and of a listing, including all waits in the client library.  0: the time of a
-     * disk access. */
+    /* The maximum duration of a call and of a listing, including all waits in the client library.  0: a call takes only
+     * as long as a disk access. */
     int64_t call_ms_max, list_ms_max;
     int64_t until_us;              /* deadline of the current call, in boot time */
     const _Atomic int64_t *cut_us; /* copied from vs_store_opts */
@@ -134,7 +134,8 @@ enum vs_foreign_kind { VS_BUTTERFLY_DB, VS_BUTTERFLY_ZK, VS_LEAF, VS_UID, VS_VES
 
 struct vs_foreign {
     uint64_t worker;
-    /* when the number's holder must stop unless it renews, in the other generator's terms, or one of these: */
+    /* the time at which the number's holder must stop unless it renews, by the other generator's rules, or one of
+     * these: */
     int64_t until_ms;
 #define VS_FOREIGN_EVER INT64_MAX
 #define VS_FOREIGN_FREE (-1)
@@ -146,7 +147,7 @@ struct vs_foreign_ask {
     const char *name;                 /* the generator's own name in its table, or NULL */
     const char *table;                /* NULL: the generator's usual table */
     uint64_t worker_max;              /* maximum of the layout's worker field */
-    uint64_t skip_first, skip_beyond; /* numbers from skip_first to below skip_beyond need no row */
+    uint64_t skip_first, skip_beyond; /* rows with numbers from skip_first to below skip_beyond are ignored */
 };
 struct vs_foreign_list {
     struct vs_foreign *rows;
@@ -154,25 +155,25 @@ struct vs_foreign_list {
     size_t usable, beyond;    /* number of rows within worker_max, and of rows beyond it */
     uint64_t lowest, highest; /* lowest and highest number of the usable rows */
     /* All numbers from issued_first to below issued_until were issued, with or without a row.  issued_until is 0 if the
-     * generator keeps no count. */
+     * generator does not count. */
     uint64_t issued_first, issued_until;
     const char *doubt; /* why issued_until may be too low, as the end of a sentence.  NULL: it is exact */
 };
-#define VS_FOREIGN_MAX 100000    /* maximum number of usable rows in one reply.  More are REFUSED */
+#define VS_FOREIGN_MAX 100000    /* maximum number of usable rows in one reply.  A longer list is REFUSED */
 #define VS_FOREIGN_BEYOND_MAX 10 /* maximum number of listed rows beyond worker_max.  Further rows are only counted */
-#define VS_FOREIGN_TABLE_MAX 64  /* bytes of a table's name, without a backquote */
+#define VS_FOREIGN_TABLE_MAX 64  /* maximum length of a table's name, which contains no backquote */
 #define VS_FOREIGN_NAME_MAX 250
 
 struct vs_store_opts {
     const char *namespace_;
     int group;                       /* gid that owns the created files, or -1 */
-    const struct vesta_clock *clock; /* replaces the store's clock if the store has none */
+    const struct vesta_clock *clock; /* used as the store's clock if the store has none */
     const char *secret;              /* password or digest (user:password).  NULL: the secret is in the URI */
     int64_t call_ms_max;             /* 0 selects VS_STORE_CALL_MS */
     const _Atomic int64_t *cut_us;   /* boot time at which every call ends, unless it is 0.  May be NULL */
 };
 
-/* Reports one problem to a person, with the remedy. */
+/* Reports one problem to an administrator, with the remedy. */
 typedef void vs_tell_fault(void *to, const char *what, const char *todo);
 
 /* All texts and options are copied, so the caller may free its arguments after the call.
@@ -196,26 +197,26 @@ struct vs_store_leases {
      * `names`. */
     bool (*has)(struct vs_store *store, const char *name);
     /* Writes `record` with version old_ver + 1, in one atomic step.  Requires that the stored version is old_ver, where
-     * 0 means no record.  It must belong to the same claim (epoch and owner), or to the claim before it.  Sets
-     * written_ms by the store's clock.  If this object has called ns_read, the same step requires that the namespace's
-     * record has not changed since the last ns_read.  Otherwise the outcome is MOVED. */
+     * 0 means no record.  The stored record must belong to the same claim (epoch and owner) as `record`, or to the
+     * claim before that one.  Sets written_ms from the store's clock.  If this object has called ns_read, the same step
+     * requires that the namespace's record has not changed since the last ns_read.  Otherwise the outcome is MOVED. */
     void (*swap)(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                  struct vs_reply *reply);
     void (*ns_read)(struct vs_store *store, struct vs_reply *reply);
     /* Writes the namespace's record.  If the outcome is OK, reply->ns is the record that a later ns_read finds. */
     void (*ns_swap)(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
                     struct vs_reply *reply);
-    /* Announces that no call comes until `until_boot_us`, so that the store can release a connection for others.  NULL
-     * if the store keeps no connection open. */
+    /* Announces that no call will be made until `until_boot_us`, so that the store can release a connection for others.
+     * NULL if the store does not keep a connection open. */
     void (*idle)(struct vs_store *store, int64_t now_boot_us, int64_t until_boot_us);
     /* Returns whether the server may have changed since the last call.  Sends no request.  NULL if this store cannot
      * find out. */
     bool (*stirred)(struct vs_store *store, int64_t now_boot_us);
 };
 
-/* Operations on counters, which belong to no namespace.  Each write is one atomic, durable step, with the outcomes
- * above.  The outcome REFUSED, with the tag in the text, means that the tag does not exist, or that its row has
- * unusable values. */
+/* Operations on counters, which do not belong to a namespace.  Each write is one atomic, durable step, with the
+ * outcomes above.  The outcome REFUSED, with the tag in the text, means that the tag does not exist, or that its row
+ * has unusable values. */
 struct vs_store_counters {
     /* Raises the counter by `step`, which is 1 to VS_RANGE_MAX, or 0 for the row's step.  reply->grant is the range
      * between the old and the new value.  CONFLICT means that another writer changed the row.  Try again.  UNKNOWN
@@ -249,17 +250,17 @@ struct vs_store_counters {
     /* Raises the counter to `floor` if the counter is below it.  OK means that no range granted from now on starts
      * below `floor`. */
     void (*lift)(struct vs_store *store, const struct vs_counter *counter, uint64_t floor, struct vs_reply *reply);
-    /* Compares a counter's share with the stored share, and stores it if there is none.  Otherwise two hosts with
-     * different lists of databases could issue the same numbers.  OK means that the stored share is this one, durably.
-     * A share of 1 is also OK if this user may not store it.  REFUSED means that a different share is stored.  NULL if
-     * this store stores no shares. */
+    /* Compares a counter's share with the stored share, and stores it if no share is stored yet.  Otherwise two hosts
+     * with different lists of databases could issue the same numbers.  OK means that the stored share equals this one,
+     * and is durable.  A share with a delta of 1 is also OK if this user may not store it.  REFUSED means that a
+     * different share is stored.  NULL if this store does not store shares. */
     void (*share)(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                   struct vs_reply *reply);
-    /* Compares the form in which callers write the counter's numbers with the stored form, and stores it if there is
-     * none.  This is needed because numbers in two forms can have the same text.  `fingerprint` is the fingerprint of
-     * the form, 1 to VS_NUMBER_MAX - 1.  If it is 0, the call only returns the stored fingerprint in reply->grant.from,
-     * where 0 means none.  OK means that the stored form is this one, durably.  REFUSED means that a different form is
-     * stored.  REFUSED with VS_BY_RIGHTS means that this user may not store it. */
+    /* Compares the form in which callers write the counter's numbers with the stored form, and stores it if no form is
+     * stored yet.  This is needed because numbers in two forms can have the same text.  `fingerprint` is the
+     * fingerprint of the form, 1 to VS_NUMBER_MAX - 1.  If it is 0, the call only returns the stored fingerprint in
+     * reply->grant.from, where 0 means none.  OK means that the stored form equals this one, and is durable.  REFUSED
+     * means that a different form is stored.  REFUSED with VS_BY_RIGHTS means that this user may not store a form. */
     void (*keep_form)(struct vs_store *store, const struct vs_counter *counter, uint64_t fingerprint,
                       struct vs_reply *reply);
     /* Creates a table of counters, or leaf_alloc if `table` is NULL, if it is missing.  NULL if the first tag creates
@@ -281,10 +282,10 @@ struct vs_store_admin {
 
 struct vs_backend {
     const char *scheme; /* for example "file" of file:/var/lib/vesta */
-    const char *form;   /* the form of its URI for people, for example "file:/DIR".  Parts in capitals are
+    const char *form;   /* the form of its URI in messages, for example "file:/DIR".  Parts in capitals are
                            placeholders */
     bool is_local;      /* the store is on this machine only, so a call takes no longer than a disk access */
-    bool is_folder;     /* its URI names a folder of this machine, and it needs no client library */
+    bool is_folder;     /* its URI names a folder of this machine, and the store does not need a client library */
     /* made: what `vesta store init` created.  rights: what a process needs to lease worker ids */
     const char *made, *rights;
     const char *secret; /* the config key of its secret: "password", "auth".  NULL: none */
@@ -334,8 +335,8 @@ bool vs_store_place(const char *uri, char path[VS_URI_MAX]);
 int vs_store_canonical(const char *uri, char out[VS_URI_MAX], struct vesta_error *err);
 /* Writes the URI of an absolute path.  Errors: VESTA_EIO if the URI is too long. */
 int vs_uri_of_path(const char *scheme, const char *path, char out[VS_URI_MAX], struct vesta_error *err);
-/* Converts the store in a generator file into a URI.  Earlier versions wrote '?', '#' and '%' of file: and sqlite:
- * paths unescaped. */
+/* Converts the store's text in a generator file into a valid URI.  Earlier versions wrote '?', '#' and '%' of file: and
+ * sqlite: paths unescaped. */
 void vs_uri_of_kept(char uri[VS_URI_MAX]);
 /* Works like vs_uri_path, for every scheme and without a message. */
 bool vs_uri_place(const char *uri, char path[VS_URI_MAX]);
@@ -350,7 +351,7 @@ size_t vs_store_password(const char *uri, size_t *at);
 /* Writes the URI for messages and generator files, with *** in place of the password, to buf of VS_URI_MAX bytes.
  * vs_store_open rejects such a URI unless the secret is passed separately.  Returns buf. */
 const char *vs_store_public(const char *uri, char *buf);
-void vs_store_hide(char uri[VS_URI_MAX]); /* the same, in place */
+void vs_store_hide(char uri[VS_URI_MAX]); /* replaces the password in `uri` itself */
 
 /* Creates what the store needs (`vesta store init`). */
 void vs_store_init(struct vs_store *store, struct vs_reply *reply);
@@ -358,10 +359,10 @@ void vs_store_init(struct vs_store *store, struct vs_reply *reply);
 /* The lowest number that a counter may issue at an instant.  The floor only rises.  If a counter has issued numbers
  * below the floor of the year 2000, it belongs to another application and is not lifted. */
 struct vs_floor {
-    /* 0: no number may be issued at that time.  The pointer is NULL if there is no floor */
+    /* returns the floor at that time, or 0 if no number may be issued then.  NULL: there is no floor */
     uint64_t (*at)(void *self, int64_t unix_ms);
     void *self;
-    /* returns whether the number may be issued in this form.  NULL: every number may be */
+    /* returns whether the number may be issued in this form.  NULL: every number may be issued */
     int (*fits)(void *self, uint64_t number);
     const char *form; /* the form in which callers write the numbers.  NULL: decimal digits */
     /* the caller also records the form, so it gets numbers even if the store's user may not record the form */
@@ -370,7 +371,7 @@ struct vs_floor {
 uint64_t vs_form_fingerprint(const char *form); /* never returns 0 */
 /* Fills the reply with REFUSED, because the tag's numbers are written in a different form. */
 void vs_form_refuse(const char *tag, struct vs_reply *reply);
-/* Calls the operation `share`.  Sets OK if the store stores no shares. */
+/* Calls the operation `share`.  Sets OK if the store does not store shares. */
 void vs_store_share(struct vs_store *store, const struct vs_counter *counter, const struct vs_share *share,
                     struct vs_reply *reply);
 /* Takes a range at or above the floor.  The floor is computed from the store's clock, so it is the same for all hosts.
@@ -379,8 +380,8 @@ void vs_store_share(struct vs_store *store, const struct vs_counter *counter, co
 void vs_store_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step,
                    const struct vs_floor *floor, struct vs_reply *reply);
 
-/* Repairs a store that went back (`vesta store advance`): calls vs_ns_put_right with fresh->incarnation, or creates a
- * missing record from `fresh`. */
+/* Repairs a store that was rolled back (`vesta store advance`): calls vs_ns_put_right with fresh->incarnation, or
+ * creates a missing record from `fresh`. */
 void vs_store_advance(struct vs_store *store, const struct vs_ns_record *fresh, const struct vs_lease_timing *timing,
                       struct vs_reply *reply);
 

@@ -109,7 +109,7 @@ int vs_uri_host(const char *text, char *host, size_t size, unsigned *port, struc
 int vs_uri_secret(const struct vs_store_secret *from, char *buf, size_t size, struct vesta_error *err) {
     const struct vs_secret_file file = {"the store's secret_file", from->file, false};
     struct vesta_error why;
-    if (!from->given && from->file[0]) /* an empty file is also VESTA_EIO, because it may be written soon */
+    if (!from->given && from->file[0]) /* an empty file is VESTA_EIO, too: its content may be written soon */
         return vs_secret_of_file(&file, buf, size, &why) == VESTA_OK ? VESTA_OK
                                                                      : vs_fail(err, VESTA_EIO, "%s", why.text);
     const char *secret = from->given ? from->given : from->own;

@@ -1,8 +1,8 @@
 /* conn.c -- a connection: handshake, reading, writing, closing.  Uses no files and no clock.
  *
- * By default, OpenSSL reads five bytes of a record, and then the rest of it.  Here it reads ahead, so that one read of
- * the socket gets all available bytes.  Each call may read the socket only once, so that a peer that sends without end
- * does not occupy the thread.  OpenSSL frees its buffers while they are empty. */
+ * By default, OpenSSL reads the first five bytes of a record, and then its remaining bytes.  Here it reads ahead, so
+ * that one read of the socket gets all available bytes.  Each call may read the socket only once, so that a peer that
+ * sends without end does not occupy the thread.  OpenSSL frees its buffers while they are empty. */
 #include "tls/inside.h"
 
 #include <errno.h>
@@ -230,7 +230,7 @@ const char *vs_tls_peer(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX
 
 /* ------------------------------------------------------------------ bytes */
 
-/* Handles a call that has no result.  `wanted` is the direction for which it normally waits. */
+/* Handles an OpenSSL call that returned no result.  `wanted` is the direction for which it normally waits. */
 static ssize_t tls_say_why(struct vs_tls_conn *conn, int rc, int wanted) {
     int error = SSL_get_error(conn->ssl, rc);
     if (error == SSL_ERROR_ZERO_RETURN) return 0;

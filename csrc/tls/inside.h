@@ -15,8 +15,7 @@
 const char *vs_tls_words(const char *none, char buf[VS_TLS_WORDS_MAX]);
 /* Sets err to VESTA_EOPTION and "FILE: what: OpenSSL's reason", and returns it. */
 int vs_tls_fail_file(struct vesta_error *err, const char *path, const char *what);
-/* Returns the name in a certificate, as vs_tls.peer does.  Returns NULL if the certificate has no name, or none that
- * can be read. */
+/* Returns the name in a certificate, as vs_tls.peer does.  Returns NULL if the certificate has no readable name. */
 const char *vs_tls_name_of(const X509 *certificate, char buf[VS_TLS_NAME_MAX]);
 int64_t vs_tls_unix_s(const ASN1_TIME *time);
 

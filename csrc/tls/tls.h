@@ -60,8 +60,8 @@ struct vs_tls_conn;
 struct vs_tls {
     uint32_t abi;
 
-    /* Opens a server.  Own: end with server_close, after all its connections.  Errors: VESTA_EOPTION, with the name of
-     * the file. */
+    /* Opens a server.  Own: end with server_close, after all connections of the server have ended.  Errors:
+     * VESTA_EOPTION, with the name of the file. */
     int (*server_open)(const struct vs_tls_server_opts *opts, struct vs_tls_server **server, struct vesta_error *err);
     /* Reloads the files, for new connections.  After an error, the old files stay in use. */
     int (*server_renew)(struct vs_tls_server *server, struct vesta_error *err);
@@ -93,7 +93,7 @@ struct vs_tls {
     /* Returns the number of bytes written, or -1 as in read.  After EAGAIN, the next write must begin with the same
      * bytes. They may be at another address, and more bytes may follow them. */
     ssize_t (*write)(struct vs_tls_conn *conn, const char *bytes, size_t length);
-    /* Returns true if an incomplete record is in a buffer of VS_TLS_RECORD_BYTES. */
+    /* Returns true if the connection has an incomplete record, which occupies a buffer of VS_TLS_RECORD_BYTES. */
     bool (*keeps_bytes)(const struct vs_tls_conn *conn);
     /* After EAGAIN, returns true if a read must wait for POLLOUT, or a write for POLLIN. */
     bool (*is_reversed)(const struct vs_tls_conn *conn);
@@ -102,7 +102,7 @@ struct vs_tls {
     void (*free)(struct vs_tls_conn *conn); /* may be NULL */
 
     /* Returns the name in the peer's certificate: the subject's CN, or else the first DNS name.  Returns "" if the
-     * certificate has neither, or none that can be read.  Returns NULL if the peer sent no certificate. */
+     * certificate has no readable name of these kinds.  Returns NULL if the peer sent no certificate. */
     const char *(*peer)(const struct vs_tls_conn *conn, char buf[VS_TLS_NAME_MAX]);
     /* `why` returns the text of the last error, or "".  `is_refused` returns true if one side rejected the other's
      * certificate, version or protocol, so that a new attempt would fail, too. */
@@ -110,7 +110,7 @@ struct vs_tls {
     bool (*is_refused)(const struct vs_tls_conn *conn);
 };
 
-/* Loads the module.  If this build or this machine has none, returns NULL and sets err. */
+/* Loads the module.  If this build or this machine lacks the module, returns NULL and sets err. */
 const struct vs_tls *vs_tls_find(struct vesta_error *err);
 
 /* Makes a client's handshake.  Blocks until the deadline, or until *is_cut, which is checked a few times a second.

@@ -6,8 +6,8 @@
  *     <place>/~counters/form-<tag>    the fingerprint of the form of its numbers, as a row: max is the fingerprint
  *     <place>/~counters/lock          the turns of writers
  *
- * A write replaces exactly the text on which it is based (folder.h).  If another writer was first, the write is tried
- * again.  The first tag creates the folder. */
+ * A write replaces exactly the text on which it is based (folder.h).  If another writer has changed the text first, the
+ * write is tried again.  The first tag creates the folder. */
 #include "store/counter.h"
 #include "base/error.h"
 #include "os/clock.h"
@@ -62,8 +62,8 @@ static bool tag_of(const char *name, char *tag) {
     return true;
 }
 
-/* Returns the tag's place in the turns.  If two tags have the same place, their writers wait for each other, which is
- * harmless. */
+/* Returns the tag's place (vs_folder_turn).  If two tags have the same place, their writers wait for each other, which
+ * is harmless. */
 static uint64_t file_counter_place_of(const char *name) {
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (; *name; name++)
@@ -124,8 +124,8 @@ static bool file_counter_is_still(const struct file_counter_call *call, const st
     return !*other;
 }
 
-/* Makes the change in a turn, or without a turn if the wait for one was too long: announce, compare, replace.  Sets
- * *other if another writer was first. */
+/* Announces the change, compares the text, and replaces it.  Does this during a turn, or without a turn if the wait for
+ * one was too long.  Sets *other if another writer was first. */
 static bool file_counter_make(const struct file_counter_call *call, const struct file_counter_text *was, bool *other) {
     struct vs_folder *folder = &call->self->counters;
     bool made = vs_folder_turn(folder, file_counter_place_of(call->name), 1, true, call->reply) &&
@@ -215,7 +215,7 @@ static bool load_row(const struct file_counter_call *call, struct vs_tag *row, u
     return load_text(call, &text) && read_text(call, &text, row, ver);
 }
 
-/* Stores the share like a row.  It is never changed later. */
+/* Stores the share in the form of a row.  A stored share is never changed. */
 static void keep_share(struct file_counter_call *call, const struct vs_share *share) {
     const struct vs_counter_change change = {.what = VS_TAG_ADD, .from = share->remainder, .step = share->delta};
     struct vs_tag row = {.step = 0};
@@ -276,14 +276,14 @@ void vs_file_form(struct vs_store *store, const struct vs_counter *counter, uint
     if (is_read && stands == 0 && fingerprint) {
         try_until_done(&call, &(struct vs_counter_change){.what = VS_TAG_ADD, .from = fingerprint, .step = 1});
         bool is_there = reply->outcome == VS_STORE_OK || reply->outcome == VS_STORE_CONFLICT;
-        if (is_there) vs_reply_clear(reply); /* this call or another writer has written it, so read it */
+        if (is_there) vs_reply_clear(reply); /* this call or another writer has written the file, so read it */
         is_read = is_there && load_form(&call, &stands);
     }
     vs_folder_leave(&call.self->counters);
     if (is_read) vs_form_answer(call.tag, stands, fingerprint, reply);
 }
 
-/* Adds the tag of a file, even if the file's text cannot be used. */
+/* Adds a file's tag to the list, even if the file's text cannot be used. */
 static bool list_file(const struct file_counter_call *list_call, const char *name, struct vs_tag_list *list) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     struct file_counter_call call = *list_call;

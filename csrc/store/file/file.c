@@ -1,7 +1,7 @@
 /* file.c -- the store of one host: one folder per namespace, one file per record.
  *
  *     <place>/<namespace>/namespace     the namespace record
- *     <place>/<namespace>/<worker>      one lease record each, as text (lease/record.h)
+ *     <place>/<namespace>/<worker>      the lease record of one worker id, as text (lease/record.h)
  *     <place>/<namespace>/lock          the turns of writers
  *     <place>/~counters/                see counter.c
  *
@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #define NAMESPACE "namespace"
-#define PLACE_NAMESPACE 0             /* the namespace's place in the turns.  Worker id N has place N + 1 */
+#define PLACE_NAMESPACE 0             /* the namespace's place (vs_folder_turn).  The place of worker id N is N + 1 */
 #define DIR_BYTES_MAX (PATH_MAX - 64) /* leaves room for a record's file name */
 #define FENCED_US_MAX 2000000
 #define FENCED_NAP_US 2000
@@ -113,8 +113,8 @@ static bool file_is_due(struct file_store *self, const struct change *change, st
     return due;
 }
 
-/* Checks after a lease's write that the namespace's record is still the same.  If it was repaired during the write, the
- * outcome is unknown. */
+/* Checks, after a lease was written, that the namespace's record is still the same.  If that record was repaired during
+ * the write, the outcome is UNKNOWN. */
 static void file_look_behind(struct file_store *self, const struct change *change, struct vs_reply *reply) {
     struct vs_reply now;
     vs_reply_clear(&now);
@@ -125,7 +125,8 @@ static void file_look_behind(struct file_store *self, const struct change *chang
         vs_answer(reply, VS_STORE_UNKNOWN, "the namespace's record changed during a write: read it again");
 }
 
-/* Makes the change in a turn, or without a turn if the wait for one was too long: announce, compare, replace. */
+/* Announces the change, compares the record, and replaces it.  Does this during a turn, or without a turn if the wait
+ * for one was too long. */
 static bool file_make(struct file_store *self, const struct change *change, struct vs_reply *reply, bool *fenced) {
     struct vs_folder *folder = &self->folder;
     bool made = vs_folder_turn(folder, change->place, change->places, true, reply) &&
@@ -210,7 +211,7 @@ static bool file_scan(struct file_store *self, DIR *dir, struct vs_listed **list
 }
 
 /* Lists the records in a turn that excludes all writers, because a file that is replaced during a scan may appear twice
- * or not at all.  A process with read access only gets no turn, so its list is only a hint. */
+ * or not at all.  A process that has only read access cannot take a turn, so its list is only a hint. */
 static void file_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
     struct file_store *self = file_self_of(store);
     *listed = NULL;
@@ -246,7 +247,7 @@ static void file_names(struct vs_store *store, const char *of, void (*tell)(void
     struct dirent *entry;
     (void)of; /* unused, because all names are read anyway.  file_has checks a single name */
     vs_reply_clear(reply);
-    assert(self->dir[self->place_length] == '/'); /* the namespace follows it */
+    assert(self->dir[self->place_length] == '/'); /* the namespace's name follows the slash */
     snprintf(place, sizeof place, "%.*s", (int)self->place_length, self->dir);
     DIR *dir = opendir(place);
     if (!dir && errno == ENOENT) { /* the store has not been used yet */

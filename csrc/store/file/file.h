@@ -4,17 +4,17 @@
 
 #include "store/file/folder.h"
 
-#define VS_FILE_COUNTERS "~counters" /* not a valid namespace name, so that it conflicts with none */
+#define VS_FILE_COUNTERS "~counters" /* not a valid namespace name, so it cannot be a namespace's folder */
 
 struct file_store {
     struct vs_store base;
     struct vs_met met;
     struct vs_folder folder;
     char *dir;           /* points into `paths`, like counters_dir */
-    size_t place_length; /* length of the place, which is the start of `dir` */
+    size_t place_length; /* length of the store's path, with which `dir` starts */
     struct vs_folder counters;
     char *counters_dir;
-    char paths[]; /* not PATH_MAX, because a process may have thousands of stores */
+    char paths[]; /* allocated to fit, not PATH_MAX long, because a process may have thousands of stores */
 };
 
 void vs_file_take(struct vs_store *store, const struct vs_counter *counter, uint64_t step, struct vs_reply *reply);

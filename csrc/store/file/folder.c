@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TURN_US_MAX 200000 /* a turn takes about a dozen system calls, and none waits for a disk to write */
-#define LEFT_S_MAX 60      /* seconds after which a .new file belongs to a process that died, or that must start over */
+#define TURN_US_MAX 200000 /* a turn takes about a dozen system calls, none of which waits for a disk write */
+#define LEFT_S_MAX 60      /* seconds after which a .new file is removed: its writer has died, or must start over */
 _Static_assert(sizeof ".-2147483648-0123456789abcdef.next" + VS_FOLDER_NAME_MAX <= sizeof((struct vs_folder *)0)->next,
                "a file name with the suffix of a change fits");
 _Static_assert(TURN_US_MAX < LEFT_S_MAX * 1000000, "a process that waits for its turn must not be taken for dead");
@@ -87,8 +87,8 @@ ssize_t vs_folder_load(const struct vs_folder *folder, const char *name, char *t
 
 /* ------------------------------------------------------------------ turns
  *
- * An older version of vesta locks byte 0 exclusively while it writes, so this version locks byte 0 shared.  The places
- * follow. */
+ * Older versions of vesta hold an exclusive lock on byte 0 while they write, so this version takes a shared lock on
+ * byte 0. The places are the bytes after it. */
 
 static bool meets_older(const struct vs_folder *folder, struct vs_reply *reply) {
     int64_t pid = vs_queue_process(folder->turn_fd, 0, 1);
@@ -118,8 +118,8 @@ bool vs_folder_turn(struct vs_folder *folder, uint64_t first, uint64_t count, bo
                         folder->path, strerror(errno));
         return false;
     }
-    /* After any other error, this file system has no such locks, so an older version of vesta cannot use them either.
-     */
+    /* Any other error means that this file system does not support such locks, so an older version of vesta cannot use
+     * them either. */
     if (!vs_queue_wait(fd, 0, 1, false, TURN_US_MAX) && (errno == EAGAIN || errno == EACCES))
         return meets_older(folder, reply);
     int64_t byte = (int64_t)first + 1, bytes = (int64_t)count;
@@ -189,8 +189,8 @@ static bool ends_with(const char *text, const char *end) {
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-/* Returns whether an older version of vesta left the file behind, or a process that died before it announced its
- * change. */
+/* Returns whether the file was left behind by an older version of vesta, or by a process that died before it announced
+ * its change. */
 static bool was_left(const struct vs_folder *folder, const char *entry, const char *name) {
     struct stat st;
     size_t length = strlen(name);
@@ -216,7 +216,7 @@ static bool take_rivals_away(const struct vs_folder *folder, const char *name, s
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry = NULL;
     bool done = dir != NULL;
-    assert(folder->next[0]); /* otherwise it would remove its own change */
+    assert(folder->next[0]); /* otherwise this call would remove its own change */
     while (done && (errno = 0, entry = readdir(dir))) {
         if (was_left(folder, entry->d_name, name)) (void)unlinkat(folder->fd, entry->d_name, 0);
         if (is_rival(folder, entry->d_name, name))
@@ -236,7 +236,8 @@ static int folder_move(const struct vs_folder *folder, const char *from, const c
     return renameat(folder->fd, from, folder->fd, to) == 0 ? 0 : errno;
 }
 
-/* Evaluates a rename.  ENOENT means that another writer removed the change, and sets *fenced. */
+/* Evaluates the result of a rename.  ENOENT means that another writer removed the change, in which case *fenced is
+ * set. */
 static bool was_moved(int failed, const struct vs_folder *folder, const char *name, struct vs_reply *reply,
                       bool *fenced) {
     assert(!*fenced); /* a fenced change has no further steps */

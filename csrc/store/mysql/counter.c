@@ -10,9 +10,9 @@
  *
  * A take sends two messages.  The first reads the row with FOR UPDATE, which a proxy sends to the primary, and the row
  * is checked.  The second raises the row with one autocommitted statement.  No lock is held between two messages, so a
- * client that stops, or a broken network, blocks no one.  The row may be raised in between.  The UPDATE returns its
- * actual value in its LAST_INSERT_ID, as the distance from the value that was read, together with a nonce that
- * identifies the reply.
+ * client that stops, or a broken network, does not block others.  Another client may raise the row in between.  The
+ * UPDATE returns the row's actual value in its LAST_INSERT_ID, as the distance from the value that was read, together
+ * with a nonce that identifies the reply.
  *
  * Tags are compared byte by byte, because a case-insensitive collation would take `orders` for `Orders`. */
 #include "store/mysql/counter.h"
@@ -42,7 +42,7 @@ static const struct counter_shape shapes[] = {
     [TICKETS] = {.tag = "stub"},
 };
 
-/* ------------------------------------------------------------------ whose a table is */
+/* ------------------------------------------------------------------ the kind of a table */
 
 static const struct counter_shape *told_by(const struct vs_rows *rows) {
     int64_t leaf, tinyid, tickets;
@@ -361,7 +361,7 @@ void vs_mysql_untake(struct vs_store *store, const struct vs_counter *counter, u
     if (fate == VS_FATE_DONE && vs_mysql_call_marked(&call, mark, &far)) vs_done(reply);
 }
 
-/* ------------------------------------------------------------------ for people */
+/* ------------------------------------------------------------------ for administrators */
 
 /* Adds the fetched row to the list, unless it only marks an empty table. */
 static bool mysql_counter_list_row(const struct vs_mysql_call *call, const struct vs_rows *rows,

@@ -25,7 +25,7 @@ static const struct table {
                          " FROM `%s` WHERE namespace = '%s' AND work_id NOT BETWEEN %" PRIu64 " AND %" PRIu64
                          " ORDER BY work_id LIMIT %d",
                          false},
-    [VS_UID] = {"WORKER_NODE", /* each start uses a new number, and never an old one */
+    [VS_UID] = {"WORKER_NODE", /* each start takes a new number, and old numbers are never reused */
                 "SELECT ID, NULL, CONCAT_WS(':', HOST_NAME, PORT), '', NULL FROM `%s` WHERE '' = '%s'"
                 " AND ID NOT BETWEEN %" PRIu64 " AND %" PRIu64 " ORDER BY ID LIMIT %d",
                 true},
@@ -55,7 +55,7 @@ static bool take_row(struct mysql_store *self, const struct vs_foreign_ask *ask,
     return vs_foreign_add(list, ask, &found, reply);
 }
 
-/* Computes which numbers were issued from AUTO_INCREMENT.  `next` is NULL if no column has one. */
+/* Computes which numbers were issued from AUTO_INCREMENT.  `next` is NULL if no column has AUTO_INCREMENT. */
 static void take_counter(struct mysql_store *self, const char *next, struct vs_foreign_list *list) {
     list->issued_first = 1;
     if (!next || !vs_is_number(next, &list->issued_until))

@@ -90,7 +90,7 @@ static const struct meaning {
     {ER_UNKNOWN_SYSTEM_VARIABLE, VS_STORE_REFUSED, VS_FAULT_VERSION},
     {ER_PARSE_ERROR, VS_STORE_REFUSED, VS_FAULT_VERSION},
     /* faults of the server's state and settings */
-    /* or another fault, which is recognized by the error's text */
+    /* the error's text may select another fault */
     {ER_OPTION_PREVENTS_STATEMENT, VS_STORE_REFUSED, VS_FAULT_OPTION},
     {1792 /* ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
     {1836 /* ER_READ_ONLY_MODE */, VS_STORE_REFUSED, VS_FAULT_READ_ONLY},
@@ -298,7 +298,7 @@ static void mysql_make_link(void *work) {
     const struct mysql_place *place = &making->place;
     const char *socket = place->uri.value[KEY_SOCKET][0] ? place->uri.value[KEY_SOCKET] : NULL;
     assert(!making->my);
-    assert(place->uri.path[0] == '/'); /* the database's name follows it */
+    assert(place->uri.path[0] == '/'); /* the database's name follows the slash */
     assert(making->reply.outcome == VS_STORE_DOWN);
     MYSQL *my = mysql_init(NULL);
     if (!my) {
@@ -486,7 +486,7 @@ static void keep_late(struct mysql_store *self) {
     self->my = NULL;
 }
 
-/* Waits until that statement has ended, before another connection is opened. */
+/* Waits until the unanswered statement has ended.  Call this before another connection is opened. */
 static bool await_late(struct mysql_store *self, struct vs_reply *reply) {
     while (self->late && !is_stale(self->late) && mysql_clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = mysql_get_socket(self->late), .events = POLLIN};
@@ -508,7 +508,7 @@ bool vs_mysql_begin(struct mysql_store *self, int64_t ms_max, bool needs_tables,
     int64_t now_us = vs_call_begin(&self->base, ms_max);
     if (!await_late(self, reply)) return false;
     mysql_take_parked(self, now_us);
-    assert(!self->my || !self->making); /* a store never has both */
+    assert(!self->my || !self->making); /* a store never has an open connection and one that is being opened */
     mysql_drop_stale(self);
     if (self->my) return has_tables(self, needs_tables, reply);
     if (self->making && vs_errand_is_done(self->making) && !mysql_await_making(self, reply))
@@ -595,7 +595,7 @@ static bool is_whole(const struct vs_rows *rows) {
     return rows->count_column == 0 || rows->seen == 0 || rows->seen == (rows->counted ? rows->counted : 1);
 }
 
-/* Frees the result without reading the remaining rows, because the connection was dropped. */
+/* Frees the result without reading its remaining rows, because the connection was dropped. */
 static int give_up_rows(struct vs_rows *rows) {
     rows->result->handle = NULL;
     vs_mysql_rows_done(rows);
@@ -603,7 +603,7 @@ static int give_up_rows(struct vs_rows *rows) {
 }
 
 int vs_mysql_fetch(struct mysql_store *self, struct vs_rows *rows, struct vs_reply *reply) {
-    assert(rows->result); /* the result is freed after -1 */
+    assert(rows->result); /* after -1, the result has already been freed */
     assert(self->my);
     if (vs_call_slice_ms(&self->base) <= 0) {
         vs_mysql_no_answer(self, "the list did not end before the deadline", reply);

@@ -87,7 +87,8 @@ void vs_mysql_park(struct mysql_store *self, int64_t now_us);
 bool vs_mysql_enter(struct mysql_store *self);
 void vs_mysql_leave(struct mysql_store *self);
 
-/* Returns whether the server is usable, which means writable, and with the tables of leases if needs_tables is true. */
+/* Returns whether the server is usable.  A usable server is writable, and has the tables of leases if needs_tables is
+ * true. */
 bool vs_mysql_check(const struct mysql_place *place, MYSQL *my, bool needs_tables, struct vs_reply *reply);
 bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value, struct vs_reply *reply);
 
@@ -104,7 +105,8 @@ __attribute__((format(printf, 2, 3))) void vs_sql_add(struct vs_sql *sql, const 
 void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length);
 
 /* Sends a statement and waits for the start of its reply.  Returns false if the server rejected the statement, or did
- * not reply in time.  The reply has then been filled, and retains its outcome if the error does not decide it. */
+ * not reply in time.  In both cases, fills the reply, but does not change its outcome if the error does not decide the
+ * outcome. */
 bool vs_mysql_send(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply);
 
 /* The rows of a SELECT with the nonce in its first column.  `fetch` returns 1 with a row, and 0 after the last row.

@@ -7,11 +7,11 @@
  *
  * A write is one autocommitted statement: UPDATE ... WHERE ver = ?.  It also requires that the stored record is
  * complete, that it belongs to the same claim or to the claim before it, and that the namespace's incarnation is
- * unchanged.  No lock is held between two messages, so a client that stops blocks no one.  Every write changes `ver`,
- * and the server counts matched rows, not changed rows.  So 0 rows always means that the version was different.  Reads
- * that decide about a write are locking reads.  They return the last committed state, and a proxy that splits reads
- * from writes sends them to the primary.  A write also locks its namespace's row, because below REPEATABLE READ it
- * could otherwise use the state before an administrator repaired the store.
+ * unchanged.  No lock is held between two messages, so a client that stops does not block others.  Every write changes
+ * `ver`, and the server counts matched rows, not changed rows.  So 0 matched rows always mean that the version was
+ * different.  Reads that decide about a write are locking reads.  They return the last committed state, and a proxy
+ * that splits reads from writes sends them to the primary.  A write also locks its namespace's row, because below
+ * REPEATABLE READ it could otherwise use the state before an administrator repaired the store.
  *
  * Every reply identifies its statement.  A SELECT has a nonce in each row, and returns a row even if there is no
  * record.  A write returns the stamped time and the nonce as its LAST_INSERT_ID.  Any other reply is ignored, and the
@@ -175,8 +175,8 @@ static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_
     if (vs_mysql_begin(self, self->call_ms_max, true, reply) && mysql_load_record(self, worker, reply)) vs_done(reply);
 }
 
-/* Finds out why no row was written.  The server executes statements one after another.  So if it has not done a write
- * before this reply, it will never do it. */
+/* Finds out why no row was written.  The server executes the statements of a connection one after another, so a write
+ * that was not done before this reply will never be done. */
 static void mysql_explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                           struct vs_reply *reply) {
     assert(self->met.ver); /* with 0, any namespace record would be accepted */
@@ -196,8 +196,8 @@ static bool knows_namespace(struct mysql_store *self, struct vs_reply *reply) {
     return self->met.ver || (mysql_load_ns(self, reply) && vs_is_met(&self->met, reply));
 }
 
-/* Adds a LIKE pattern that matches only the complete record that vs_follows accepts, which has version `ver` and the
- * same claim. A different record is not overwritten. */
+/* Adds a LIKE pattern that matches only a complete record with version `ver` and the same claim, which vs_follows would
+ * accept, so that the write does not overwrite any other record. */
 static void add_own(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
     char like[WHOLE_MAX];
     int length = snprintf(like, sizeof like,

@@ -71,7 +71,7 @@ void vs_mysql_names(struct vs_store *store, const char *of, void (*tell)(void *t
         vs_mysql_no_answer(self, VS_MYSQL_NO_ROW, reply);
 }
 
-/* ------------------------------------------------------------------ how it is set */
+/* ------------------------------------------------------------------ the server's settings */
 
 /* The required settings.  With other values, an acknowledged write may be lost in a power cut. */
 static const struct setting {

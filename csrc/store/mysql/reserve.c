@@ -3,12 +3,12 @@
  *     vesta_reservation (counters, tag, token, number, free_ms)
  *
  * `counters` is the name of the counter's table.  free_ms is the time from which the number may be reserved again, or
- * NULL for never.  A row without a number is a token that has no number yet.
+ * NULL for never.  A row without a number belongs to a token that has no number yet.
  *
- * Each write is one autocommitted statement.  A free number gets a new token.  A new number needs two rows in one step:
- * first a row without a number is inserted, then one UPDATE over both tables raises the counter and writes the number
- * into that row.  If a client dies in between, it leaves a row without a number.  The result is read back by its token.
- */
+ * Each write is one autocommitted statement.  To reserve a free number, the write replaces the token in its row.  A new
+ * number requires changes to two tables in one step.  Therefore, a row without a number is inserted first.  Then one
+ * UPDATE over both tables raises the counter and writes the number into that row.  If a client dies in between, it
+ * leaves a row without a number.  The result is read back by its token. */
 #include "store/reservation.h"
 #include "store/mysql/counter.h"
 
@@ -208,8 +208,9 @@ void vs_mysql_reserve(struct vs_store *store, const struct vs_counter *counter, 
 
 /* ------------------------------------------------------------------ settling */
 
-/* Called if the number has no row, because it was never reserved, or because the database has lost the row.  Returns
- * whether the counter still has the numbers that this host was granted.  If not, fills the reply. */
+/* Called if the number has no row, either because it was never reserved, or because the database has lost the row.
+ * Returns whether the counter is still at or above the numbers that this host was granted.  If it is lower, fills the
+ * reply. */
 static bool still_stands(const struct vs_mysql_call *call, uint64_t granted) {
     struct vs_tag row;
     vs_not_done(call->reply); /* no row has this token */

@@ -56,8 +56,8 @@ static bool mysql_insert_share(const struct vs_mysql_call *call, const char *key
     return true;
 }
 
-/* Returns whether the call can succeed without a stored share.  A database that grants all numbers alone needs none.
- * The counters' table may be Leaf's, and vesta may have no right to other tables. */
+/* Returns whether the call can succeed without a stored share.  A database that grants all numbers alone does not need
+ * a stored share.  The counters' table may be Leaf's, and vesta may have no right to other tables. */
 static bool may_do_without(const struct vs_mysql_call *call, const struct vs_share *share) {
     return share->delta == 1 && call->reply->outcome == VS_STORE_REFUSED;
 }

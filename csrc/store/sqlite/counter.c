@@ -19,8 +19,8 @@ bool vs_sqlite_call_begin(struct vs_sqlite_call *call, struct vs_store *store, c
     return call->table && vs_counter_check(counter, reply) && vs_sqlite_begin(call->self, reply);
 }
 
-/* Prepares a statement for the table, whose name replaces the %s of its text.  ?1 is the tag.  In a statement that
- * writes a row, ?2 is the row's max_id, ?3 its step, and ?4 its time. */
+/* Prepares a statement.  The table's name replaces the %s in `format`.  ?1 is the tag.  In a statement that writes a
+ * row, ?2 is the row's max_id, ?3 its step, and ?4 its time. */
 static sqlite3_stmt *sqlite_counter_prepare(const struct vs_sqlite_call *call, const char *format,
                                             const struct vs_tag *row) {
     char sql[SQL_MAX];
@@ -184,7 +184,7 @@ void vs_sqlite_lift(struct vs_store *store, const struct vs_counter *counter, ui
 static bool sqlite_counter_list_row(const struct vs_sqlite_call *call, sqlite3_stmt *stmt, struct vs_tag_list *list) {
     struct vs_tag row;
     char why[VS_TAG_WHY_MAX];
-    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* a tag of another type is never found */
+    bool is_text = sqlite3_column_type(stmt, 0) == SQLITE_TEXT; /* a tag that is not text is never found */
     const void *at = sqlite3_column_blob(stmt, 0);
     struct vs_slice name = {at ? at : "", at ? (size_t)sqlite3_column_bytes(stmt, 0) : 0};
     if (is_text && !at && sqlite3_errcode(call->self->db) == SQLITE_NOMEM)

@@ -89,7 +89,7 @@ static void close_db(struct sqlite_store *self) {
     self->db = NULL;
 }
 
-/* Handles a busy database in a commit, which waits for readers. */
+/* SQLite calls this if the database is busy during a commit, which must wait for readers. */
 static int wait_for_readers(void *arg, int tries) {
     const struct sqlite_store *self = arg;
     (void)tries;

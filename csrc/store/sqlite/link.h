@@ -1,8 +1,8 @@
 /* link.h -- a call to a database file: open, lock, one transaction, close.
  *
- * SQLite's connections and locks do not survive a fork, so no connection stays open between calls.  A call runs in its
- * turn (turn.h).  If a process is stopped inside a transaction, no other process can break its lock, but their messages
- * name it.
+ * SQLite's connections and locks do not survive a fork, so no connection stays open between calls.  A call runs during
+ * its turn (turn.h).  If a process is stopped inside a transaction, other processes cannot break its lock, but their
+ * messages name the stopped process.
  *
  * A write is durable before the call returns.  With a rollback journal this needs synchronous=EXTRA.  Under FULL, the
  * removal of a journal may not be on disk at a power cut.  The journal then reappears and rolls back an acknowledged
@@ -31,8 +31,8 @@ struct sqlite_store {
 
 extern const struct vs_backend vs_store_sqlite;
 
-/* Fills the reply from an SQLite error of any operation except a commit, which means that nothing was written.  Returns
- * false. */
+/* Fills the reply from an SQLite error, which means that nothing was written.  Do not use this for errors of a commit.
+ * Returns false. */
 bool vs_sqlite_trouble(const struct sqlite_store *self, int rc, struct vs_reply *reply);
 
 /* Runs statements that return no rows. */

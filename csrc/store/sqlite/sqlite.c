@@ -260,7 +260,8 @@ static bool read_counter(struct sqlite_store *self, uint32_t *counter) {
     return is_read;
 }
 
-/* Returns whether the path has a different file, or a file with a lower change counter, which is an older copy. */
+/* Returns whether the path leads to a different file, or to a file with a lower change counter, which is an older
+ * copy. */
 static bool sqlite_stirred(struct vs_store *store, int64_t now_boot_us) {
     (void)now_boot_us;
     struct sqlite_store *self = sqlite_self_of(store);

@@ -42,7 +42,7 @@ static void turn_in_parent(void) {
 }
 
 static void turn_in_child(void) {
-    if (is_alone) pthread_rwlock_unlock(&inside); /* lock checkers expect this */
+    if (is_alone) pthread_rwlock_unlock(&inside); /* lock checkers expect an unlock */
     inside = (pthread_rwlock_t)INSIDE_INIT;       /* forget the parent's waiting threads */
     if (is_alone) return;
     atomic_store(&was_inside, true);
@@ -68,7 +68,7 @@ __attribute__((constructor)) static void turn_watch_forks(void) {
 
 /* ------------------------------------------------------------------ turns */
 
-/* Writes the folder of a path, and its status. */
+/* Writes the folder of a path to `folder`, and the folder's status to *st. */
 static int look_at_folder(const char *path, char *folder, struct stat *st) {
     snprintf(folder, PATH_MAX, "%s", path);
     char *slash = strrchr(folder, '/');
@@ -154,7 +154,7 @@ static int64_t locker_of(const char *path) {
 }
 
 int64_t vs_sqlite_turn_holder(const struct vs_sqlite_turn *turn) {
-    assert(turn->fd < 0); /* otherwise this would find this process */
+    assert(turn->fd < 0); /* otherwise the result would be this process itself */
     int fd = turn_open(turn);
     int64_t pid = fd >= 0 ? vs_queue_count(fd, 0) : 0;
     if (fd >= 0) close(fd);

@@ -1,4 +1,4 @@
-/* turn.h -- the turns of processes with a database, and forks.
+/* turn.h -- lets one process at a time use a database, and handles forks.
  *
  * SQLite's locks belong to the process, so they do not exclude another copy of SQLite in the same process.  A child
  * that is forked during a call would inherit SQLite's state without these locks.  So each call takes a turn (a lock of

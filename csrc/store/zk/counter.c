@@ -40,7 +40,7 @@ static void turn_to(struct zk_counter_call *call, const char *folder) {
     vs_zk_path(call->self, call->path, "%s/%s", folder, call->tag);
 }
 
-/* Takes the next answer, which is a get's: the tag's node, with its content in *text. */
+/* Takes the next answer, which is the answer to a get of the tag's node.  Sets *text to the node's content. */
 static bool next_node(const struct zk_counter_call *call, struct view *view, struct vs_slice *text,
                       struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(call->self, reply);
@@ -205,7 +205,7 @@ void vs_zk_share(struct vs_store *store, const struct vs_counter *counter, const
     turn_to(&call, VS_ZK_SHARES);
     if (!zk_counter_look(&call, &view)) return;
     if (!view.found) {
-        change_node(&call, &change); /* another host may also have done this */
+        change_node(&call, &change); /* another host may have made the same change */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
         if (!zk_counter_look(&call, &view)) return;
@@ -224,7 +224,7 @@ void vs_zk_form(struct vs_store *store, const struct vs_counter *counter, uint64
     turn_to(&call, VS_ZK_FORMS);
     if (!zk_counter_look(&call, &view)) return;
     if (!view.found && fingerprint) {
-        change_node(&call, &add); /* another host may also have done this */
+        change_node(&call, &add); /* another host may have made the same change */
         if (reply->outcome != VS_STORE_OK && reply->outcome != VS_STORE_CONFLICT) return;
         vs_reply_clear(reply);
         if (!zk_counter_look(&call, &view)) return;

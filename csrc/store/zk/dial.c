@@ -1,5 +1,5 @@
 /* dial.c -- opens a session with one of several ZooKeeper servers, and finds out why it fails.  The client library
- * looks up names, tries one server after another for ever, and does not report the reason.  So this code runs in a
+ * looks up names, tries one server after another forever, and does not report why they fail.  So this code runs in a
  * separate thread (errand.h). */
 #include "base/slice.h"
 #include "os/thread.h"
@@ -15,9 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define SESSION_MS 4000 /* the client library leaves a silent server after two thirds of this time */
+#define SESSION_MS 4000 /* the client library abandons an unresponsive server after two thirds of this time */
 #define DIAL_MS 8000    /* limit for all servers together */
-#define EARLY_MS 150    /* a nearby server has answered after this time.  If not, a server is asked for the reason */
+#define EARLY_MS 150    /* by then, a nearby server has answered.  If none has, the servers are asked for the reason */
 #define REACH_US 3000000
 #define PROBE_US 1000000
 #define ADDRESSES_MAX 32
@@ -98,7 +98,8 @@ static bool was_closed(void) {
     return errno == ECONNRESET || errno == EPIPE;
 }
 
-/* Finds out why a server opens no session, from its reply to "srvr".  Returns NULL if the server may still open one. */
+/* Finds out why a server does not open a session, from its reply to "srvr".  Returns NULL if the server may still open
+ * one. */
 static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
     char said[1024] = "";
     int fd = zk_reach(address);
@@ -114,7 +115,7 @@ static const struct zk_why *zk_dial_why_none(const struct addrinfo *address) {
     return strncmp(said, "Zookeeper version", 17) == 0 || strstr(said, "srvr") ? NULL : &stranger;
 }
 
-/* ------------------------------------------------------------------ one of several */
+/* ------------------------------------------------------------------ one of several servers */
 
 struct addresses {
     /* list: results of the lookups.  each: the single addresses */

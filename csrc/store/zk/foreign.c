@@ -1,5 +1,5 @@
 /* foreign.c -- reads nodes under the URI's root for administrators: the names of namespaces, and the numbers of other
- * generators: Butterfly's /sequence/<name>/worker_<n>, Leaf's /<name>/forever/<ip>:<port>-<n>. */
+ * generators (Butterfly's /sequence/<name>/worker_<n>, and Leaf's /<name>/forever/<ip>:<port>-<n>). */
 #include "store/foreign.h"
 #include "store/zk/link.h"
 

@@ -214,7 +214,7 @@ static bool zk_await_making(struct zk_store *self, struct vs_reply *reply) {
 }
 
 /* Returns whether there is a session.  Drops a lost session, instead of waiting until the client library reconnects.
- * The next server may belong to another store, and a new session detects that. */
+ * The library may reconnect to a server of another store, which only a new session detects. */
 static bool has_session(struct zk_store *self) {
     if (self->session && vs_zk_session_is_lost(self->session)) vs_zk_drop(self);
     return self->session;

@@ -53,7 +53,7 @@ void vs_zk_learn_time(struct zk_store *self, const struct Stat *stat);
 void vs_zk_drop(struct zk_store *self);
 void vs_zk_park(struct zk_store *self, int64_t now_us);
 /* These two register and unregister this store with the pool for self->place.  vs_zk_enter returns false if there is no
- * memory.  The last vs_zk_leave closes the sessions, and waits for that for a moment. */
+ * memory.  The last vs_zk_leave closes the sessions, and waits a moment until they are closed. */
 bool vs_zk_enter(struct zk_store *self);
 void vs_zk_leave(struct zk_store *self);
 

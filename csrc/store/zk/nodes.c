@@ -40,7 +40,7 @@ uint64_t vs_zk_mix(uint64_t incarnation, int64_t czxid) {
     return mixed;
 }
 
-/* Takes the next answer, which is a get's.  Sets *found to whether the node exists. */
+/* Takes the next answer, which is the answer to a get.  Sets *found to whether the node exists. */
 static const struct zk_answer *next_data(struct zk_store *self, struct Stat *stat, bool *found,
                                          struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
@@ -54,7 +54,7 @@ static const struct zk_answer *next_data(struct zk_store *self, struct Stat *sta
     return answer;
 }
 
-/* Limits the length of a text.  The parser rejects a longer text anyway, so its end is not needed. */
+/* Limits the length of a text.  The parser rejects a longer text anyway, so the end of the text is not needed. */
 static size_t zk_clipped(size_t length) {
     return length < VS_RECORD_TEXT_MAX ? length : VS_RECORD_TEXT_MAX;
 }
@@ -148,7 +148,7 @@ bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, stru
 
 bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply) {
     const struct zk_answer *answer = vs_zk_next(self, reply);
-    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* the answer must be a multi's */
+    assert(!answer || answer->rc != ZOK || answer->multi.count > 0); /* it must be the answer to a multi */
     if (answer) *multi = answer->multi;
     return answer;
 }
@@ -176,8 +176,8 @@ bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, con
                      self->place.where, what);
 }
 
-/* Returns whether the version is the one after the write.  After version -2, a server has version 0 if it counts -1, or
- * 1 if it skips -1 (vs_zk_op_set). */
+/* Returns whether `version` is the node's version after the write.  A write over version -2 leads to version 0 on a
+ * server that uses -1, and to version 1 on a server that skips -1 (vs_zk_op_set). */
 static bool is_behind(int version, const struct zk_writing *writing) {
     return version == writing->version || (writing->version == 0 && version == 1);
 }

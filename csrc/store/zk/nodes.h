@@ -21,7 +21,7 @@ struct zk_view {
     struct Stat ns_stat, stat;
 };
 
-/* Each of these takes the next answer, which must be of that kind. */
+/* Each of these takes the next answer, which must be of the kind that the function's name states. */
 bool vs_zk_next_sync(struct zk_store *self, struct vs_reply *reply);
 bool vs_zk_next_ns(struct zk_store *self, struct zk_view *view, struct vs_reply *reply);
 bool vs_zk_next_record(struct zk_store *self, uint64_t worker, struct zk_view *view, struct vs_reply *reply);
@@ -40,8 +40,8 @@ bool vs_zk_look_beside(struct zk_store *self, const struct zk_view *view, struct
 
 /* ------------------------------------------------------------------ writes */
 
-/* These two take the next answer, which must be a multi's or an ACL.  An ACL that allows anyone to write is REFUSED,
- * unless the URI has acl=open. */
+/* These two take the next answer, which must be the answer to a multi, or an ACL.  An ACL that allows anyone to write
+ * is REFUSED, unless the URI has acl=open. */
 bool vs_zk_next_multi(struct zk_store *self, struct zk_multi *multi, struct vs_reply *reply);
 bool vs_zk_next_acl(struct zk_store *self, const char *path, bool is_there, struct vs_reply *reply);
 
@@ -51,15 +51,15 @@ void vs_zk_put_node(struct zk_store *self, const char *path);
 bool vs_zk_make_node(struct zk_store *self, const char *path, struct vs_reply *reply);
 
 /* Returns whether ZooKeeper can compare a write with the version of the node that was read.  `stat` is all 0 if there
- * is no node.  If the node of `what` has the version VS_ZK_UNCOMPARED, an administrator must write it once, and this
- * fills the reply and returns false. */
+ * is no node.  If the node has the version VS_ZK_UNCOMPARED, an administrator must write it once.  In that case, fills
+ * the reply, which calls the node `what`, and returns false. */
 bool vs_zk_is_compared(const struct zk_store *self, const struct Stat *stat, const char *what, struct vs_reply *reply);
 
 /* A write that was sent, and the values that its answers must contain. */
 struct zk_writing {
     size_t length;
     int32_t version;     /* the node's version after the write */
-    int64_t before_zxid; /* the last transaction that was read before the write */
+    int64_t before_zxid; /* id of the last transaction that was read before the write */
     struct zk_multi made;
 };
 /* Returns whether the multi's answer belongs to this write, not to an earlier one.  If so, its time becomes the store's

@@ -143,7 +143,7 @@ static void on_sync(int rc, const char *value, const void *data) {
     zk_session_complete(data, rc == ZOK && !value ? ZMARSHALLINGERROR : rc);
 }
 
-/* Receives the answer of a get.  The client library does not report a truncated answer, so the length in its stat must
+/* Receives the answer to a get.  The client library does not report a truncated answer, so the length in its stat must
  * match the text. */
 static void on_get(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
     struct zk_answer *answer = zk_answer_of(data);
@@ -207,7 +207,7 @@ static void on_children(int rc, const struct String_vector *names, const struct 
     zk_session_complete(data, rc == ZOK ? keep_names(names, zk_answer_of(data)) : rc);
 }
 
-/* Receives the answer of a multi.  The client library also completes a multi that gets no answer.  Operations without
+/* Receives the answer to a multi.  The client library also completes a multi that gets no answer.  Operations without
  * an answer retain their initial error. */
 static void on_multi(int rc, const void *data) {
     const struct zk_call *call = data;

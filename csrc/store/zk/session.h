@@ -34,8 +34,8 @@ struct zk_session {
     pthread_mutex_t mutex; /* guards all members below, and the calls */
     pthread_cond_t changed;
     struct zk_call *unsent; /* calls that could not be sent, retained until the session ends */
-    /* is_lost: it was connected before, or can never be.  The library may reconnect, but callers open another session
-     */
+    /* is_lost: the session lost its connection, or can never get one.  The library may reconnect, but callers open
+     * another session */
     bool is_up, is_lost;
 };
 

@@ -2,14 +2,14 @@
  *
  *     /<namespace>                   its record as text (lease/record.h)
  *     /<namespace>/i-<incarnation>   an empty node.  Each write checks in the same step that it still exists
- *     /<namespace>/w/<n/128>/<n>     the record of worker id n, in groups, so that no list of children gets long
+ *     /<namespace>/w/<n/128>/<n>     the record of worker id n, in groups, so that lists of children stay short
  *     /~clock                        empty: writing it returns the leader's time
  *     /~counters/<tag>               see counter.c
  *
- * All nodes are persistent.  A session gives no guarantee.  Only the version that a write carries decides.  A write is
- * one multi that checks the incarnation and sets the record over its version.  A get follows in the same message, and
- * the write counts as done only if the get shows it.  A read follows a sync, because a follower may lag, and an old
- * record would look as if the store had gone back.
+ * All nodes are persistent.  A session gives no guarantee.  Only the version that a write carries decides whether the
+ * write is done.  A write is one multi that checks the incarnation and sets the record over its version.  A get follows
+ * in the same message, and the write counts as done only if the get shows it.  A read follows a sync, because a
+ * follower may lag, and an old record would look as if the store had been rolled back.
  *
  * The czxid of the namespace's node is part of the incarnation that callers see.  So a node that was deleted and
  * created again is another namespace, even with the same text.
@@ -79,8 +79,8 @@ static void zk_ns_read(struct vs_store *store, struct vs_reply *reply) {
 
 /* ------------------------------------------------------------------ writing */
 
-/* Reports a node that was deleted by hand, with everything below it.  A new claim there would start below the old
- * bounds. */
+/* Reports that a node was deleted by hand, together with everything below it.  A new claim there would start below the
+ * old bounds. */
 static bool say_gone(const struct zk_store *self, const char *what, struct vs_reply *reply) {
     return vs_answer(reply, VS_STORE_REFUSED, "%.40s/%.40s/%s was deleted: `vesta store advance` recreates it",
                      self->place.where, self->namespace_, what);
@@ -213,8 +213,8 @@ static void zk_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, c
 
 /* ------------------------------------------------------------------ the namespace */
 
-/* Sends the multi that writes the namespace's record over the version that was read, and creates its nodes, and a get
- * after it.  Returns the length of the text. */
+/* Sends a multi, and a get after it.  The multi writes the namespace's record over the version that was read, and
+ * creates the namespace's nodes.  Returns the length of the text. */
 static size_t put_ns(struct zk_store *self, const struct vs_ns_record *stored, const struct zk_view *view,
                      const struct zk_beside *beside) {
     char path[VS_ZK_PATH_MAX], old[VS_ZK_PATH_MAX], tag[VS_ZK_PATH_MAX], text[VS_RECORD_TEXT_MAX];
@@ -301,7 +301,7 @@ static void zk_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs
         vs_not_first(reply);
 }
 
-/* ------------------------------------------------------------------ making, opening */
+/* ------------------------------------------------------------------ creating, opening */
 
 /* Creates the root, starting with the first part of its path. */
 static bool make_root(struct zk_store *self, struct vs_reply *reply) {
@@ -403,7 +403,7 @@ static int zk_open(const char *text, const struct vs_store_opts *opts, struct vs
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base = vs_store_base(&vs_store_zk, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
-    self->base.call_ms_max = 2 * self->call_ms_max; /* for the connection, and for the call */
+    self->base.call_ms_max = 2 * self->call_ms_max; /* once for opening the connection, and once for the call */
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS;
     int rc = zk_read_uri(text, &uri, err);
     if (rc == VESTA_OK) {
