@@ -77,8 +77,8 @@ static COLD int fill_pause(struct vesta_client *client, struct vesta_pause *paus
     return VESTA_EPAUSE;
 }
 
-/* Takes a run of ids.  The length doubles while the thread's ids stay valid, so a thread that takes a single id holds
- * none back. */
+/* Takes a run of ids.  The length doubles while the thread's ids stay valid, so a thread that takes a single id takes
+ * no further ids in advance. */
 static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct vesta_pause *pause) {
     struct ahead *ahead = &slots[client->slot];
     struct vs_run run;

@@ -71,8 +71,8 @@ static int find_secret(const struct vs_dial *dial, char secret[VS_PLACE_SECRET_M
     return VESTA_OK;
 }
 
-/* Composes AUTH, or PING if there is no secret.  Without a secret, PING shows that a server replies before the listener
- * counts as connected. */
+/* Composes AUTH, or PING if there is no secret.  Without a secret, PING checks that a server replies, because an open
+ * port alone does not count as connected. */
 static int dial_compose(const struct vs_dial *dial, const char *secret, const char *words[3]) {
     const char *user = *dial->place.user ? dial->place.user : dial->access.user;
     int count = 0;

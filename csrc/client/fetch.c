@@ -123,8 +123,8 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
 }
 
 /* Returns true if a connection that has served a block ended for an ordinary reason, which does not count as a failure.
- * A server may close an idle connection, or its secret may have been replaced, in which case the secret file has the
- * new one. */
+ * A server may close an idle connection, or its secret may have been replaced, in which case the secret file contains
+ * the new secret. */
 static bool has_served_its_time(const struct vs_client_peer *peer, const struct vs_wire_answer *answer) {
     bool is_old_secret = answer->heard == VS_HEARD_ERROR &&
                          (strncmp(answer->text, "NOAUTH", 6) == 0 || strncmp(answer->text, "NOPERM", 6) == 0);
@@ -170,7 +170,7 @@ static void ask_server(struct vs_fetcher *f, int i, uint64_t ids) {
 /* ------------------------------------------------------------------ the fallback */
 
 /* Fetches a block from the fallback.  The fallback's ids must not be duplicates of the servers' ids, so its layout is
- * checked, and added to the client's layouts with its first block. */
+ * checked, and is added to the client's layouts when its first block arrives. */
 static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     struct vesta_gen *gen = f->client->setup.fallback;
     struct vs_layouts with = f->layouts;
@@ -199,7 +199,7 @@ static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     f->fallback_us = now_us + (wait_us > FALLBACK_US ? wait_us : FALLBACK_US);
 }
 
-/* Returns true if the fallback may be called, which requires that every server has failed since its last block. */
+/* Returns true if the fallback may be called, which is the case if every server has failed since its last block. */
 static bool is_fallback_due(const struct vs_fetcher *f, int64_t now_us) {
     if (!f->client->setup.fallback || now_us < f->fallback_us) return false;
     for (int i = 0; i < f->client->setup.server_count; i++)
@@ -261,7 +261,8 @@ static void leave_dial(struct vs_fetcher *f, int i, int64_t now_us) {
     vs_peer_rest(peer, now_us, fetch_roll(f));
 }
 
-/* Makes one step towards connecting a server.  Returns true if the next servers must wait until *until_us. */
+/* Does the next step of connecting to a server.  Returns true if the servers after it in the list must wait until
+ * *until_us. */
 static bool go_on_dialing(struct vs_fetcher *f, int i, bool is_active, int64_t *until_us) {
     struct vs_client_peer *peer = &f->peer[i];
     int64_t now_us = vs_client_now_us();

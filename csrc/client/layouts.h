@@ -1,5 +1,5 @@
 /* layouts.h -- the layouts of the ids that a client has issued.  A namespace may have several layouts while it moves to
- * a new one (`vesta store relayout`).  Their ids are then proved to be disjoint.  If they are not, the servers have
+ * a new layout (`vesta store relayout`).  Their ids are then proved to be disjoint.  If they are not, the servers have
  * leases from unrelated namespaces, and their ids could be duplicates, so the client rejects the other layout.  Pure.
  */
 #ifndef VS_CLIENT_LAYOUTS_H

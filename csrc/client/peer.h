@@ -13,11 +13,11 @@ struct vs_client_peer {
     bool is_refusing;
     unsigned failures; /* number of failures since the last block */
     int64_t dialed_us; /* when the dial began */
-    int64_t retry_us;  /* end of the pause: no request or dial is made before */
+    int64_t retry_us;  /* end of the pause.  No request or dial is made before this time */
 };
 
 /* Begins a pause after a failure.  It lasts 0.1 s, doubled with each further failure.  `dice` shortens the pause by up
- * to a quarter, so that clients which lost a server together do not all return together. */
+ * to a quarter, so that clients that lost a server at the same time do not all reconnect at the same time. */
 void vs_peer_rest(struct vs_client_peer *peer, int64_t now_us, uint64_t dice);
 
 /* Begins the longest pause, because the server rejects the client. */

@@ -20,8 +20,8 @@ typedef size_t elements;
 
 /* ------------------------------------------------------------------ the parser's objects: entries of an answer
  *
- * By default, hiredis allocates objects of any size that a reply names.  These functions accept a flat array of short
- * texts only.  For everything else they return NULL, which hiredis treats as out of memory. */
+ * By default, hiredis allocates objects of any size that a reply announces.  These functions accept a flat array of
+ * short texts only.  For everything else they return NULL, which hiredis treats as out of memory. */
 
 static void *redis_put(const redisReadTask *task, const char *text, size_t length) {
     struct vs_wire_answer *answer = task->privdata;

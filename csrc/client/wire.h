@@ -22,7 +22,7 @@ enum vs_heard {
     VS_HEARD_ERROR,   /* an error reply, in `text` */
     VS_HEARD_NOTHING, /* no reply before the deadline or the cut.  The reason is in `text` */
     VS_HEARD_END,     /* the connection was closed before the first byte of a reply.  The reason is in `text` */
-    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one.  The reason is in `text` */
+    VS_HEARD_BROKEN   /* an invalid or incomplete reply, or more than one reply.  The reason is in `text` */
 };
 
 /* After NOTHING, END or BROKEN, close the connection.  A late reply would be read as the answer to the next question.

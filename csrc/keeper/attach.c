@@ -20,7 +20,7 @@ bool vs_same_address(const char *a, const char *b) {
     return strcmp(vs_store_public(a, one), vs_store_public(b, other)) == 0;
 }
 
-/* For a store on this machine, returns true if its file or folder exists. */
+/* Returns true if the store is on this machine and its file or folder exists. */
 static bool is_there(const char *uri) {
     char path[VS_URI_MAX];
     return vs_store_place(uri, path) && access(path, F_OK) == 0;
@@ -163,11 +163,12 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
     assert(settings->path[0]);       /* a private generator has no file */
     assert(!vs_process_is_locked()); /* this function does disk I/O */
     int rc = vs_anchor_read(settings->path, settings->group, found, out, err);
-    /* Ignore an error if this user has no state folder.  The file may then belong to another user's service. */
+    /* Ignore an error if this user has no state folder, because the file may belong to another user's service. */
     if (rc != VESTA_OK && !(settings->has_no_folder && settings->blocked)) return rc;
     if (*found) vs_uri_of_kept(out->header.store);
     if (*found) return check_found(settings, &out->header, err);
-    /* If no store is named, the default store is in the same folder, which cannot be written either. */
+    /* If no store is named, the default store would be used.  It is in the same folder, so it cannot be written either.
+     */
     bool is_derived = settings->blocked && settings->store[0];
     if (!makes && !is_derived) return VESTA_OK;
     if ((rc = check_wanted(settings, &header, err)) != VESTA_OK) return rc;

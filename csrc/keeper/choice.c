@@ -1,5 +1,6 @@
-/* choice.c -- passes the question for a worker id from the keeper to the handle in this process that chooses, and
- * passes the answer back.  The answer is only a proposal, because the store decides which claim gets the worker id. */
+/* choice.c -- passes the keeper's question, which worker id to claim, to the handle in this process that chooses worker
+ * ids.  Passes the answer back.  The answer is only a proposal, because the store decides which claim gets the worker
+ * id. */
 #include "base/error.h"
 #include "id/id.h"
 #include "keeper/file.h"

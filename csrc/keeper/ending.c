@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REST_US_MAX 15000000 /* longest time in which a keeper's store call returns or times out */
+#define REST_US_MAX 15000000 /* maximum time until a keeper's store call returns or times out */
 #define REST_STEP_US 1000
 
 static struct vs_slot *open_slot(struct vs_map *map) {

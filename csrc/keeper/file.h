@@ -1,4 +1,4 @@
-/* file.h -- a generator file that this process has open.  All its handles share one mapping and one keeper. */
+/* file.h -- a generator file that this process has open.  All handles of the file share one mapping and one keeper. */
 #ifndef VS_FILE_H
 #define VS_FILE_H
 
@@ -11,8 +11,8 @@
 #include <limits.h>
 #include <sys/types.h>
 
-/* The question for a worker id, from the keeper to a handle in this process that chooses (choice.c).  The process lock
- * guards all members except `open`. */
+/* The keeper's question, which worker id to claim, for a handle in this process that chooses worker ids (choice.c).
+ * The process lock guards all members except `open`. */
 struct vs_question {
     /* 1: the question awaits an answer.  A forked child inherits the 1, but not the keeper that asked */
     _Atomic uint32_t open;
@@ -38,12 +38,12 @@ enum vs_stage {
 /* How a keeper began its term. */
 struct vs_seat {
     uint64_t token;
-    bool elected; /* true: elected by the lock.  false: replaced a silent keeper, which still has the lock */
+    bool elected; /* true: got the lock.  false: replaced an unresponsive keeper, which still has the lock */
     struct vs_watched was;
 };
 
-/* The result of stopping a keeper.  If the store did not take the lease back, the lease lasts `ms` longer, because of
- * `why`.  Otherwise ms is 0. */
+/* The result of stopping a keeper.  If the lease could not be returned to the store, `why` has the reason, and the
+ * lease lasts `ms` longer.  Otherwise ms is 0. */
 struct vs_kept {
     int64_t ms;
     char why[VS_SAID_MAX];
@@ -57,20 +57,21 @@ struct vs_file {
     const struct vesta_clock *clock;
     struct vesta_layout layout;
     char *path;
-    struct vs_anchor anchor; /* the anchor as it was read.  A successor of the map is created from it */
+    struct vs_anchor anchor; /* the anchor as it was read.  The map's successor is created from it */
     char *why_lone;          /* why only this process uses the map.  NULL: other processes can use it, too */
-    /* URI of the leases' store, from the last handle that named one, or else from the anchor.  Process lock */
+    /* URI of the store that grants the leases: from the last handle that named a store, or else from the anchor.
+     * Guarded by the process lock */
     char *store;
-    char *secret; /* secret of the last handle that had one.  NULL: the URI contains it.  Process lock */
-    /* Both are a vs_process_token or 0, and are written under the process lock.  keeper_in is the process that runs the
-     * keeper.  After fork() it is still the parent.  joining_in is the process in which a thread is ending the keeper.
-     */
+    char *secret; /* secret of the last handle that had one.  NULL: the URI contains it.  Guarded by the process lock */
+    /* The next two members are each a vs_process_token or 0, and are written with the process lock held.  keeper_in
+     * names the process that runs the keeper.  In a forked child, that is still the parent.  joining_in names the
+     * process in which a thread is ending the keeper. */
     _Atomic uint64_t keeper_in;
     uint64_t joining_in;
     _Atomic uint32_t stands_by; /* 1 during VS_STANDS_BY.  Set to 0 to start the keeper at once */
     _Atomic uint32_t stop;      /* enum vs_stop */
     _Atomic int64_t cut_us;     /* boot time until which store calls may wait while the keeper ends.  0: no limit */
-    struct vs_kept kept;        /* owned by the keeper while it runs, and by the process lock otherwise */
+    struct vs_kept kept;        /* used by the keeper while it runs, and guarded by the process lock otherwise */
     struct vs_question question;
     /* used by the keeper only */
     struct vs_task task;
@@ -82,8 +83,8 @@ struct vs_file {
     struct vs_keeping *keeping; /* NULL unless VS_IN_TERM */
 };
 
-/* A used-up or removed file that a handle has left.  It stays mapped until the handle is closed, because other threads
- * may still use it. */
+/* A file that a handle no longer uses, because the file was used up or removed.  The file stays mapped until the handle
+ * is closed, because other threads may still use it. */
 struct vs_past {
     struct vs_past *next;
     struct vs_file *file;
@@ -102,8 +103,9 @@ struct vs_handle {
 
 /* ---- keeper.c */
 
-/* Locked bytes of the map.  They are in the map itself, not in another file, for two reasons: maps of two containers
- * may have the same inode number, and the keeper of a removed map must not lock out the keeper of its successor. */
+/* Bytes of the map that processes lock.  They are in the map itself, not in another file, for two reasons: maps of two
+ * containers may have the same inode number, and the keeper of a removed map must not lock out the keeper of its
+ * successor. */
 enum vs_byte {
     VS_BYTE_KEEPER,   /* exclusive lock that elects the keeper */
     VS_BYTE_HERE,     /* shared lock: this process uses the map */
@@ -122,19 +124,19 @@ struct vs_kept vs_keeper_stop(struct vs_file *file, enum vs_stop how);
 /* Returns true if the keeper has been asked to stop. */
 bool vs_file_is_to_stop(const struct vs_file *file);
 /* Schedules the keeper's next turn for when shared.want differs from `want`, and at until_boot_us at the latest.
- * Returns false, so that the caller can end the current turn with it. */
+ * Always returns false, so that the caller can return this result to end the current turn. */
 bool vs_file_waits(struct vs_file *file, uint32_t want, int64_t until_boot_us);
 
 /* ---- keeping.c: a keeper's term */
 
 /* Begins a term under file->seat.  Returns NULL if there is no memory. */
 struct vs_keeping *vs_keeping_begin(struct vs_file *file);
-/* Continues the term.  Returns STAYS or LEAVES if the term is over, and has then freed it.  LEAVES means that this
- * process should stand back for a while.  Either it could not open the store, and another process may be able to, or
- * another process has replaced this keeper and needs the lock. */
+/* Runs the next step of the term.  If the term is over, frees it and returns STAYS or LEAVES.  LEAVES means that this
+ * process should stand back for a while.  Either this process could not open the store, which another process may be
+ * able to open, or another process has replaced this keeper and needs the lock. */
 enum vs_keeps { VS_KEEPS_WAITS, VS_KEEPS_STAYS, VS_KEEPS_LEAVES };
 enum vs_keeps vs_keeping_serve(struct vs_keeping *keeping);
-/* Returns true if ids are issued on the keeper's lease, so that a late renewal would stop them. */
+/* Returns true if ids are issued on the keeper's lease, so that a late renewal would interrupt them. */
 bool vs_keeping_holds(const struct vs_keeping *keeping);
 
 #define VS_STORE_RETRY_US 1000000
@@ -149,9 +151,9 @@ bool vs_question_is_over(struct vs_file *file, struct vs_term *term, struct vs_e
 
 /* ---- files.c: the registry of this process's files */
 
-/* Opens the map of an anchor, or creates it, and registers the file.  `settings` has the store and the secret.  Call
- * with the process lock held.  Errors: VESTA_EPAUSE if another thread is closing the file, in which case the caller
- * tries again. */
+/* Opens the map of an anchor, or creates it, and registers the file.  `settings` contains the store and the secret.
+ * Call with the process lock held.  Errors: VESTA_EPAUSE if another thread is closing the file, in which case the
+ * caller tries again. */
 int vs_file_enter(const struct vs_anchor *anchor, const struct vs_settings *settings, struct vs_file **out,
                   struct vesta_error *err);
 /* Opens the map that replaces a used-up or removed one.  Call with the process lock held. */
@@ -167,7 +169,7 @@ bool vs_file_has(const char *name);
 
 /* ---- sweep.c */
 
-/* Removes maps that no process can find any more from the folder of the map `made`, a part of the folder per call.
+/* Removes maps that no process can find any more.  Each call checks a part of the folder that contains the map `made`.
  * Call after a map was created, with the process lock held. */
 void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock);
 
@@ -176,13 +178,14 @@ void vs_sweep(const struct vs_mapping *made, const struct vesta_clock *clock);
 /* Returns true if two URIs are equal apart from the password, which may change. */
 bool vs_same_address(const char *a, const char *b);
 
-/* Returns true if the folder of a `file:` store that has granted leases is gone.  Do not create the folder again,
+/* Returns true if the folder of a `file:` store that has granted leases is gone.  If it is, do not create it again,
  * because an empty store stops its generators. */
 bool vs_store_is_gone(const char *uri, uint64_t incarnation);
 
-/* Finds the anchor for the settings.  If there is none, creates it, or sets *found to false if `makes` is false.  If
- * its path cannot be written, derives the anchor from the settings, and sets *found to true.  Errors: the anchor does
- * not match the settings, or it belongs to a different store, as far as this can be checked without the network. */
+/* Finds the anchor for the settings.  If there is no anchor, creates one if `makes` is true, and otherwise sets *found
+ * to false.  If the anchor's path cannot be written, derives the anchor from the settings, and sets *found to true.
+ * Errors: the anchor does not match the settings, or it belongs to a different store, as far as this can be checked
+ * without the network. */
 int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct vs_anchor *out,
                    struct vesta_error *err);
 
@@ -190,8 +193,9 @@ int vs_anchor_find(struct vs_settings *settings, bool makes, bool *found, struct
  */
 int vs_anchor_look(const struct vesta_opts *opts, struct vs_header *header, struct vesta_error *err);
 
-/* Returns the layout of the generator that vesta_open opens without a path, a namespace and a store.  The layout comes
- * from the generator's file, or else from its namespace in this machine's store, or else it is "".  Creates nothing. */
+/* Returns the layout of the generator that vesta_open opens if the options name no path, namespace or store.  The
+ * layout comes from the generator's file, or else from its namespace in this machine's store.  Otherwise the text is
+ * "".  Creates nothing. */
 int vs_default_layout(char text[VESTA_LAYOUT_TEXT_MAX], struct vesta_error *err);
 
 /* Writes the warning for an anchor without a file: the reason, the consequence, and what to do. */

@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 
 #define LISTS 4096
-/* Hash table by key, which is random.  The newest file is first in its list.  Guarded by the process lock. */
+/* Hash table of the open files by their key, which is random.  Each list begins with its newest file.  Guarded by the
+ * process lock. */
 static struct vs_file *files[LISTS];
 
 static struct vs_file **list_of(const struct vs_anchor *anchor) {
@@ -83,8 +84,9 @@ static int fill_file(struct vs_file *file, const struct vs_anchor *anchor, const
     file->anchor = *anchor;
     int rc = vesta_layout_parse(header->layout, &file->layout, err);
     if (rc == VESTA_OK) rc = check_header(settings->path, header, &file->layout, err);
-    /* Give a copied file a new identity.  Its old identity shows whether it begins with a host name.  The store's
-     * backend could report that, too, but then even processes that keep no lease would have to load it. */
+    /* Give a copied file a new identity.  The old identity shows whether an identity needs a host name.  The store's
+     * backend could report that, too, but then every process would have to load the backend, even one that keeps no
+     * lease. */
     bool is_local = strcmp(header->identity, header->path) == 0;
     if (rc == VESTA_OK) rc = vs_settings_identity(settings->path, is_local, header, err);
     if (rc == VESTA_OK) rc = vs_mapping_open(&file->anchor, settings->clock, &file->mapping, why, err);
@@ -158,8 +160,8 @@ int vs_file_enter_next(const struct vs_file *old, struct vs_file **out, struct v
     return vs_file_enter(&old->anchor, &settings, out, err);
 }
 
-/* Returns true if no process can find this map any more.  Either the file that leads to the map is gone, or the file
- * could not be created together with the map and exists now, so that it leads to another map. */
+/* Returns true if no process can find this map any more.  Either the generator file that leads to the map is gone.  Or
+ * the map was created without a generator file, and a generator file that was created later leads to another map. */
 static bool is_forlorn(const struct vs_file *file) {
     struct stat st;
     assert(!vs_process_is_locked());
@@ -181,8 +183,8 @@ static void keeper_forget_file(struct vs_file *file, bool is_forlorn) {
 }
 
 /* Stops the keeper without the process lock, because the keeper may need that lock.  Meanwhile `closing_in` makes other
- * threads wait.  It does not affect a child that is forked now, which has the file, but not the thread that closes the
- * file. */
+ * threads wait.  `closing_in` does not affect a child that is forked at this moment, because the child has no thread
+ * that closes the file. */
 void vs_file_leave(const struct vs_handle *handle, struct vs_file *file) {
     vs_process_lock();
     assert(file->handles > 0);

@@ -1,4 +1,4 @@
-/* info.c -- status of a generator for people: the text of a pause, and vesta_get_info. */
+/* info.c -- a generator's status for users: the text of a pause, and vesta_get_info. */
 #include "keeper/file.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the pid of the file's keeper if the keeper has been silent for too long, and its process exists.  Such a
- * process is stopped, or hangs in a call.  Returns 0 if the keeper is not silent, or if there is none. */
+/* Returns the pid of the file's keeper if the keeper has not responded for too long, and its process exists.  Such a
+ * process is suspended, or hangs in a call.  Returns 0 if the keeper responds, or if there is no keeper. */
 static pid_t silent_keeper(const struct vesta_clock *clock, const struct vs_shared *shared) {
     pid_t pid = (pid_t)atomic_load(&shared->keeper_pid);
     bool is_late = clock->boot_us(clock->self) > atomic_load(&shared->pulse_boot_us) + VS_PULSE_US / 4;

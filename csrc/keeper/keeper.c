@@ -1,10 +1,10 @@
 /* keeper.c -- carries out what the lease engine decides.  Each process has one keeper per file.  A lock elects one of
- * the keepers on the host, which does the work.  The other keepers wait until it dies or falls silent.  Silence matters
- * because a stopped process does not release its lock.  The election only decides which process does the I/O: two
- * active keepers are wasteful, but safe.
+ * the keepers on the host to do the work.  The other keepers wait until the elected keeper dies or stops responding.
+ * They cannot rely on the lock alone, because a suspended process does not release its lock.  The election only decides
+ * which process does the I/O: two active keepers are wasteful, but safe.
  *
- * A keeper is not a thread.  Its turns run in a thread that keeps all files of one store (shift.c).  Its last turns run
- * in the thread that stops the keeper. */
+ * A keeper is not a thread.  Its turns run in a thread that serves all files of one store (shift.c).  Its last turns
+ * run in the thread that stops the keeper. */
 #include "base/error.h"
 #include "keeper/file.h"
 #include "os/lock.h"
@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define STAND_BY_US 200000 /* a process that issues a few ids and exits needs no keeper */
+#define STAND_BY_US 200000 /* a process that issues a few ids and exits does not need a keeper */
 #define ELECTION_US 500000 /* how often the other keepers check whether the elected one has died */
 _Static_assert(VS_STORE_RETRY_US > ELECTION_US, "a keeper that failed stands back until the others have tried");
 #define GIVE_BACK_US 3000000 /* maximum time that an ending process waits for the store to take the lease back */
@@ -42,7 +42,7 @@ static uint32_t want_of(const struct vs_file *file) {
 
 /* ------------------------------------------------------------------ a seat */
 
-/* Makes this process the keeper, by taking the lock or by replacing a silent keeper. */
+/* Makes this process the keeper, by taking the lock or by replacing an unresponsive keeper. */
 static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
     struct vs_map *map = file->mapping.map;
     assert(file->mapping.fd >= 0);
@@ -58,7 +58,7 @@ static bool take_seat(struct vs_file *file, struct vs_seat *seat) {
 
 static void leave_seat(struct vs_file *file, uint64_t token) {
     atomic_compare_exchange_strong(&file->mapping.map->shared.keeper_token, &token, 0);
-    /* make it shared again, because asked_to_stop may have locked it exclusively */
+    /* make the lock shared again, because asked_to_stop may have made it exclusive */
     vs_lock_byte(file->mapping.fd, VS_BYTE_HERE, false);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_IN_OFFICE);
     vs_unlock_byte(file->mapping.fd, VS_BYTE_KEEPER);
@@ -68,8 +68,8 @@ static void leave_seat(struct vs_file *file, uint64_t token) {
 
 enum keeper_step { AGAIN, WAITS, OVER };
 
-/* Returns true if no more ids are issued from this map.  Either another map replaced it, or it was truncated (guard.c).
- * A truncated map is stopped with a failstop that has no store in `failed_in`. */
+/* Returns true if no more ids are issued from this map.  Either another map replaced this map, or this map was
+ * truncated (guard.c).  A truncated map is recognized by a failstop without a store in `failed_in`. */
 static bool keeper_is_over(const struct vs_shared *shared) {
     uint32_t stopped = atomic_load(&shared->stopped);
     return stopped == VESTA_CLOSED || (stopped == VESTA_FAILSTOP && !atomic_load(&shared->failed_in));
@@ -79,7 +79,7 @@ static bool is_done_with(const struct vs_file *file) {
     return vs_file_is_to_stop(file) || keeper_is_over(&file->mapping.map->shared);
 }
 
-/* Ends standing by.  Returns false if the keeper no longer stood by. */
+/* Ends the keeper's standby.  Returns false if the keeper was no longer on standby. */
 static bool end_standing_by(struct vs_file *file) {
     return atomic_exchange(&file->stands_by, 0);
 }
@@ -195,7 +195,7 @@ int vs_keeper_start(struct vs_file *file, enum vs_begin begin) {
     assert(file->handles > 0);
     assert(file->closing_in != vs_process_token());
     if (is_kept_here(file)) {
-        bool ends = file->joining_in == vs_process_token(); /* an ending keeper may have no shift any more */
+        bool ends = file->joining_in == vs_process_token(); /* a keeper that is ending may no longer have a shift */
         if (begin == VS_AT_ONCE && !ends && end_standing_by(file)) vs_task_kick(&file->task);
         return 0;
     }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAP_US 1000000   /* how often a sleeping keeper beats, and checks its map and store */
+#define NAP_US 1000000   /* how often a sleeping keeper records that it is alive, and checks its map and store */
 #define QUIET_US 4000000 /* longer interval for the same checks, used if nothing is urgent (is_quiet) */
 #define MINUTES_MS 60000
 _Static_assert(2 * NAP_US <= VS_PULSE_US, "a sleeping keeper beats in time, so that it is not replaced");
@@ -28,9 +28,9 @@ struct vs_keeping {
     int64_t look_us;          /* interval between checks during a sleep */
     bool asks;                /* a policy has been asked for a worker id, and has not answered yet */
     uint64_t named_at;        /* value of vs_maps_changes when the map was last found under its name */
-    /* true if another map has taken this map's name.  New processes use that map, and all others must follow */
+    /* true if another map has this map's name now.  New processes use that map, and older processes must move to it */
     bool is_orphan;
-    /* this keeper has the lock.  false: the silent keeper that it replaced still has the lock */
+    /* true: this keeper has the lock.  false: the unresponsive keeper that it replaced still has the lock */
     bool elected;
 };
 
@@ -79,13 +79,14 @@ static void note_store(struct vs_keeping *k) {
 
 /* ------------------------------------------------------------------ the term's operations */
 
-/* Records that the keeper is alive.  If the keeper replaced a silent one, also takes the lock as soon as it is free. */
+/* Records that the keeper is alive.  If this keeper replaced an unresponsive keeper, also takes the lock as soon as the
+ * lock is free. */
 static void keeping_beat(struct vs_keeping *k) {
     vs_term_beat(&k->term, 2 * k->look_us);
     if (!k->elected) k->elected = vs_lock_byte(k->file->mapping.fd, VS_BYTE_KEEPER, true);
 }
 
-/* Returns true if new processes do not find this map.  Checks only when leaving the map costs no ids: while the store
+/* Returns true if new processes cannot find this map.  Checks only when leaving the map costs no ids: while the store
  * replies, or while there is no lease. */
 static bool is_orphan(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
@@ -98,15 +99,15 @@ static bool is_orphan(struct vs_keeping *k) {
     return false;
 }
 
-/* Notifies the store of an idle time, so that it can close connections.  The store is NULL if the term begins paused.
- */
+/* Tells the store how long it will not be called, so that the store can close connections.  The store is NULL if the
+ * term begins paused. */
 static void lay_down(struct vs_keeping *k, int64_t now_us, int64_t until_boot_us) {
     if (k->store && k->store->leases->idle && until_boot_us >= now_us)
         k->store->leases->idle(k->store, now_us, until_boot_us);
 }
 
-/* Returns true if the store broke a connection, or if its file was replaced.  The store may have been restored from a
- * backup, so the lease is then renewed early to find out.  Returns true at most once a second. */
+/* Returns true if a connection to the store broke, or if the store's file was replaced.  The store may have been
+ * restored from a backup, so the lease is then renewed early to find out.  Returns true at most once a second. */
 static bool is_stirred(struct vs_keeping *k) {
     const struct vs_lease *lease = &k->term.lease;
     bool is_well = lease->published && lease->after == VS_PH_HELD && lease->troubles == 0;
@@ -223,8 +224,8 @@ static bool do_choose(struct vs_keeping *k, struct vs_event *ev) {
     return true;
 }
 
-/* Returns how long a keeper in a store call does not count as silent.  A call over the network ends at its deadline.  A
- * call to a store on a disk has no deadline. */
+/* Returns how long a keeper may be in a store call before it counts as unresponsive.  A call over the network ends at
+ * its deadline.  A call to a store on a disk has no deadline. */
 static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
     if (store->backend->is_local) return VS_PULSE_US;
     return (kind == VS_DO_CHOOSE ? store->list_ms_max : store->call_ms_max) * INT64_C(1000) + VS_PULSE_US / 2;
@@ -242,8 +243,8 @@ static void fail_reply(int rc, const struct vesta_error *err, struct vs_reply *r
     snprintf(reply->text, sizeof reply->text, "%s", err->text);
 }
 
-/* Creates the namespace.  In a store on this machine, the first process does this, and the name may restrict the
- * layout. */
+/* Creates the namespace.  In a store on this machine, the first process creates it, and the namespace's name may
+ * restrict the layout. */
 static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, struct vs_reply *reply) {
     const struct vs_lineage lineage = lineage_of(k);
     struct vesta_error err;

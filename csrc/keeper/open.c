@@ -190,8 +190,8 @@ static int move_on(struct vesta_gen *gen, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* Returns true if the handle must move to another map.  Normally the map's keeper marks a replaced map as used up.  The
- * map may have no keeper if this handle cannot start one, so such a handle also checks the map's name. */
+/* Returns true if the handle must move to another map.  Normally the map's keeper marks a replaced map as used up.  If
+ * this handle cannot start a keeper, the map may have none, so the handle also checks the map's name. */
 static bool is_left(const struct vs_handle *handle) {
     const struct vs_file *file = handle->file;
     assert(vs_process_is_locked()); /* another thread of the handle may be moving it */

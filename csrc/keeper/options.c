@@ -24,7 +24,7 @@
 #define DEFAULT_LAYOUT "vesta-second"
 #define DEFAULT_NAMESPACE "default"
 #define AHEAD_MS_MAX (24 * 3600 * 1000ll)
-/* must be below the S + 2W of an advance by more than the longest time unit */
+/* must be smaller than the S + 2W of an advance, and the difference must exceed the longest time unit */
 #define LOCAL_AHEAD_MS_MAX (360 * 1000ll)
 #define OPTS_BYTES_MAX 4096 /* a larger value cannot be the size of an options struct */
 #define WARN_MS (365 * 86400000ll)
@@ -85,13 +85,14 @@ static bool is_by_hand(const struct vesta_opts *opts) {
 
 /* Returns true if ids can be issued although the file's folder does not exist and cannot be created.  The store must be
  * named, because the default store is in that folder.  If the caller named the path, missing permissions are an error,
- * because the path may be mistyped.  A read-only file system is not an error, because no other spelling would help. */
+ * because the path may be mistyped.  A read-only file system is not an error, because no other path would help. */
 static bool goes_without(const struct vesta_opts *opts, int blocked, const char *folder) {
     bool is_forbidden = blocked == EROFS || (!is_by_hand(opts) && (blocked == EACCES || blocked == EPERM));
     return opts->store && is_forbidden && folder[0] == '/';
 }
 
-/* Creates the folder, or checks whether it could be created if `looks_only` is set.  Resolves its real path. */
+/* Creates the folder, or only checks whether it could be created if `looks_only` is set.  Resolves the folder's real
+ * path. */
 static int find_folder(const struct vesta_opts *opts, struct vs_settings *settings, char folder[PATH_MAX],
                        char real[PATH_MAX], struct vesta_error *err) {
     assert(folder[0]);
@@ -120,8 +121,8 @@ static int check_path(const char *path, struct vesta_error *err) {
     return VESTA_OK;
 }
 
-/* Determines the path: the option `path`, or else <state>/<namespace>.gen.  It is absolute, because it is the default
- * identity. */
+/* Determines the path: the option `path`, or else <state>/<namespace>.gen.  The path is absolute, because it is the
+ * default identity. */
 static int find_path(const struct vesta_opts *opts, const char *state, struct vs_settings *settings,
                      struct vesta_error *err) {
     char given[PATH_MAX], folder[PATH_MAX], real[PATH_MAX];
@@ -233,7 +234,7 @@ int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings
     return keeper_read_settings(opts, settings, err);
 }
 
-/* Converts ahead_ms_max to ticks, in whole time units, limited to the layout's whole time. */
+/* Converts ahead_ms_max to ticks, in whole time units, limited to the total time of the layout. */
 static uint64_t ahead_ticks(const struct vesta_opts *opts, const struct vesta_layout *layout) {
     assert(layout->unit_us > 0);
     uint64_t units_max = layout->field[layout->time].max + 1;
@@ -350,7 +351,8 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
 
 /* ------------------------------------------------------------------ an existing file */
 
-/* Writes the error text.  `own` is what a second generator needs, such as "a path", so that both values can be used. */
+/* Writes the error text.  `own` names what a second generator would need, such as "a path", so that each value can have
+ * a generator. */
 static int keeper_mismatch(struct vesta_error *err, const struct vs_settings *settings, const char *what,
                            const char *has, const char *asked, const char *own) {
     size_t length = strlen(settings->path);
@@ -380,7 +382,8 @@ static const char *group_name(int gid, char buf[32]) {
     return buf;
 }
 
-/* Rejects another group, because the file and its map were created with the permissions of their group. */
+/* Rejects a group that differs from the file's group, because the file and its map were created with that group's
+ * permissions. */
 static int match_group(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char has[32], asked[64];
     if (!settings->opts.group || header->group == settings->group) return VESTA_OK;
@@ -388,8 +391,8 @@ static int match_group(const struct vs_settings *settings, const struct vs_heade
     return keeper_mismatch(err, settings, "group", group_name(header->group, has), asked, "a path");
 }
 
-/* Rejects a layout that differs from the file's layout, even in a constant, because the file's lease is for that
- * layout. */
+/* Rejects a layout that differs from the file's layout, even if only a constant differs, because the file's lease is
+ * for that layout. */
 static int match_layout(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err) {
     char asked[VESTA_LAYOUT_TEXT_MAX], why[VS_DEPARTURE_MAX];
     if (!settings->has_layout) return VESTA_OK;

@@ -41,7 +41,8 @@ bool vs_may_keep(unsigned flags, const char *store);
  * folder cannot be created, but ids can be issued without it, sets `blocked`.  Errors: the same as vesta_open. */
 int vs_settings_read(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err);
 
-/* Does the same without creating the folder.  If the folder does not exist, the path is not resolved. */
+/* Does the same as vs_settings_read, but does not create the folder.  If the folder does not exist, the path is not
+ * resolved. */
 int vs_settings_look(const struct vesta_opts *opts, struct vs_settings *settings, struct vesta_error *err);
 
 /* Fills in the header of a file to be created from these settings.  Errors: VESTA_ENOGEN if neither a worker id nor a
@@ -52,11 +53,11 @@ int vs_settings_header(const struct vs_settings *settings, struct vs_header *hea
  * machine, so the identity needs no host name.  Errors: VESTA_EOPTION. */
 int vs_settings_identity(const char *path, bool is_local, struct vs_header *header, struct vesta_error *err);
 
-/* Returns VESTA_OK if an existing file matches the settings.  Otherwise returns VESTA_EMISMATCH, and the text has both
- * values. */
+/* Returns VESTA_OK if an existing file matches the settings.  Otherwise returns VESTA_EMISMATCH, with both values in
+ * the text. */
 int vs_settings_matches(const struct vs_settings *settings, const struct vs_header *header, struct vesta_error *err);
 
-/* Checks whether the options can be combined.  Flags, config files, C and Lua use the same check.  Errors:
+/* Checks whether the options can be combined.  Command-line flags, config files, C and Lua all use this check.  Errors:
  * VESTA_EOPTION.  *member is then the name of the wrong option, and the text continues after that name. */
 int vs_opts_together(const struct vesta_opts *opts, const char **member, struct vesta_error *err);
 
@@ -66,7 +67,7 @@ int vs_worker_check(const struct vesta_layout *layout, uint64_t worker, struct v
 /* Returns VESTA_OK if the name is valid for a namespace.  Errors: VESTA_EOPTION. */
 int vs_namespace_check(const char *name, struct vesta_error *err);
 
-/* Rejects a layout whose time has ended or has not begun.  Sets a warning within a year of its end. */
+/* Rejects a layout if its time has ended or has not begun.  Sets a warning if its time ends within a year. */
 int vs_check_lifetime(const struct vesta_layout *layout, const struct vesta_clock *clock, char *warning, size_t size,
                       struct vesta_error *err);
 

@@ -50,7 +50,8 @@ static int unknown_option(const char *name, struct vesta_error *err) {
 
 int vs_row_put_number(const struct vs_row *row, struct vesta_opts *opts, uint64_t number, struct vesta_error *err) {
     char *at = (char *)opts + row->offset;
-    assert((size_t)(row - rows) < VS_COUNT(rows)); /* the offset inside `rows` is not checked */
+    /* row must be an element of `rows`, because its offset is not checked */
+    assert((size_t)(row - rows) < VS_COUNT(rows));
     uint64_t max = row->kind == VS_ROW_SWITCH || row->kind == VS_ROW_FLAG ? 1 : row->max;
     if (number > max)
         return vs_fail(err, VESTA_EOPTION, "%s is %" PRIu64 ", which must be a whole number from 0 to %" PRIu64,

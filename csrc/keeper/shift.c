@@ -1,4 +1,4 @@
-/* shift.c -- a thread that keeps several files, and the order of their turns (shift.h). */
+/* shift.c -- a thread that runs the keepers of several files, and the order of their turns (shift.h). */
 #include "keeper/shift.h"
 #include "os/process.h"
 #include "os/thread.h"
@@ -25,15 +25,15 @@ struct vs_shift {
     _Atomic uint32_t bell; /* futex, incremented when a task is added or kicked, or when the thread must end */
     pthread_mutex_t lock;  /* guards the members below */
     pthread_cond_t turned;
-    struct vs_task *running; /* the task whose turn is running, during which the lock is not held */
+    struct vs_task *running; /* the task that has its turn now.  The lock is not held during a turn */
     bool ends;
     int count;
     int at[2]; /* indices of the tasks that had the last turn, one for each value of `holds` */
-    int row;   /* number of turns in a row that went to tasks with `holds` */
+    int row;   /* number of consecutive turns of tasks with `holds` */
     struct vs_task *task[VS_SHIFT_TASKS];
 };
 
-static struct vs_shift *shifts; /* process lock */
+static struct vs_shift *shifts; /* guarded by the process lock */
 
 static void shift_ring(struct vs_shift *shift) {
     atomic_fetch_add(&shift->bell, 1);

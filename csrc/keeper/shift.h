@@ -1,6 +1,6 @@
-/* shift.h -- threads that keep many files.  A shift is a thread that runs the tasks of one store, one task per file.  A
- * task gets a turn when its time has come, or when its futex word has changed.  Turns run one after another.  If a
- * store is slow, all tasks of its shifts wait, but no task of another store waits. */
+/* shift.h -- threads that run the keepers of many files.  A shift is a thread that runs the tasks of one store, one
+ * task per file.  A task gets a turn when its time has come, or when its futex word has changed.  Turns run one after
+ * another.  If a store is slow, all tasks of its shifts wait, but no task of another store waits. */
 #ifndef VS_SHIFT_H
 #define VS_SHIFT_H
 

@@ -55,8 +55,8 @@ static bool sweep_take_turn(int dir, int64_t boot_us, unsigned *part) {
     return is_due;
 }
 
-/* Returns true if the generator file of the map does not exist, and false if that is unknown.  The caller has checked
- * the mount namespace, because the path is only valid in that namespace. */
+/* Returns true if the map's generator file does not exist, and false if it exists or if that is unknown.  The caller
+ * has checked the mount namespace, because the path is only valid in that namespace. */
 static bool is_gone(const struct vs_header *header) {
     struct stat st;
     return header->path[0] == '/' && memchr(header->path, '\0', sizeof header->path) && lstat(header->path, &st) != 0 &&

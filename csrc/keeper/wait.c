@@ -20,15 +20,15 @@ static bool is_kept(const struct vesta_gen *gen) {
 
 /* Starts a keeper on standby.  A process that issues ids on an existing lease never asks for a lease.  But if all other
  * processes end, only a keeper in this process can renew the lease, and notice that new processes use another map.  If
- * the lock is taken, or no thread can be started, the next call tries again. */
+ * the process lock is taken, or no thread can be started, the next call tries again. */
 static void wait_stand_by(const struct vesta_gen *gen) {
     if (is_kept(gen) || !vs_process_trylock()) return;
     (void)vs_keeper_start(gen->handle->file, VS_STAND_BY);
     vs_process_unlock();
 }
 
-/* Waits until a pause ends.  Returns false if the time is over, or if waiting does not help.  *until_boot_us is 0 at
- * the first pause. */
+/* Waits until a pause ends.  Returns false if the waiting time is over, or if waiting does not help.  *until_boot_us is
+ * 0 at the first pause. */
 static bool wait_out_pause(struct vesta_gen *gen, const struct vesta_pause *pause, int64_t wait_us_max,
                            int64_t *until_boot_us) {
     const struct vesta_clock *clock = gen->clock;
@@ -36,7 +36,7 @@ static bool wait_out_pause(struct vesta_gen *gen, const struct vesta_pause *paus
     int64_t now = clock->boot_us(clock->self);
     if (*until_boot_us == 0 && __builtin_add_overflow(now, wait_us_max, until_boot_us))
         *until_boot_us = INT64_MAX; /* wait without a limit */
-    /* A failstop is not waited for.  But the keeper is woken, so that it notices the end of the failstop. */
+    /* Do not wait for a failstop to end, but wake the keeper, so that it notices when the failstop ends. */
     if (vs_pause_wakes_keeper(pause->why) && (!gen->handle || vs_handle_kick(gen, NULL) != VESTA_OK)) return false;
     /* the caller itself must answer the question */
     if (pause->why == VESTA_CHOOSE && gen->handle->chooses) return false;

@@ -1,5 +1,5 @@
 /* call.c -- calls a policy's function from C: builds ctx, and reads the verdict that the engine has checked.  Depends
- * only on the verdicts' names, and carries out none of them. */
+ * only on the names of the verdicts, and carries out no verdict. */
 #include "policy/engine.h"
 
 #include "base/array.h"

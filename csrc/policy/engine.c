@@ -1,4 +1,4 @@
-/* engine.c -- runs lua/vesta/engine.lua in a state with limits: opens the state, loads a policy, and calls its
+/* engine.c -- runs lua/vesta/engine.lua in a Lua state with limits: opens the state, loads a policy, and calls its
  * functions. Does not interpret verdicts.  The engine runs within the policy's limits.  The policy has separate
  * globals, and cannot access those of the engine. */
 #include "policy/engine.h"

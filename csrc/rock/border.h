@@ -31,8 +31,8 @@ struct vs_lua_function {
     lua_CFunction call;
 };
 
-/* Creates a metatable in the registry.  Functions whose names begin with __ go into it, and the others into its
- * __index.  Stack: +1. */
+/* Creates a metatable in the registry.  Functions with names that begin with __ go into the metatable, and all other
+ * functions go into its __index.  Stack: +1. */
 void vs_lua_class(lua_State *L, const char *name, const struct vs_lua_function *methods);
 
 /* Sets functions in the table at the top of the stack. */
@@ -116,7 +116,7 @@ int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen);
 void *vs_lua_hold_gen(lua_State *L, int arg, struct vesta_gen **gen);
 void vs_lua_leave_gen(lua_State *L, void *held);
 
-/* Each of these sets a file's functions in the module table at the top of the stack. */
+/* Each of these adds the functions of one file to the module table at the top of the stack. */
 void vs_lua_open_layout(lua_State *L);
 void vs_lua_open_gen(lua_State *L);
 void vs_lua_open_choice(lua_State *L);

@@ -1,5 +1,5 @@
-/* choice.c -- pushes the question for a worker id as a table, for lua/vesta/judge.lua.  Uses only public functions of
- * vesta_gen. */
+/* choice.c -- pushes the keeper's question, which worker id to claim, as a table, for lua/vesta/judge.lua.  Uses only
+ * public functions of vesta_gen. */
 #include "rock/border.h"
 #include "os/host.h"
 #include "os/random.h"

@@ -196,7 +196,7 @@ static int core_client(lua_State *L) {
     struct client_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct client_box){.object = {CLASS}, .wait_us_max = client_number_option(L, "wait_ms_max", 1000)};
     luaL_getmetatable(L, CLASS);
-    lua_setmetatable(L, -2); /* set this before the client exists, so that Lua closes the client after a later error */
+    lua_setmetatable(L, -2); /* set the metatable before the client exists, so that Lua closes it after a later error */
     lua_getfield(L, 1, "fallback");
     if (!lua_isnil(L, -1)) {
         box->fallback = vs_lua_hold_gen(L, -1, &opts.fallback);

@@ -51,8 +51,9 @@ static uint64_t fast_parse(const char *text) {
     return id;
 }
 
-/* Passes the functions' addresses as numbers, which are exact below 2^53.  So fast.lua needs no dlopen of this file,
- * and no C declaration that could conflict with a declaration in another library, or if it is loaded twice. */
+/* Passes the functions' addresses as numbers, which are exact below 2^53.  Therefore, fast.lua needs neither a dlopen
+ * of this file nor C declarations.  A declaration could conflict with one in another library, or with itself if
+ * fast.lua is loaded twice. */
 void vs_lua_open_fast(lua_State *L) {
     lua_newtable(L);
     vs_lua_set_integer(L, "next_int", (int64_t)(uintptr_t)next_int);

@@ -28,7 +28,7 @@ struct gen_box {
     struct vesta_gen *begun; /* equal to `gen` after the first request for an id, NULL before */
     struct vesta_gen *gen;   /* NULL after close */
     int64_t wait_us_max;     /* -1: never wait, and do not start the keeper */
-    /* the same for a pause without a lease, which is longer because a claim needs several disk writes */
+    /* the same for a pause without a lease.  This limit is longer, because a claim needs several disk writes */
     int64_t lease_wait_us_max;
     bool judged;            /* the generator has a policy */
     unsigned holders;       /* number of clients that use the generator as a fallback, and keep it open */
@@ -432,7 +432,7 @@ static int core_open(lua_State *L) {
                             .judged = flag_option(L, "judged")};
     gen_take_hand(L, box, &opts);
     luaL_getmetatable(L, CLASS);
-    /* set this before the generator exists, so that Lua closes the generator after a later error */
+    /* set the metatable before the generator exists, so that Lua closes the generator after a later error */
     lua_setmetatable(L, -2);
     return vesta_open(&opts, &box->gen, &err) == VESTA_OK ? 1 : vs_lua_push_error(L, &err);
 }

@@ -196,7 +196,7 @@ static int core_segment(lua_State *L) {
     struct segment_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct segment_box){.object = {CLASS}, .wait_us_max = 0};
     luaL_getmetatable(L, CLASS);
-    /* set this before the segment exists, so that Lua closes the segment after a later error */
+    /* set the metatable before the segment exists, so that Lua closes the segment after a later error */
     lua_setmetatable(L, -2);
     lua_getfield(L, 1, "wait_ms_max");
     box->wait_us_max = (int64_t)(lua_tonumber(L, -1) * 1000);

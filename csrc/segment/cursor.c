@@ -103,8 +103,8 @@ static inline bool cursor_look_up(struct vs_segment *seg, uint64_t at, uint64_t 
     return true;
 }
 
-/* Returns true to every taker past the mark, not only to the taker that crosses it, because that process may be killed
- * before it notifies the refiller. */
+/* Returns true to every taker past the mark, not only to the taker that crosses it, because that taker's process may be
+ * killed before it notifies the refiller. */
 static inline bool may_want(struct vs_segment *seg, uint64_t at, uint64_t n, uint64_t mark) {
     return (at & VS_OFFSET_MASK) + n > mark &&
            UNLIKELY(atomic_load_explicit(&seg->want, memory_order_relaxed) < at >> VS_OFFSET_BITS);
@@ -147,8 +147,8 @@ int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted) {
 
 /* ------------------------------------------------------------------ refilling */
 
-/* Draws a generation and reserves its slot in `range`, which no taker reads before it is published.  Returns 0 if no
- * slot is free. */
+/* Draws a generation and reserves a slot for it in `range`.  No taker reads the slot before the range is published.
+ * Returns 0 if no slot is free. */
 static uint64_t cursor_take_place(struct vs_segment *seg, uint64_t current) {
     for (int i = 0; i < VS_RANGES; i++) {
         /* relaxed: the value only has to be unique, and orders no other word */
@@ -277,8 +277,8 @@ static void cursor_order(struct vs_unused unused[2], int count) {
     unused[1] = lower;
 }
 
-/* If an unused range is the end of what was granted, lowers `granted`, because the counter may be lowered from now on.
- */
+/* If an unused range ends where this host's grants end, lowers `granted`, because the counter may be lowered from now
+ * on. */
 static void cursor_forgo(struct vs_segment *seg, struct vs_unused unused[2], int count) {
     cursor_order(unused, count);
     for (int i = 0; i < count; i++) {
@@ -416,7 +416,7 @@ void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old) {
 /* ------------------------------------------------------------------ rests to be claimed */
 
 /* Returns the word of a slot that contains an unused range of this database.  While a thread reads the slot, the word
- * is the complement of this. */
+ * is the complement of this value. */
 static uint64_t cursor_waiting(uint64_t owner, uint32_t database) {
     return owner ^ (uint64_t)(database + 1) << 56;
 }

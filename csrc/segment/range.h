@@ -37,9 +37,9 @@ struct vs_range {
  * tenth of them.  If the range is invalid, returns the reason, as the end of a sentence. */
 const char *vs_range_of(uint64_t from, uint64_t until, uint64_t delta, uint64_t remainder, struct vs_range *out);
 
-/* Returns the mark, which is how many of `count` numbers are taken before the next range is requested.  This is a
- * tenth.  It is less if the remaining numbers would not last for two fetches, at the rate of `used` numbers in
- * `used_us`.  0 means that the first number requests the next range.  Range: used_us is 0 if the rate is unknown. */
+/* Returns the mark, which is how many of `count` numbers are taken before the next range is requested.  The mark is a
+ * tenth of `count`, or less if the numbers after the mark would not last for two fetches, at the rate of `used` numbers
+ * in `used_us`.  0 means that the first number requests the next range.  Range: used_us is 0 if the rate is unknown. */
 uint64_t vs_range_mark(uint64_t count, uint64_t used, int64_t used_us, int64_t fetch_us);
 
 #endif

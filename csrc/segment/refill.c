@@ -59,7 +59,7 @@ static void act_untake(struct vs_refill *refill, struct vs_refill_action *out, e
     out->unused = unused;
 }
 
-/* Returns the range that was just granted to the store, because the range is not needed. */
+/* Returns the newly granted range to the store, because the range is not needed. */
 static void act_return(struct vs_refill *refill, struct vs_refill_action *out, bool ends) {
     refill->ends = ends;
     act_untake(
@@ -73,9 +73,9 @@ static void act_claim(struct vs_refill *refill, struct vs_refill_action *out, en
     refill_act(refill, out, VS_RF_CLAIM, how);
 }
 
-/* Handles a counter that went back.  Raises it to what this host was granted, so that no other host is granted those
- * numbers again.  Repeats this until an operator has acted, because another restore may lower the counter again.  A
- * counter that is high enough is not changed. */
+/* Handles a counter that was rolled back.  Raises it to what this host was granted, so that no other host is granted
+ * those numbers again.  Repeats this until an operator has acted, because another restore may lower the counter again.
+ * A counter that is high enough is not changed. */
 static void stand_still(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     if (ev->granted == 0) {
         act_sleep(refill, ev, out, VS_REFILL_LOOK_US, false);
@@ -114,8 +114,8 @@ static void refill_halt(struct vs_refill *refill, const struct vs_refill_event *
     refill_act(refill, out, VS_RF_HALT, VS_REFILL_HALT);
 }
 
-/* Discards a granted range.  The counter has gone back in the meantime, so the range is neither used nor returned,
- * because other hosts may have it, too. */
+/* Discards a granted range.  The counter has been rolled back in the meantime, so the range is neither used nor
+ * returned, because other hosts may have it, too. */
 static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
                         bool ends) {
     refill->ends = ends;
@@ -202,7 +202,8 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
             act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;
     }
-    /* The first two ranges are requested in direct succession, so the first one measures no rate. */
+    /* The first two ranges are requested in direct succession, so the first range cannot be used to measure the rate.
+     */
     if (refill->refills++ > 0) refill->refilled_us = refill->sent_us;
     refill->count = refill->range.count;
     refill->settled = refill->step;
@@ -252,12 +253,12 @@ static void step_claim(struct vs_refill *refill, const struct vs_refill_event *e
     memcpy(refill->unused, ev->unused, sizeof refill->unused);
     refill->unused_count = ev->unused_count;
     refill->unused_at = 0;
-    /* A counter that went back may have reached the end of this range again, with numbers of other hosts. */
+    /* A counter that was rolled back may have reached the end of this range again, with numbers of other hosts. */
     refill_give_back(refill, out, !ev->stopped);
 }
 
-/* The unused ranges are returned in descending order.  If the store does not take one back, the counter is not at the
- * end of a lower one, either. */
+/* The unused ranges are returned in descending order.  If the store does not take a range back, the counter is not at
+ * the end of a lower range, either. */
 static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (ev->outcome == VS_STORE_OK) {

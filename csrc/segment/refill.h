@@ -4,7 +4,7 @@
  *
  * The refiller relies on these rules.  A counter only increases, except when an owner returns a range.  Each range is
  * returned at most once, and only while the counter is at the range's end.  If the store does not take a range back,
- * the range goes into the words again.  If the outcome is unknown, the range stays unused. */
+ * the range is put back into the words.  If the outcome is unknown, the range stays unused. */
 #ifndef VS_REFILL_H
 #define VS_REFILL_H
 
@@ -31,11 +31,11 @@ struct vs_refill_event {
     bool due;         /* current result of vs_segment_is_due */
     bool stopped;     /* this database's bit of the segment's `stopped` */
     bool closed;      /* the segment is closed, and returns unused ranges, which lowers the counter */
-    uint32_t forgone; /* the segment's word of that name.  The caller reads it before `granted` */
-    /* the segment's current word for this database.  Ranges requested from now on are not lower, as long as `forgone`
-     * does not change */
+    uint32_t forgone; /* the segment's `forgone`.  The caller reads it before `granted` */
+    /* the segment's current `granted` for this database.  Ranges requested from now on are not below this value, as
+     * long as `forgone` does not change */
     uint64_t granted;
-    uint64_t answered; /* the segment's current word: the highest end of a range that was granted, used or not */
+    uint64_t answered; /* the segment's current `answered`: the highest end of a granted range, used or not */
     enum vs_outcome outcome;
     uint64_t from, until;   /* the granted range, if the reply to TAKE is OK */
     uint64_t step;          /* step in the counter's row.  0: the row has none */
@@ -52,7 +52,7 @@ enum vs_refill_do {
     VS_REFILL_TAKE,     /* raise the counter by `step`.  The range consists of the numbers in between */
     VS_REFILL_PUBLISH,  /* make `range` the next range */
     VS_REFILL_UNTAKE,   /* set the counter to `unused.from` if it is at `unused.until`.  This is never retried */
-    VS_REFILL_HALT,     /* set the database's bit of `stopped`, because its counter went back to `from` */
+    VS_REFILL_HALT,     /* set the database's bit of `stopped`, because its counter was rolled back to `from` */
     VS_REFILL_RAISE,    /* raise the counter to `floor` if it is lower, so that no host is granted lower numbers */
     VS_REFILL_CLOSE,    /* call vs_segment_close and vs_rest_claim */
     VS_REFILL_CLAIM,    /* call vs_segment_take_rest, unless another thread has done so, and vs_rest_claim */

@@ -69,13 +69,13 @@ struct vs_segment {
     _Atomic uint64_t drawn; /* the newest generation drawn */
     /* Token of the process that requests the next range.  0: none.  It only selects the process that does the I/O. */
     _Atomic uint64_t refiller;
-    _Atomic int64_t pulse_boot_us; /* until this boot time, a silent refiller is not replaced */
-    /* One bit per database.  Set if the database's counter went back, in which case no range is taken until an operator
-     * has acted. Older versions also set bits from the 16th on. */
+    _Atomic int64_t pulse_boot_us; /* until this boot time, an unresponsive refiller is not replaced */
+    /* One bit per database.  Set if the database's counter was rolled back, in which case no range is taken until an
+     * operator has acted. Older versions also set bits from the 16th on. */
     _Atomic uint32_t stopped;
     _Atomic uint32_t told; /* futex, incremented to make waiting threads check again */
     /* Counts how often a word of `granted` was lowered.  If it has changed since a request was sent, a low reply does
-     * not prove that the counter went back. */
+     * not prove that the counter was rolled back. */
     _Atomic uint32_t forgone;
     uint32_t reserved_refill;
     /* for each database, the highest end of a range that this host was granted, used or not.  A stopped counter is
@@ -83,8 +83,8 @@ struct vs_segment {
     _Atomic uint64_t answered[VS_DATABASES_MAX];
     unsigned char pad_refill[VS_LINE - 40 - 8 * VS_DATABASES_MAX];
     /* the following arrays have one element per database */
-    /* End of the highest range from which numbers were or may be issued.  Unless the counter went back, it is not
-     * lower. */
+    /* End of the highest range from which numbers were or may be issued.  The counter is not below this value, unless
+     * it was rolled back. */
     _Atomic uint64_t granted[VS_DATABASES_MAX];
     /* if the database is stopped, the value that its counter granted again */
     _Atomic uint64_t lowered[VS_DATABASES_MAX];
@@ -150,7 +150,7 @@ int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted);
 /* After every result except VS_PUBLISHED, the caller still owns the range. */
 enum vs_published {
     VS_PUBLISHED,
-    VS_NOT_NEEDED,     /* another next range is ready */
+    VS_NOT_NEEDED,     /* another range is already the next one */
     VS_SEGMENT_CLOSED, /* no more numbers are taken from this segment */
     VS_SEGMENT_SPENT   /* generations or slots for ranges are used up, so create a new map */
 };
@@ -177,14 +177,14 @@ struct vs_unused {
     uint64_t from, until, stride;
     uint64_t issued_until; /* this host was granted no number from here on, except for these unused numbers */
     uint32_t database;
-    /* true if nothing above was granted to this host.  Only then may the store be asked to take the numbers back */
+    /* true if this host was granted no higher number.  Only then may the store be asked to take the numbers back */
     bool is_last;
 };
 
 /* Takes the unused numbers of both ranges out of the words, in one atomic step.  The words stay in use.  `granted` is
  * lowered to the end of what was issued, because the counter may be lowered to that value.  On success, the caller owns
  * unused[0..*count), with the highest range of a database first, which is the order in which they may be returned.
- * Returns false if the segment is closed, or if no slot is free.  Nothing was taken out then. */
+ * Returns false if the segment is closed, or if no slot is free.  In that case, nothing was taken out. */
 bool vs_segment_take_rest(struct vs_segment *seg, struct vs_unused unused[2], int *count);
 
 /* Makes a range of unused numbers that the store did not take back.  Returns false if the words have no slot for it, in
@@ -195,13 +195,13 @@ bool vs_segment_put_back(struct vs_segment *seg, const struct vs_unused *unused)
  * unused[0..*count), in the same order as after vs_segment_take_rest. */
 bool vs_segment_close(struct vs_segment *seg, struct vs_unused unused[2], int *count);
 
-/* Copies from the old words what this host was granted, and which counters went back.  If the process that closed the
- * old words has not yet lowered their `granted`, that process cannot return unused numbers any more.  Otherwise the
- * lowered counter would look in the new words like a counter that went back. */
+/* Copies from the old words what this host was granted, and which counters were rolled back.  If the process that
+ * closed the old words has not yet lowered their `granted`, that process cannot return unused numbers any more.
+ * Otherwise the lowered counter would look in the new words like a counter that was rolled back. */
 void vs_segment_inherit(struct vs_segment *seg, struct vs_segment *old);
 
-/* Returns the end of what this host was granted by a database.  Unless the counter went back, it is not below this
- * value. */
+/* Returns the end of what this host was granted by a database.  The counter is not below this value, unless it was
+ * rolled back. */
 static inline uint64_t vs_segment_granted(const struct vs_segment *seg, uint32_t database) {
     return atomic_load(&seg->granted[database]) & ~VS_INHERITED;
 }

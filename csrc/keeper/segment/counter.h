@@ -1,8 +1,9 @@
-/* counter.h -- a segment that this process has open, which consists of a map, and one part for each of its databases.
- * Each database has one thread in the process, which fetches ranges for all segments that have a part in the database.
+/* counter.h -- a segment that this process has open.  It consists of a map, and one part for each of the segment's
+ * databases.  Each database has one thread in the process, which fetches ranges for all segments that have a part in
+ * the database.
  *
  * When a caller first needs a range, the part is handed over to its database's thread (vs_database_hand_over).  The
- * thread owns the part until the thread leaves it.  A forked child has no such thread at first, so no thread owns the
+ * thread owns the part until it releases the part.  A forked child has no such thread at first, so no thread owns the
  * part. */
 #ifndef VS_SEGMENT_COUNTER_H
 #define VS_SEGMENT_COUNTER_H
@@ -44,7 +45,7 @@ struct vs_live {
 
 struct vs_database {
     struct vs_database *next; /* next database of this process, guarded by the process lock */
-    unsigned users;           /* number of segments that have a part in it, guarded by the process lock */
+    unsigned users;           /* number of segments that have a part in this database, guarded by the process lock */
     char uri[VS_URI_MAX], secret[VS_SECRET_MAX];
     int group;
     const struct vesta_clock *clock;
@@ -74,14 +75,14 @@ struct vs_segment_part {
     _Atomic bool watches;    /* the thread polls and will check again soon, so callers need not wake it */
     _Atomic uint32_t leave;  /* enum vs_leave */
     _Atomic bool is_handed;  /* true while the thread owns the part */
-    _Atomic uint32_t left;   /* futex, counts how often the thread has left the part */
+    _Atomic uint32_t left;   /* futex, counts how often the thread has released the part */
     /* used by the thread only */
     struct vs_refill refill;
     uint64_t token;       /* identifies this part as the refiller, in the segment's `refiller` */
     int64_t due_us;       /* boot time of the next run */
     bool on_want;         /* also run as soon as a range is wanted */
-    int64_t used_us;      /* duration for which the last range lasted.  0: unknown */
-    uint64_t step_max;    /* from the options, or else the default */
+    int64_t used_us;      /* how long the last range lasted.  0: unknown */
+    uint64_t step_max;    /* maximum step, from the options, or else the default */
     uint64_t turn;        /* generation for which the part waits for its turn */
     int64_t turn_from_us; /* boot time at which that wait began */
     /* boot time at which a single database is asked again whether it issues all numbers */
@@ -101,7 +102,7 @@ struct vs_segment_part {
 
 /* ------------------------------------------------------------------ order `strict` */
 
-/* a caller that sleeps while this many groups are served finds its ticket overwritten, and draws another */
+/* a caller that sleeps while this many groups are served finds its ticket overwritten, and draws another ticket */
 #define VS_GROUPS 64
 
 /* Tickets [first, first + count) get the numbers from `from` on.  If `from` is 0, the tickets have failed. */
@@ -120,7 +121,7 @@ struct vs_strict {
     _Atomic uint64_t served; /* number of tickets answered */
     _Atomic uint32_t told;   /* futex, incremented with each group */
     unsigned groups, troubles;
-    int64_t raise_at_us; /* boot time at which to raise a counter that went back.  0: the counter did not go back */
+    int64_t raise_at_us; /* boot time at which to raise a counter that was rolled back.  0: it was not rolled back */
     struct vs_group group[VS_GROUPS];
 };
 
@@ -173,11 +174,11 @@ int vs_segment_follow(struct vesta_segment *seg, struct vesta_error *err);
 /* Records that the map is in use, so that no process removes it for a week (sweep.c).  Called when the segment is
  * opened or closed, when its database's thread runs it, and with each number of order dense. */
 void vs_segment_see(struct vesta_segment *seg);
-/* Returns true if no more numbers are taken from the words. */
+/* Returns true if the words are closed, so that no more numbers are taken from them. */
 bool vs_words_are_closed(const struct vs_segment *words);
-/* Returns true if this database's counter went back. */
+/* Returns true if this database's counter was rolled back. */
 bool vs_words_are_stopped(const struct vs_segment *words, uint32_t database);
-/* Stops this database because its counter went back.  The other databases continue. */
+/* Stops this database because its counter was rolled back.  The other databases continue. */
 void vs_words_stop(struct vs_segment *words, uint32_t database, uint64_t lowered);
 /* Wakes the callers that wait on these words. */
 void vs_words_tell(struct vs_segment *words);
@@ -197,7 +198,7 @@ void vs_part_reset(struct vs_segment_part *part);
 bool vs_part_run(struct vs_segment_part *part, struct vs_store *store, const char *why);
 /* Raises the counter with one store call, and counts the outcome. */
 void vs_part_take(struct vs_segment_part *part, struct vs_store *store, uint64_t step, struct vs_reply *reply);
-/* Raises a counter that went back to at least `floor`. */
+/* Raises a rolled-back counter to at least `floor`. */
 void vs_part_raise(struct vs_segment_part *part, struct vs_store *store, uint64_t floor, struct vs_reply *reply);
 /* Returns the name of the part's counter for store calls. */
 struct vs_counter vs_part_counter(const struct vs_segment_part *part);
@@ -219,30 +220,32 @@ bool vs_share_is_found(struct vs_segment_part *part, struct vs_store *store, con
 /* Returns the database for a URI, and counts one more user.  Call once per part, with the process lock held.  Returns
  * NULL if there is no memory. */
 struct vs_database *vs_database_enter(const char *uri, const char *secret, int group, const struct vesta_clock *clock);
-/* Ends a part's use of the database.  The call for the last part ends the thread.  Call without the process lock. */
+/* Ends a part's use of its database.  The call for the last part ends the database's thread.  Call without the process
+ * lock. */
 void vs_database_leave(struct vs_database *database);
 /* Starts the database's thread in this process if there is none.  Call with the process lock held.  Returns 0 or an
  * errno. */
 int vs_database_start(struct vs_database *database);
-/* A request to the thread to leave a part. */
+/* A request to the thread to release a part. */
 struct vs_leaving {
     bool is_awaited; /* false if the thread did not own the part */
     uint32_t left;   /* value of the part's `left` before the request */
 };
 
 /* Hands a part over to its database's thread.  With VS_LEAVE_AND_GIVE_BACK, the thread returns the part's unused ranges
- * to the store and then leaves the part.  Call with the process lock held. */
+ * to the store and then releases the part.  Call with the process lock held. */
 struct vs_leaving vs_database_hand_over(struct vs_segment_part *part, enum vs_leave how);
 /* Wakes the database's thread. */
 void vs_database_poke(struct vs_database *database);
-/* Asks the thread to leave the part, if the thread owns it.  Call with the process lock held. */
+/* Asks the thread to release the part, if the thread owns it.  Call with the process lock held. */
 struct vs_leaving vs_part_leave(struct vs_segment_part *part, enum vs_leave how);
-/* Waits until the thread has left the part.  Call without the process lock. */
+/* Waits until the thread has released the part.  Call without the process lock. */
 void vs_part_await(struct vs_segment_part *part, const struct vs_leaving *leaving);
 
-/* ending.c: makes the threads leave all parts, and waits until they have.  Call without the process lock. */
+/* ending.c: makes the threads release all parts, and waits until they have released them.  Call without the process
+ * lock. */
 void vs_segment_leave(struct vesta_segment *seg);
-/* Makes the threads leave all parts.  Then takes the unused ranges out of a map, and lets each part return its ranges
+/* Makes the threads release all parts.  Then takes the unused ranges out of a map, and lets each part return its ranges
  * to the store.  A range that the store does not take back is put into the map again, and `said` has the reason.  Call
  * without the process lock.  Returns 0, or an errno if a thread could not be started. */
 int vs_segment_give_back(struct vesta_segment *seg, struct vs_live *live, char said[VS_SAID_MAX]);
@@ -259,7 +262,7 @@ enum vs_segment_answer vs_strict_answer(const struct vesta_segment *seg, uint64_
 void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const char *why);
 
 /* take.c: starts or wakes the threads of the segment's databases.  If another thread has the process lock, this may
- * start no thread, and the caller tries again later. */
+ * return without starting a thread, and the caller tries again later. */
 void vs_segment_kick(struct vesta_segment *seg);
 
 #endif

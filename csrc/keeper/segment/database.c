@@ -1,6 +1,6 @@
 /* database.c -- the thread of a database in this process.  The thread fetches ranges for all segments that have a part
- * in the database, with one call after another, and sleeps while no range is due.  The first caller that needs a range
- * starts the thread.  A forked child starts another thread with another connection. */
+ * in the database, one call at a time, and sleeps while no range is due.  The first caller that needs a range starts
+ * the thread.  A forked child starts another thread with another connection. */
 #include "keeper/segment/counter.h"
 #include "os/lock.h"
 #include "os/process.h"
@@ -15,7 +15,7 @@
 #define LISTEN_US ((int64_t)10000) /* poll interval for ranges that other processes publish, while a caller waits */
 /* parts that are due within this time run now, so that many idle segments wake the thread rarely */
 #define GRAIN_US ((int64_t)5000)
-#define REST_US ((int64_t)100000)  /* how long no segment calls a database that did not reply */
+#define REST_US ((int64_t)100000)  /* how long segments do not call a database that did not reply */
 #define OPEN_US ((int64_t)1000000) /* interval between attempts to open a store */
 
 static struct vs_database *databases; /* databases of this process, guarded by the process lock */
@@ -67,7 +67,8 @@ static uint64_t db_silences(const struct vs_segment_part *part) {
     return atomic_load(&part->answers[VS_STORE_DOWN]) + atomic_load(&part->answers[VS_STORE_UNKNOWN]);
 }
 
-/* Moves the part to a new map.  The refiller has ended because the map was closed, not because the part must leave. */
+/* Moves the part to a new map.  The refiller has ended because the map was closed, not because the part must be
+ * released. */
 static void go_on(struct vs_segment_part *part) {
     assert(part->refill.phase == VS_RF_ENDED);
     vs_process_lock();
@@ -77,7 +78,7 @@ static void go_on(struct vs_segment_part *part) {
     part->due_us = db_now_us(part->database) + OPEN_US;
 }
 
-/* Runs a part.  Returns false if the thread must leave the part. */
+/* Runs a part.  Returns false if the thread must release the part. */
 static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     uint64_t before = db_silences(part);
     if (atomic_load(&part->leave) == VS_LEAVE_QUIETLY) return false;
@@ -90,7 +91,7 @@ static bool db_serve(struct fetching *f, struct vs_segment_part *part) {
     return true;
 }
 
-/* Leaves the part.  The thread must not use the part after this, because the part may be freed.  The wake-up may then
+/* Releases the part.  The thread must not use the part after this, because the part may be freed.  The wake-up may then
  * hit an unrelated futex, which is harmless. */
 static void let_go(struct vs_segment_part *part) {
     atomic_store(&part->is_handed, false);
@@ -155,7 +156,7 @@ static void *database_main(void *arg) {
         if (left_us > 0) vs_futex_wait(&db->work, work, left_us);
     }
     if (f.store) f.store->backend->close(f.store);
-    assert(!db->parts); /* vs_database_leave is called only after the thread has left all parts */
+    assert(!db->parts); /* vs_database_leave is called only after the thread has released all parts */
     return NULL;
 }
 
@@ -260,7 +261,7 @@ struct vs_leaving vs_part_leave(struct vs_segment_part *part, enum vs_leave how)
 }
 
 void vs_part_await(struct vs_segment_part *part, const struct vs_leaving *leaving) {
-    assert(!vs_process_is_locked()); /* the thread may need the lock to leave the part */
+    assert(!vs_process_is_locked()); /* the thread may need the lock to release the part */
     while (leaving->is_awaited && atomic_load(&part->left) == leaving->left)
         vs_futex_wait(&part->left, leaving->left, NAP_US);
 }

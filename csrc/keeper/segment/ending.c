@@ -1,7 +1,7 @@
-/* ending.c -- returns a segment's unused ranges to the store, and resumes a counter that went back, after an operator
- * has corrected it.
+/* ending.c -- returns a segment's unused ranges to the store, and resumes a counter that was rolled back, after an
+ * operator has corrected it.
  *
- * Unused ranges are returned in three steps.  First, the threads leave the parts.  Then one atomic step takes the
+ * Unused ranges are returned in three steps.  First, the threads release the parts.  Then one atomic step takes the
  * unused ranges out of the map.  Finally, each part's thread claims the ranges of its database, and sends each range to
  * the store once.  If the process is killed in between, these numbers stay unused. */
 #include "keeper/segment/counter.h"
@@ -30,14 +30,14 @@ void vs_segment_leave(struct vesta_segment *seg) {
         vs_part_await(&seg->part[i], &leaving[i]);
 }
 
-/* Puts the unused ranges of a part without a thread back into the map, for the next start. */
+/* Puts a part's unused ranges back into the map, for the next start.  Used if the part has no thread. */
 static void seg_keep(struct vs_live *live, uint32_t database) {
     struct vs_unused unused[VS_RESTS_MAX];
     for (int i = vs_rest_claim(live->rest, vs_process_token(), database, unused); i-- > 0;)
         (void)vs_segment_put_back(live->words, &unused[i]);
 }
 
-/* Lets a part's thread return the ranges that it can claim.  First makes the thread leave the part again, because
+/* Lets a part's thread return the ranges that it can claim.  First makes the thread release the part again, because
  * another caller may have handed the part over in the meantime. */
 static int begin_to_give_back(struct vs_segment_part *part, struct vs_live *live, struct vs_leaving *leaving) {
     *leaving = vs_part_leave(part, VS_LEAVE_AND_GIVE_BACK);

@@ -4,7 +4,7 @@
 
 /* Each word of `committed` belongs to a block of consecutive numbers.  Its lower half has a bit for each number of the
  * block. Its upper half identifies the block, so a newer block replaces the word in one step.  Clearing the word first
- * would be unsafe.  A thread that slept before its store would then clear bits that other threads have set since. */
+ * would be unsafe, because a thread that slept before its store would clear bits that other threads have set since. */
 #define BLOCK 32
 _Static_assert(VS_REMEMBERED_MAX == BLOCK * (VS_COMMITTED_WORDS - 1), "no two remembered numbers share a bit");
 /* block ids wrap around, so a block that is further ahead than this is an old block */

@@ -6,7 +6,7 @@
  *     granted     the database has granted all numbers below this value
  *     committed   which of the last VS_REMEMBERED_MAX granted numbers a client of this host has committed, no matter
  *                 which host reserved them
- *     stopped     the database went back: no number is reserved until `vesta segments resume` */
+ *     stopped     the database was rolled back: no number is reserved until `vesta segments resume` */
 #ifndef VS_SEGMENT_MEMORY_H
 #define VS_SEGMENT_MEMORY_H
 
@@ -18,7 +18,7 @@
 #define VS_REMEMBERED_MAX 2016 /* commits of older numbers are forgotten */
 
 /* Returns true if the store issues all numbers of the counter.  If the result is false, `reply` has the reason, and no
- * number may be reserved.  Threads: those of the segment's desk. */
+ * number may be reserved.  Threads: only those of the segment's desk (serve/desk.c). */
 bool vs_memory_is_alone(struct vesta_segment *seg, struct vs_store *store, struct vs_reply *reply);
 
 uint64_t vs_memory_granted(struct vesta_segment *seg);
@@ -33,7 +33,7 @@ void vs_memory_commit(struct vesta_segment *seg, uint64_t number);
 /* Forgets all commits, because an operator restarts the counter below the granted numbers.  No number may be reserved
  * during the call. */
 void vs_memory_forget(struct vesta_segment *seg);
-/* Records that the database went back, and that its counter is at `lowered`. */
+/* Records that the database was rolled back, and that its counter is at `lowered`. */
 void vs_memory_stop(struct vesta_segment *seg, uint64_t lowered);
 
 #endif

@@ -86,7 +86,7 @@ static int check_names(const struct settings *settings, struct vesta_error *err)
     return VESTA_OK;
 }
 
-/* Derives the map's key from all options that must be equal before two handles share a cursor.  Excludes secrets. */
+/* Derives the map's key from all options that must be equal for two handles to share a cursor.  Excludes secrets. */
 static int seg_derive(struct settings *settings, struct vesta_error *err) {
     const struct vesta_segment_opts *opts = &settings->opts;
     char address[VS_URI_MAX], all[VESTA_DATABASES_MAX * (VS_URI_MAX + 1)] = "";
@@ -99,7 +99,7 @@ static int seg_derive(struct settings *settings, struct vesta_error *err) {
     }
     vs_store_public(opts->stores[0], header.store);
     snprintf(header.namespace_, sizeof header.namespace_, "%s", opts->tag);
-    /* so that naming the default table derives the same key */
+    /* so that options that name the default table lead to the same key */
     const char *table = opts->table ? opts->table : VS_COUNTER_TABLE;
     snprintf(header.identity, sizeof header.identity, "%s", table);
     snprintf(header.lease, sizeof header.lease, "%s", opts->order == VESTA_STRICT ? "strict" : "trend");

@@ -11,16 +11,16 @@
 #include <string.h>
 
 #define STEP_DEFAULT 1000
-/* Time after which another process of the host replaces a silent refiller.  A call to an only database takes at most
- * PULSE_US. With several databases, the next one gets its turn after TURN_US, so that no caller waits for a slow
- * database. */
+/* Time after which another process of the host replaces an unresponsive refiller.  A call to a segment's only database
+ * takes at most PULSE_US. With several databases, the next database gets its turn after TURN_US, so that no caller
+ * waits for a slow database. */
 #define PULSE_US ((int64_t)(VS_STORE_CALL_MS + 200) * 1000)
 #define TURN_US ((int64_t)100000)
 #define AGAIN_US ((int64_t)10000) /* poll interval while another process is the refiller */
-/* If a range lasts less than WATCHED_US, the thread polls for the mark, so that takers need not wake the thread.  A
- * wake-up delays the taker that makes it. */
+/* If a range lasts less than WATCHED_US, the thread polls until the mark is reached, so that takers need not wake the
+ * thread.  A wake-up delays the taker that makes it. */
 #define WATCHED_US ((int64_t)10000000)
-#define WATCH_PARTS 32 /* poll interval, as a fraction of the time that the range lasts */
+#define WATCH_PARTS 32 /* the poll interval is the time that the range lasts, divided by this */
 #define WATCH_MIN_US ((int64_t)500)
 #define WATCH_LOOKS 6 /* after this many polls without a result, takers wake the thread again */
 
@@ -87,7 +87,7 @@ static int64_t rank_of(const struct vs_segment_part *part, const struct vs_segme
 }
 
 /* Returns true if this part may request the range that is due.  The caller must then call vs_segment_end_refill.  A
- * database that failed is called in addition to the database whose turn it is, to detect that it works again. */
+ * failed database is called even if another database has the turn, to detect that the failed one works again. */
 static bool part_may_ask(struct vs_segment_part *part, struct vs_segment *words) {
     int64_t now = part_now_us(part);
     assert(part->token);
@@ -110,8 +110,8 @@ struct asked {
     const char *why;
 };
 
-/* Applies the row's share of the numbers, if the row has one.  With several databases, the share must match the order
- * of the databases on this host, because otherwise two databases could issue the same numbers. */
+/* Applies the share of the numbers that the counter's row specifies, if any.  With several databases, the share must
+ * match the order of the databases on this host, because otherwise two databases could issue the same numbers. */
 static void take_share(struct vs_segment_part *part, const struct vs_grant *grant, struct vs_refill_event *ev) {
     uint32_t count = part->segment->parts_count;
     if (grant->delta <= 1 || (grant->delta == count && grant->remainder == part->index)) return;

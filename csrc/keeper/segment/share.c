@@ -1,7 +1,7 @@
 /* share.c -- checks that all hosts list a segment's databases in the same order.  Each database stores its share of the
  * numbers, and rejects a host that assigns it a different share.  Before a process takes its first range, it asks all
- * databases.  If one of them rejects its share, no range is taken from any database, because with a wrong order two
- * databases could issue the same numbers.  A database that does not reply does not stop the others. */
+ * databases.  If one database rejects its share, no range is taken from any database, because with a wrong order two
+ * databases could issue the same numbers.  A database that does not reply does not stop the other databases. */
 #include "keeper/segment/counter.h"
 
 #include <assert.h>
@@ -44,11 +44,11 @@ bool vs_share_is_alone(struct vs_segment_part *part, struct vs_store *store, str
     struct vs_counter counter = vs_part_counter(part);
     int64_t now_us = seg->clock->boot_us(seg->clock->self);
     assert(store);
-    if (seg->parts_count > 1) return true; /* vs_share_is_found asks each of them */
+    if (seg->parts_count > 1) return true; /* vs_share_is_found asks each database */
     if (atomic_load(&part->share) == VS_SHARE_FOUND && now_us < atomic_load(&part->share_until_us)) return true;
     vs_store_share(store, &counter, &all, reply);
     bool is_alone = reply->outcome == VS_STORE_OK;
-    /* The outcome may be unknown, but no number was taken, so it counts as DOWN. */
+    /* The outcome may be unknown, but no number was taken, so the outcome counts as DOWN. */
     if (reply->outcome == VS_STORE_UNKNOWN || reply->outcome == VS_STORE_MOVED) reply->outcome = VS_STORE_DOWN;
     atomic_store(&part->share, is_alone ? VS_SHARE_FOUND : VS_SHARE_UNASKED);
     atomic_store(&part->share_until_us, now_us + AGAIN_US);

@@ -99,8 +99,8 @@ static void say_outcome(struct vs_segment_part *part, const struct vs_reply *rep
     vs_put_said(part->refill.said, VS_SAID_MAX, what[reply->outcome], vs_reply_say(reply, "", text, sizeof text));
 }
 
-/* Raises a counter that went back, again and again until an operator has acted.  Returns how long to sleep until the
- * next call. */
+/* Raises a rolled-back counter repeatedly, until an operator has acted.  Returns how long to sleep until
+ * the next call. */
 static int64_t raise_again(struct vs_segment_part *part, struct vs_segment *words, struct vs_store *store) {
     struct vs_strict *strict = part->segment->strict;
     const struct vesta_clock *clock = part->segment->clock;
@@ -120,8 +120,8 @@ void vs_strict_run(struct vs_segment_part *part, struct vs_store *store, const c
     struct vs_strict *strict = seg->strict;
     struct vs_reply reply = {.outcome = VS_STORE_DOWN};
     atomic_store(&part->wanted, 0);
-    /* Read both before the store call.  Tickets drawn after this, and grants to other processes of this host, belong to
-     * the next call. */
+    /* Read both values before the store call.  Tickets drawn after this, and grants to other processes of this host,
+     * belong to the next call. */
     uint64_t granted = vs_segment_granted(words, part->index), until = atomic_load(&strict->drawn);
     uint64_t n = until - atomic_load(&strict->served);
     int64_t rest_us = VS_REFILL_LOOK_US;

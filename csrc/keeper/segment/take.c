@@ -32,8 +32,8 @@ static void hand_over(struct vesta_segment *seg) {
             (void)vs_database_hand_over(&seg->part[i], VS_LEAVE_NOT);
 }
 
-/* Wakes the threads.  `waits` is true if the caller got no number.  If the caller got one, a thread that polls anyway
- * (`watches`) is not woken. */
+/* Wakes the threads.  `waits` is true if the caller got no number.  If the caller got a number, a thread that polls
+ * anyway (`watches`) is not woken. */
 static void seg_kick(struct vesta_segment *seg, bool waits) {
     bool is_ready = !vs_words_are_closed(atomic_load(&seg->words));
     for (uint32_t i = 0; i < seg->parts_count; i++)
@@ -124,7 +124,8 @@ struct waiting {
     int64_t us_max, until_us; /* both are 0 until the first pause */
 };
 
-/* Sleeps for a while, or until `told` has changed.  Returns false if the time is over, or if waiting does not help. */
+/* Sleeps for a while, or until `told` has changed.  Returns false if the waiting time is over, or if waiting does not
+ * help. */
 static bool seg_wait_out(struct vesta_segment *seg, const struct vesta_pause *pause, uint32_t told,
                          struct waiting *waiting) {
     const struct vesta_clock *clock = seg->clock;
@@ -238,7 +239,8 @@ int vesta_segment_answer(struct vesta_segment *seg, uint64_t ticket, uint64_t n,
         return VESTA_OK;
     }
     seg_listen(seg, told);
-    /* kick again for a forked child, or because the first kick may have done nothing without the lock */
+    /* kick again: a forked child has no thread yet, and the first kick may have done nothing because the lock was taken
+     */
     vs_segment_kick(seg);
     return VESTA_EPAUSE;
 }
@@ -260,14 +262,14 @@ int vesta_segment_await(struct vesta_segment *seg, uint64_t ticket, int64_t wait
 /* ------------------------------------------------------------------ notification and texts */
 
 void vesta_segment_on_ready(struct vesta_segment *seg, void (*ready)(void *self), void *self) {
-    vs_process_lock(); /* `ready` is called under this lock, so this waits for a call under way */
+    vs_process_lock(); /* `ready` is called with this lock held, so this waits until a running call has ended */
     seg->ready = ready;
     seg->ready_self = self;
     vs_process_unlock();
 }
 
-/* Writes a message about the first database that went back, with the value that it granted again, and the expected
- * value. */
+/* Writes a message about the first database that was rolled back, with the value that it granted again, and the
+ * expected value. */
 static bool stopped_text(struct vesta_segment *seg, char *buf, size_t size) {
     const struct vs_segment *words = atomic_load(&seg->words);
     for (uint32_t i = 0; i < seg->parts_count; i++) {

@@ -3,7 +3,7 @@
  *
  *     control.c  the thread, its requests, and the status of the policies
  *     judge.c    verdicts about pauses, and the waiting time after a function has failed
- *     leases.c   worker ids: start, choice, a silent store, a lost worker id
+ *     leases.c   worker ids: start, choice, an unresponsive store, a lost worker id
  *     reload.c   loads a set of policies, and replaces the old set
  *     say.c      lines that policies write with log()
  *     shadow.c   shadow policies, whose verdicts are not carried out, on a separate thread (shadow.h) */

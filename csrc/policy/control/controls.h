@@ -26,7 +26,7 @@ struct vs_pause_question {
     enum vs_next_step next;
     enum vs_verdict_kind kind;
     uint32_t slot;                     /* the slot that the verdict is about */
-    int64_t amount_ms, at_us, told_us; /* told_us is the time at which such a verdict was last logged */
+    int64_t amount_ms, at_us, told_us; /* at_us: time of the verdict.  told_us: when such a verdict was last logged */
     char *refusal; /* for example "policy night.lua refused: it is day".  NULL: the last verdict was not "refuse" */
     struct vs_back_off back_off;
 };
@@ -37,7 +37,7 @@ struct vs_leasing {
     /* the log has reported that choose_worker is not called, because the worker id was assigned by hand */
     bool told_fixed;
     bool lost;              /* on_lease_lost has been called for the loss that the keeper reports */
-    int64_t suspect_us;     /* time since which the store has been silent.  0: it is not silent */
+    int64_t suspect_us;     /* time since which the store has not responded.  0: it responds */
     int64_t asked_us;       /* time at which on_store_down was last called */
     uint64_t choice_told;   /* hash of the last logged choice.  0: none */
     int64_t choice_told_us; /* time at which that choice was logged */
@@ -46,8 +46,8 @@ struct vs_leasing {
     char why[VS_OVER_MAX];
 };
 
-/* The lines that a namespace's policy writes with log().  VS_SAID_LINES_MAX lines a second are logged, and the others
- * are counted. */
+/* The lines that a namespace's policy writes with log().  VS_SAID_LINES_MAX lines a second are logged, and further
+ * lines are only counted. */
 #define VS_SAID_LINES_MAX 10
 struct vs_saying {
     struct vs_policy_set *set;
@@ -103,12 +103,12 @@ struct vs_control {
     int turn;                           /* index of the question to check first */
     struct vs_pause_question *question; /* VS_CAUSES per namespace */
     bool *asked;                        /* one per question: the thread was asked, and has not answered yet */
-    /* one per question: slot + 1 for which the last verdict allowed ids.  0: it allowed none */
+    /* one per question: 1 + the slot for which the last verdict allowed ids.  0: it allowed no ids */
     _Atomic uint32_t *lent;
     struct vs_policies_status status;
     /* A copy of the status for event loops.  Event loops must not wait for `lock` or shadow_lock, because the threads
-     * that hold them have a lower priority.  Only event loops hold told_lock, while they copy the status and for
-     * VS_LOOK_STEPS attempts. */
+     * that hold them have a lower priority.  Only event loops hold told_lock: while they copy the status, and during
+     * VS_LOOK_STEPS attempts to take such a lock. */
     pthread_mutex_t told_lock;
     struct vs_policies_status told;
 };
@@ -128,7 +128,7 @@ static inline int64_t vs_control_unix_ms(const struct vs_control *c) {
 
 /* Records for the watchdog that a call or a load starts or ends. */
 void vs_control_busy(struct vs_control *c, bool busy);
-/* Returns whether a call does not end.  Logs each change of this state once. */
+/* Returns whether a call is stuck.  Logs each change of this state once. */
 bool vs_control_is_stuck(struct vs_control *c);
 /* Stores an error for the status.  Call with the lock held. */
 void vs_control_note(struct vs_control *c, const struct vesta_error *err);

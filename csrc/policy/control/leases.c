@@ -1,7 +1,7 @@
 /* leases.c -- policies about worker ids: whether to start, which worker id to claim, whether to continue while the
- * store is silent, and what to do after a worker id was lost.  Does not call the store: the keeper asks for a worker
- * id, and the store decides which claim gets it.  If a policy has no such function, or the function fails, the fixed
- * rules apply: start, claim the default choice, continue. */
+ * store does not respond, and what to do after a worker id was lost.  Does not call the store: the keeper asks for a
+ * worker id, and the store decides which claim gets it.  If a policy has no such function, or the function fails, the
+ * fixed rules apply: start, claim the default choice, continue. */
 #include "policy/control/shadow.h"
 
 #include "base/array.h"
@@ -17,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of namespaces checked in one look, apart from those with a waiting keeper.  The other namespaces
- * follow in the next look. */
+/* Maximum number of namespaces checked in one look, apart from those with a waiting keeper.  The remaining namespaces
+ * are checked in the next look. */
 #define LOOKS_MAX 256
 /* Minimum interval between log lines about the same choice, which a policy may repeat each second, for example for a
  * held worker id. */
 #define CHOICE_TOLD_US 60000000
-#define STORE_DOWN_US 1000000 /* interval between calls of a policy while the store stays silent */
+#define STORE_DOWN_US 1000000 /* interval between calls of a policy while the store does not respond */
 
 /* ------------------------------------------------------------------ asking */
 
@@ -49,8 +49,8 @@ static bool leases_ask_policy(struct vs_control *c, int ns, const struct vs_hook
     return failure.result == VS_CALL_OK;
 }
 
-/* Calls a policy's function.  Returns false if there is no such function, or if the function has just failed or failed
- * a moment ago. */
+/* Calls a policy's function.  Returns false if there is no such function, or if the function fails now or has failed a
+ * moment ago. */
 static bool leases_ask(struct vs_control *c, int ns, const struct vs_hook_input *input, struct vs_verdict *verdict) {
     bool answered = leases_ask_policy(c, ns, input, verdict);
     vs_shadow_offer(c, ns, input, answered ? verdict : NULL);

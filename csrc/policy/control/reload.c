@@ -54,7 +54,8 @@ static int reload_load_all(struct vs_control *c, struct vs_policy_set *set, stru
         vs_control_busy(c, false);
         if (rc != VESTA_OK) vs_fail(err, rc, "namespace '%s': %s", c->name[i], why.text);
     }
-    /* Listen only after all policies are loaded, because a policy is loaded more often than it is put in force. */
+    /* Direct the policies' lines to the log only after all policies are loaded, because a policy is loaded more often
+     * than it is put in force. */
     for (int i = 0; rc == VESTA_OK && i < c->opts.ns_count; i++) {
         set->saying[i] = (struct vs_saying){.set = set, .ns = i};
         if (set->policy[i]) vs_policy_listen(set->policy[i], vs_saying_hear, &set->saying[i]);

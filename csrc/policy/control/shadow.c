@@ -26,7 +26,7 @@
 /* After each call, the thread sleeps for this many times the call's CPU time, so that it uses at most a tenth of a
  * core. */
 #define REST_TIMES 9
-#define OFFER_STEPS 25   /* 5 ms in attempts of vs_control_lock_soon */
+#define OFFER_STEPS 25   /* attempts of vs_control_lock_soon, 5 ms in total */
 #define TELL_US 60000000 /* an unchanged result is logged again after this time */
 
 enum shadow_state { FREE, AWAITED, READY }; /* AWAITED: the actual decision is not known yet */
