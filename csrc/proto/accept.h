@@ -13,7 +13,7 @@ enum vs_type { VS_TYPE_TEXT, VS_TYPE_JSON, VS_TYPE_OPENMETRICS, VS_TYPE_HTML, VS
 struct vs_accept {
     bool given;
     struct {
-        uint8_t exact; /* how the best range matches: 0 not at all, 1 star/star, 2 text/star, 3 text/plain */
+        uint8_t exact; /* the best matching range: 0 none, 1 star/star, 2 text/star, 3 text/plain */
         uint16_t q;    /* in thousandths */
     } type[VS_TYPES];
 };

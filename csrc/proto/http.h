@@ -1,5 +1,5 @@
-/* http.h -- HTTP/1.x: parses one request, and writes the head of a reply.  Pure: allocates nothing, and knows no
- * connection and no route. */
+/* http.h -- HTTP/1.x: parses one request, and writes the head of a reply.  Pure: allocates nothing, and contains no
+ * connection or route code. */
 #ifndef VS_HTTP_H
 #define VS_HTTP_H
 
@@ -19,7 +19,7 @@ enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_O
 
 /* The value of Sec-Fetch-Site. */
 enum vs_site {
-    VS_SITE_UNSAID, /* no header: not a browser, an old browser, or an address for which browsers omit it */
+    VS_SITE_UNSAID, /* no header: the client is not a modern browser, or browsers omit the header for this address */
     VS_SITE_OWN,    /* a page of this server sent the request, or the user typed the address */
     VS_SITE_FOREIGN /* a page of a different site, or of a different port of this host, sent it */
 };
@@ -56,8 +56,8 @@ struct vs_heads {
     } at[VS_HEADS];
 };
 
-/* As vs_http_parse, but does not parse again if the client's last head had the same bytes.  `client` is any number that
- * identifies the client.  The slices of *out point into buf, or into `heads` until the next call. */
+/* Does the same as vs_http_parse, but uses the cached result if the client's last head had the same bytes.  `client` is
+ * any number that identifies the client.  The slices of *out point into buf, or into `heads` until the next call. */
 int vs_http_read(struct vs_heads *heads, uint64_t client, const char *buf, size_t len, struct vs_http *out);
 
 /* Returns whether the bytes begin with the HTTP/2 preface. */
@@ -88,7 +88,7 @@ enum { VS_OK_TEXT, VS_OK_JSON, VS_OK_HEADS };
 
 /* Prepared heads of plain 200 replies.  vs_http_tick renews them once a second.  All zero: not prepared yet. */
 struct vs_http_plain {
-    int64_t unix_s;            /* second for which they were prepared */
+    int64_t unix_s;            /* the second for which the heads were prepared */
     char date[48];             /* the Date header with its line end ("" if the time is unknown) */
     char ok[VS_OK_HEADS][192]; /* heads up to the value of Content-Length */
     size_t ok_length[VS_OK_HEADS];
@@ -113,17 +113,17 @@ const char *vs_http_reason(int status);
 /* Returns the value of an Allow header, such as "GET, HEAD, OPTIONS". */
 const char *vs_http_allow(unsigned methods);
 
-/* Reserves room for a head.  The body follows it. */
+/* Reserves room for a head, before the body is written. */
 #define VS_HTTP_HEAD_RESERVE 1024
 static inline size_t vs_http_begin(struct vs_out *out) {
     size_t start = out->used;
     out->used += VS_HTTP_HEAD_RESERVE;
     return start;
 }
-/* Writes the head before the body.  `start` is the value of vs_http_begin. */
+/* Writes the head before the body.  `start` is the return value of vs_http_begin. */
 void vs_http_end(struct vs_out *out, size_t start, const struct vs_http_plain *plain, const struct vs_http *asked,
                  const struct vs_http_reply *reply);
-/* Writes the last reply of a connection for which no request was parsed.  `text` may be NULL.  `again` adds
+/* Writes the last reply of a connection on which no request was parsed.  `text` may be NULL.  `again` adds
  * Retry-After. */
 void vs_http_goodbye(struct vs_out *out, const char *status, const char *text, bool again);
 

@@ -1,4 +1,4 @@
-/* http_form.c -- parses the parameters of a query or form.  Knows no route. */
+/* http_form.c -- parses the parameters of a query or form.  Contains no route code. */
 #include "proto/http.h"
 
 #include <string.h>

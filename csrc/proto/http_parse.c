@@ -83,7 +83,7 @@ static int http_on_header_field(llhttp_t *parser, const char *at, size_t length)
     reading->name = (struct vs_slice){at, length};
     if (length == 4) reading->hosts += http_is_named(reading, "Host");
     if (length == 17 && http_is_named(reading, "Transfer-Encoding"))
-        reading->encoded = true; /* even if its value is empty, which llhttp ignores */
+        reading->encoded = true; /* set even if the header's value is empty, which llhttp ignores */
     return 0;
 }
 

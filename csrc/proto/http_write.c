@@ -1,4 +1,4 @@
-/* http_write.c -- writes the head of an HTTP reply.  Knows no route and no client. */
+/* http_write.c -- writes the head of an HTTP reply.  Contains no route or client code. */
 #include "base/array.h"
 #include "base/time.h"
 #include "proto/http.h"
@@ -107,7 +107,7 @@ static size_t http_other_head(const struct vs_http_reply *reply, const char *dat
     return (size_t)n;
 }
 
-/* Omits Content-Length and chunks, so that HTTP/1.0 clients can also read the stream. */
+/* Omits Content-Length and does not use chunks, so that HTTP/1.0 clients can also read the stream. */
 static size_t http_stream_head(const struct vs_http_reply *reply, const char *date, char *to) {
     return (size_t)snprintf(to, VS_HTTP_HEAD_RESERVE,
                             "HTTP/1.1 200 OK\r\nContent-Type: %s\r\n" FOR_BROWSERS "%s"

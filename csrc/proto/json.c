@@ -1,4 +1,4 @@
-/* json.c -- writes JSON.  Knows no request. */
+/* json.c -- writes JSON.  Contains no request code. */
 #include "proto/json.h"
 
 void vs_put_json(struct vs_out *out, const char *text) {

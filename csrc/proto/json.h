@@ -12,8 +12,8 @@ void vs_json_uint(struct vs_out *out, const char *name, uint64_t value);
 void vs_json_int(struct vs_out *out, const char *name, int64_t value);
 void vs_json_bool(struct vs_out *out, const char *name, bool value);
 void vs_json_text(struct vs_out *out, const char *name, const char *value);
-/* Writes the opening bracket of an object or array, which is a member, or an element if name is NULL.  The caller
- * writes the closing bracket with vs_put. */
+/* Writes the opening bracket of an object or array.  If name is NULL, the object is an array element, otherwise a
+ * member.  The caller writes the closing bracket with vs_put. */
 void vs_json_open(struct vs_out *out, const char *name, char bracket);
 
 #endif

@@ -1,5 +1,5 @@
 /* resp.h -- the Redis protocol: parses the arguments of one request, and writes the types of a reply.  Pure: keeps no
- * state, allocates nothing, and knows no command. */
+ * state, allocates nothing, and contains no command code. */
 #ifndef VS_RESP_H
 #define VS_RESP_H
 
@@ -19,8 +19,8 @@ struct vs_args {
     const char *broken; /* the error, set by a parser that returns < 0 */
     bool is_inline;     /* an inline request: a line without lengths */
     struct vs_slice at[VS_RESP_ARGS_MAX];
-    char why[96];                   /* memory of `broken` */
-    char typed[VS_RESP_INLINE_MAX]; /* memory of quoted words */
+    char why[96];                   /* buffer for `broken` */
+    char typed[VS_RESP_INLINE_MAX]; /* buffer for quoted words */
 };
 
 struct vs_resp_limits {

@@ -1,5 +1,5 @@
 /* resp_parse.c -- parses the arguments of one request of the Redis protocol.  Pure: keeps no state, allocates nothing,
- * and knows no command. */
+ * and contains no command code. */
 #include "proto/resp.h"
 
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 #define LENGTH_DIGITS_MAX 10 /* longer numbers exceed all limits */
 
 const struct vs_resp_limits vs_resp_limits = {VS_RESP_ARGS_MAX, VS_RESP_BULK_MAX, VS_RESP_INLINE_MAX};
-/* Limits before authentication.  The first two are those of Redis.  An inline request then only needs room for AUTH or
- * HELLO. */
+/* Limits for clients that have not authenticated.  The first two limits are those of Redis.  The third limits inline
+ * requests, which only need room for AUTH or HELLO. */
 const struct vs_resp_limits vs_resp_stranger_limits = {10, 16384, 4096};
 
 static int resp_broken(struct vs_args *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -43,7 +43,7 @@ static int resp_read_length(const char *buf, size_t len, size_t *at, size_t *val
     return 1;
 }
 
-/* Reads "$<length>\r\n<bytes>\r\n" at *at into *text.  Returns as resp_read_length. */
+/* Reads "$<length>\r\n<bytes>\r\n" at *at into *text.  Returns the same values as resp_read_length. */
 static int resp_read_bulk(struct vs_slice request, size_t *at, size_t most, struct vs_slice *text,
                           struct vs_args *out) {
     const char *buf = request.at;
@@ -79,12 +79,13 @@ static int resp_parse_array(const char *buf, size_t len, const struct vs_resp_li
 
 /* ------------------------------------------------------------------ lines, which people type into telnet */
 
-/* Characters between words. */
+/* Returns whether a character separates words. */
 static bool resp_is_blank(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Returns whether a character ends an unquoted word.  As in Redis, these are fewer than the blanks between words. */
+/* Returns whether a character ends an unquoted word.  As in Redis, not every character that separates words also ends a
+ * word. */
 static bool resp_ends_word(char c) {
     return c == ' ' || c == '\t' || c == '\r';
 }

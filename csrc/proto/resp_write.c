@@ -1,4 +1,4 @@
-/* resp_write.c -- writes the types of the Redis protocol, RESP2 and RESP3.  Knows no command. */
+/* resp_write.c -- writes the types of the Redis protocol, RESP2 and RESP3.  Contains no command code. */
 #include "base/text.h"
 #include "proto/resp.h"
 

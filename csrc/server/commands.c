@@ -1,4 +1,4 @@
-/* commands.c -- lookups in the table of commands.  Knows no socket and no handler. */
+/* commands.c -- lookups in the table of commands.  Contains no socket or handler code. */
 #include "base/array.h"
 #include "server/commands.h"
 

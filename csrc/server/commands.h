@@ -24,7 +24,7 @@ enum vs_call_flags {
     /* the right that a client needs: one of these two, or a bit of enum vs_class shifted by VS_CALL_NEEDS */
     VS_CALL_OPEN = 1024,      /* none, for probes and load balancers */
     VS_CALL_SHOWS_ALL = 2048, /* access to all names, because the reply shows all */
-    VS_CALL_DEAR = 4096,      /* may take long, so the clock is read after it */
+    VS_CALL_DEAR = 4096,      /* may take long, so the clock is read after the command */
     VS_CALL_EXEC = 8192,      /* runs the queued commands */
     VS_CALL_NEEDS = 16,       /* shift of the bits of enum vs_class (not a flag) */
     VS_NEEDS_GIVE = VS_GIVE << VS_CALL_NEEDS,
@@ -51,7 +51,7 @@ static inline const char *vs_call_help(const struct vs_call *call, enum vs_proto
     return protocol == VS_RESP ? call->help : call->route_help;
 }
 
-/* The cost of a command in addition to its bytes, for net_quantum. */
+/* Returns the cost that net_quantum charges for a command in addition to its bytes. */
 static inline size_t vs_call_cost(const struct vs_call *call) {
     return call->flags & VS_CALL_DEAR ? NET_QUANTUM_LOOK : 0;
 }
@@ -67,7 +67,7 @@ static inline size_t vs_call_lower(const char *name, char lower[VS_CALL_NAME_MAX
     lower[i] = '\0';
     return i;
 }
-/* Returns the command of a path at that protocol.  *rest is the path after a route that ends in '/'. */
+/* Returns the command that a path selects on the given protocol.  *rest is the path after a route that ends in '/'. */
 const struct vs_call *vs_call_routed(struct vs_slice path, enum vs_protocol protocol, struct vs_slice *rest);
 bool vs_call_is_at(const struct vs_call *call, enum vs_protocol protocol);
 /* Returns whether the config restricts the command to admin listeners, and the session uses another listener. */

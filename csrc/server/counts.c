@@ -1,4 +1,4 @@
-/* counts.c -- allocates the counters of loops and adds them up.  Knows no metric's name. */
+/* counts.c -- allocates the counters of loops and adds them up.  Contains no metric names. */
 #include "server/counts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* counts.h -- the counters of a loop, for /metrics and INFO.  Knows no metric's name.
+/* counts.h -- the counters of a loop, for /metrics and INFO.  Contains no metric names.
  *
  * Only the loop itself writes its counters, so counting needs no locked instruction, and no other core writes to the
  * cache lines.  Readers add up the counters of all loops. */
@@ -22,7 +22,7 @@ enum vs_client_count {
     VS_CLIENT_OPEN, /* current connections */
     VS_CLIENT_REFUSED_REQUEST, /* the request is invalid */
     VS_CLIENT_REFUSED_RIGHTS,  /* the client lacks the right */
-    VS_CLIENT_REFUSED_RATE,    /* the client exceeds a rate */
+    VS_CLIENT_REFUSED_RATE,    /* the client exceeds a rate limit */
     VS_CLIENT_REFUSED_PAUSE,   /* no id or no memory was available */
     VS_CLIENT_COUNTS
 };
@@ -40,7 +40,7 @@ struct vs_counts {
     vs_count of_client[VS_COUNTED_MAX][VS_CLIENT_COUNTS]; /* by vs_gate_count_of */
     vs_count durations[VS_PROTOCOLS][VS_DURATIONS_MAX];   /* number of requests, by duration */
     vs_count duration_us[VS_PROTOCOLS];
-    /* closed connections, including those rejected at once (`accepted` also counts these) */
+    /* closed connections, including connections rejected at once, which `accepted` counts too */
     vs_count closed[VS_PROTOCOLS];
     struct net_counts net;
     struct {

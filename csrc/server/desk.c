@@ -1,4 +1,4 @@
-/* desk.c -- creates and frees jobs, which have a reference count.  Knows no request and no database. */
+/* desk.c -- creates and frees jobs, which have a reference count.  Contains no request or database code. */
 #include "server/desk.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* desk.h -- jobs for tags with strict or gapless numbers.  Each request to such a tag needs a database transaction.  A
- * thread of the desk runs the transaction, and the request waits for the result as for an id.  Knows no database. */
+ * desk thread runs the transaction, and the request waits for the result as other requests wait for an id.  Contains no
+ * database code. */
 #ifndef VS_SERVER_DESK_H
 #define VS_SERVER_DESK_H
 
@@ -9,22 +10,23 @@
 #include <stdbool.h>
 #include <sys/queue.h>
 
-#define VS_DESK_WAITING_MAX 1024 /* jobs of one desk that no thread has taken yet */
+#define VS_DESK_WAITING_MAX 1024 /* maximum number of jobs of one desk that no thread has taken yet */
 
 struct vs_tag_set;
 
 enum vs_desk_ask { VS_DESK_NUMBERS, VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
 enum vs_desk_answer {
     VS_DESK_DONE,
-    /* not done, and a retry is useless: the number's row forbids it.  `text` is the reason, as for the next three */
+    /* not done, and a retry is useless, because the number's row forbids the job.  `text` is the reason for this and
+     * the next three results */
     VS_DESK_SETTLED,
     VS_DESK_BACK,    /* not done: the database was restored to an older state, and an operator must act */
-    VS_DESK_DOWN,    /* not done: the database is unreachable or cannot do it now */
-    VS_DESK_UNKNOWN  /* it may have been done */
+    VS_DESK_DOWN,    /* not done: the database is unreachable or currently cannot do the job */
+    VS_DESK_UNKNOWN  /* the job may have been done */
 };
 
-/* A job.  Both the request and the desk hold a reference, and the last holder frees the job, so neither waits for the
- * other. */
+/* A job.  Both the request and the desk hold a reference, and the last holder frees the job, so neither has to wait for
+ * the other. */
 struct vs_desk_job {
     STAILQ_ENTRY(vs_desk_job) queued;
     atomic_int holders;
@@ -46,7 +48,7 @@ struct vs_desk_job {
     char text[400];
 };
 
-/* Returns a copy with two references, or NULL if there is no memory. */
+/* Returns a copy of *what with two references, or NULL if there is no memory. */
 struct vs_desk_job *vs_desk_job_new(const struct vs_desk_job *what);
 void vs_desk_job_let(struct vs_desk_job *job); /* removes a reference (may be NULL) */
 /* Returns whether only the desk still holds the job, because the request has ended. */

@@ -1,5 +1,5 @@
 /* enter.c -- finds the namespace or tag that a request names, checks that the command can be used with it, and charges
- * the request to it.  Knows no protocol. */
+ * the request to it.  Contains no protocol code. */
 #include "base/error.h"
 #include "server/request.h"
 #include "server/resp/multi.h"
@@ -177,8 +177,8 @@ static bool is_namespace_of_use(struct vs_request *r) {
     return false;
 }
 
-/* Charges the request once to each of its namespaces.  `run` changes first, so that a namespace which is named twice is
- * charged only once. */
+/* Charges the request once to each of its namespaces.  Increments `run` first, so that a namespace which is named twice
+ * is charged only once. */
 static bool charge(struct vs_request *r) {
     r->session->scratch->run++;
     for (r->entered = 0; r->entered < r->names; r->entered++) {

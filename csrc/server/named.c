@@ -1,4 +1,4 @@
-/* named.c -- writes replies with named values in both protocols.  Knows no command. */
+/* named.c -- writes replies with named values in both protocols.  Contains no command code. */
 #include "server/named.h"
 
 void vs_named_open(struct vs_request *r, int count) {

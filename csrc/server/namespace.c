@@ -1,6 +1,6 @@
 /* namespace.c -- the state of a namespace: whether it is open and ready, or why not.  A server listens before its
- * namespaces are open, so an unreachable store does not affect the other namespaces.  Knows no request and opens
- * nothing. */
+ * namespaces are open, so an unreachable store does not affect the other namespaces.  Contains no request code and does
+ * not open namespaces. */
 #include "generator/generator.h"
 #include "server/server.h"
 
@@ -40,7 +40,7 @@ static bool is_lent(const struct vs_server *server, const struct vs_namespace *n
 }
 
 bool vs_namespace_is_ready(const struct vs_server *server, const struct vs_namespace *ns, struct vesta_pause *pause) {
-    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* callers may read it if the namespace is not open */
+    *pause = (struct vesta_pause){.why = VESTA_LEASE}; /* callers may read *pause even if the namespace is not open */
     if (!vs_namespace_is_open(ns)) return false;
     if (vesta_peek(ns->gen[VS_RESP], pause) == VESTA_OK || is_lent(server, ns, pause)) return true;
     /* If the keeper must act, the time until there is a lease is unknown, so the namespace is not ready. */

@@ -1,4 +1,4 @@
-/* problem.c -- the table of error codes, and error replies in both protocols.  Knows no handler. */
+/* problem.c -- the table of error codes, and error replies in both protocols.  Contains no handler code. */
 #include "base/array.h"
 #include "server/commands.h"
 #include "server/problem.h"
@@ -82,7 +82,7 @@ enum vs_reply_state vs_refuse(struct vs_request *r, const char *code, const char
     }
     r->status = fault->status;
     if (r->status == 503 && r->retry_after_s == 0) r->retry_after_s = 1;
-    r->json = r->call ? r->call->json : r->json; /* the route's default type, whatever Accept prefers */
+    r->json = r->call ? r->call->json : r->json; /* uses the route's default type, regardless of Accept */
     if (r->fail) {
         r->fail(r, text);
     } else if (r->json) {

@@ -1,9 +1,10 @@
-/* request.h -- a request as handlers use it: the arguments, the namespace, the reply being built.  Knows no socket.
+/* request.h -- a request as handlers use it: the arguments, the namespace, the reply being built.  Contains no socket
+ * code.
  *
  * A handler runs once and never blocks.  It calls vs_request_enter to find the namespace or tag, or a vs_take_...
- * function (take.h) to take ids, and passes the function that continues afterwards.  The last such function writes the
- * reply.  If ids or a namespace are not available yet, the called function returns VS_WAITS, and wait.c runs that stage
- * again later. */
+ * function (take.h) to take ids, and passes the function that then continues the request.  The last such function
+ * writes the reply.  If ids or a namespace are not available yet, the called function returns VS_WAITS, and wait.c runs
+ * that stage again later. */
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
@@ -20,7 +21,7 @@ enum vs_reply_state {
 enum vs_waits_for {
     VS_FOR_NOTHING,
     VS_FOR_OPENING, /* the namespace is being opened */
-    VS_FOR_SHARE,   /* the client, address or namespace exceeds a rate or a fair share */
+    VS_FOR_SHARE,   /* the client, address or namespace exceeds a rate limit or a fair share */
     VS_FOR_TABLES,  /* tables of tags are being read, and may contain the name */
     VS_FOR_IDS,
     VS_FOR_JOB /* a database works on session->waiting.job */
@@ -54,7 +55,7 @@ struct vs_request {
     struct vesta_gen *gen;     /* the entered namespace's generator for this protocol (NULL: not entered) */
     struct vs_served_tag *tag; /* the entered tag (NULL: none) */
     struct vs_tag_set *tags;   /* the set for lookups of tags (NULL: no lookup yet) */
-    uint64_t *ids;             /* room for VESTA_BATCH_MAX */
+    uint64_t *ids;             /* room for VESTA_BATCH_MAX ids */
     enum vs_protocol protocol;
     const struct vs_http *http;   /* the HTTP request (NULL: over RESP) */
     bool json;                    /* HTTP: errors, and replies that could be JSON or text, are JSON */
@@ -76,7 +77,7 @@ struct vs_request {
     struct vs_slice bytes;        /* RESP: the raw request (empty if it waited or is part of a transaction) */
     size_t behind;                /* bytes of input after the request */
     /* set with the reply */
-    size_t also;      /* number of identical requests after this request that were answered with it */
+    size_t also;      /* number of identical requests after this request that were answered together with it */
     int code;         /* see vs_code_name (0: success) */
     int status;       /* HTTP: the status */
     const char *type; /* HTTP: the content type (NULL: determined by `json`) */
@@ -109,11 +110,12 @@ bool vs_read_up_to(struct vs_request *request, struct vs_slice count, uint64_t m
 /* As vs_read_up_to, but the count must also not exceed the client's limit of ids per request. */
 bool vs_read_n(struct vs_request *request, struct vs_slice count, uint64_t max, uint64_t *n);
 
-/* Checks a request's rates and runs its handler.  VS_WAITS: the request continues after waiting.wait_us.  VS_AGAIN: the
- * request continues when there is room for the next part of the reply.  In both cases, session->waiting.request is the
- * copy to continue.  Otherwise the reply is complete, and the caller must call vs_request_end. */
+/* Checks a request's rate limits and runs its handler.  VS_WAITS: the request continues after waiting.wait_us.
+ * VS_AGAIN: the request continues when there is room for the next part of the reply.  In both cases,
+ * session->waiting.request is the copy to continue.  Otherwise the reply is complete, and the caller must call
+ * vs_request_end. */
 enum vs_reply_state vs_request_run(struct vs_request *request);
-/* Continues session->waiting.request and appends its reply to `out`.  Returns as vs_request_run. */
+/* Continues session->waiting.request and appends its reply to `out`.  Returns the same values as vs_request_run. */
 enum vs_reply_state vs_request_go_on(struct vs_request *request, struct vs_out *out);
 /* Counts an answered request and frees its memory. */
 void vs_request_end(struct vs_request *request);
@@ -170,16 +172,17 @@ static inline void vs_count_ids(struct vs_request *r, uint64_t n) {
 /* Replies that the memory for clients is used up.  Always returns VS_ANSWERED. */
 enum vs_reply_state vs_refuse_memory(struct vs_request *request);
 
-#define VS_NO_NAME (1 << 30) /* index of a name: no argument is the name */
+#define VS_NO_NAME (1 << 30) /* passed instead of an index: no argument is a name */
 /* Finds the namespace or tag with the given name, sets it in the request, charges the request to the namespace, and
  * calls `then`.  `name` is the index of the argument.  If that argument is missing, the first namespace is used. */
 enum vs_reply_state vs_request_enter(struct vs_request *request, int name, enum vs_kind kind, vs_handler *then);
-/* As vs_request_enter, but all arguments are names.  The request's namespace or tag is then the last. */
+/* As vs_request_enter, but all arguments are names.  Afterwards, the request's namespace or tag is the last one
+ * named. */
 enum vs_reply_state vs_request_enter_all(struct vs_request *request, vs_handler *then);
 /* Rejects a request that has waited long enough for its namespace or tag.  Always returns VS_ANSWERED. */
 enum vs_reply_state vs_request_not_entered(struct vs_request *request);
-/* Returns whether the request's tag was removed while the request waited.  If so, rejects the request.  So no request
- * receives a number of a tag after a different request was rejected because the tag is unknown. */
+/* Returns whether the request's tag was removed while the request waited.  If so, rejects the request.  This ensures
+ * that no request receives a tag's number after another request was rejected because the tag is unknown. */
 bool vs_request_is_lost(struct vs_request *request);
 /* Sets the request's namespace or tag by name.  If the name is unknown, returns false and does not change the
  * request. */

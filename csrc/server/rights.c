@@ -1,4 +1,5 @@
-/* rights.c -- the rights of a connection, and the replies to requests without them (see rights.h).  Knows no socket. */
+/* rights.c -- the rights of a connection, and the replies to requests without them (see rights.h).  Contains no socket
+ * code. */
 #include "server/rights.h"
 #include "base/error.h"
 #include "log/log.h"
@@ -53,7 +54,7 @@ const char *vs_rights_whose(const struct vs_session *s) {
 
 /* ------------------------------------------------------------------ proving */
 
-/* Compares the name with all client names, so that the duration does not reveal whether it exists. */
+/* Compares the name with all client names, so that the duration does not reveal whether the name exists. */
 static const char *rights_name_in_log(const struct vs_session *s, struct vs_slice name) {
     /* an unknown name is not logged, because it may be a secret in the wrong field */
     const char *known = "(none of that name)";
@@ -121,7 +122,7 @@ enum vs_proof vs_rights_prove(struct vs_request *r, struct vs_slice name, struct
     if (r->session->grant.accounts) return rights_prove_token(r, name, secret);
     const char *password = r->session->server->rules.resp_password;
     if (!password && is_default) return VS_PROOF_RIGHT;        /* no secret is required */
-    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* nothing to guess, so no delay */
+    if (!password) return rights_refuse(r, VS_PROOF_WRONG, 0); /* no secret to guess, so no delay */
     return vs_rights_prove_plain(r, is_default ? secret : (struct vs_slice){"", 0}, password);
 }
 
@@ -243,7 +244,7 @@ bool vs_rights_may_block(struct vs_request *r) {
 
 static bool rights_refuse_name(struct vs_request *r, struct vs_slice name) {
     const struct vs_account *a = r->session->grant.account;
-    /* otherwise the command would be queued */
+    /* prevents the command from being queued */
     if (vs_multi_is_counting(r->session)) r->session->multi->cannot = true;
     if (!a)
         rights_refuse_stranger(r);

@@ -1,4 +1,5 @@
-/* rights.h -- the account of a connection, its rights, and replies to requests that lack a right.  Knows no socket.
+/* rights.h -- the account of a connection, its rights, and replies to requests that lack a right.  Contains no socket
+ * code.
  *
  * A connection's account results from its last credentials and the current accounts (access/grant.h). */
 #ifndef VS_SERVER_RIGHTS_H
@@ -8,7 +9,7 @@
 
 #define VS_WRONG_MAX 5 /* wrong secrets after which a connection is closed */
 
-/* vs_rights_renew looks up a connection's account again.  vs_rights_look does so if the accounts were replaced. */
+/* vs_rights_renew looks up a connection's account again.  vs_rights_look does so only if the accounts were replaced. */
 void vs_rights_renew(struct vs_session *session);
 static inline void vs_rights_look(struct vs_session *session) {
     struct vs_gate *gate = session->server->gate;
@@ -29,15 +30,15 @@ static inline bool vs_rights_is_over(const struct vs_session *session) {
     return session->wrong >= VS_WRONG_MAX;
 }
 
-/* HTTP: sets the client by the request's credentials.  `token` is the token parameter, which has priority.  If it
- * returns false, the reply is an error. */
+/* HTTP: sets the client according to the request's credentials.  `token` is the token parameter, which has priority.
+ * If it returns false, the reply is an error. */
 bool vs_rights_enter_known(struct vs_request *request, struct vs_slice token);
 static inline bool vs_rights_enter(struct vs_request *request, struct vs_slice token) {
     return !request->session->grant.accounts || vs_rights_enter_known(request, token);
 }
 
-/* Admin listeners: returns whether the request may operate the server, with the config's token or as a client.  If it
- * returns false and the reply is not 403 or 429, the caller must reply that a token is required. */
+/* Admin listeners: returns whether the request may operate the server, because of the config's token or the client's
+ * rights.  If it returns false and the reply is not 403 or 429, the caller must reply that a token is required. */
 bool vs_rights_operate(struct vs_request *request);
 /* Returns whether a viewer may still receive events.  It may not if its client was removed or lost the right to
  * operate. */
@@ -61,7 +62,7 @@ bool vs_rights_sees_reasons(const struct vs_session *session);
  * VS_ANSWERED. */
 enum vs_reply_state vs_refuse_why(struct vs_request *request, const char *code, const char *what, const char *why);
 /* RESP: returns whether the client may list and end connections of other clients.  If there are no accounts, clients
- * over a unix socket and clients that sent the password may. */
+ * over a unix socket and clients that sent the password may do so. */
 bool vs_rights_operates(const struct vs_session *session);
 /* Returns the smallest of `max`, the protocol's limit and the account's limit. */
 static inline uint64_t vs_rights_least(const struct vs_request *r, uint64_t of_face, uint64_t max) {
@@ -79,7 +80,7 @@ static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
 }
 /* Returns whether the config allows blocks over this protocol.  If not, the reply is an error. */
 bool vs_rights_may_block(struct vs_request *request);
-/* Returns the client's name for the log.  NULL: there are no accounts, or the client used the admin token. */
+/* Returns the client's name for the log, or NULL if there are no accounts or the client used the admin token. */
 const char *vs_rights_whose(const struct vs_session *session);
 /* Keys and values of a log line that identify the client.  The port is omitted, so that the log can merge repeated
  * lines. */

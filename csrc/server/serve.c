@@ -26,7 +26,7 @@ struct served {
     const struct vs_serve_opts *opts;
     struct vs_scratch *scratch[VS_THREADS_MAX];
     struct net_told told_turned[VS_PROTOCOLS], told_shed, told_rests; /* times of log lines (net_untold) */
-    uint64_t told_address[VS_PROTOCOLS]; /* rejections by the limit per address, at the last log line */
+    uint64_t told_address[VS_PROTOCOLS]; /* rejections by the limit per address when last logged */
 };
 
 static struct vs_server *server_of(const struct vs_scratch *scratch) {
@@ -333,7 +333,7 @@ static bool served_loop(void *self, int index, struct net_loop *loop, struct net
     scratch->opts = served->opts;
     scratch->net = loop;
     scratch->loop = index;
-    scratch->shaking.divisor = served->opts->threads; /* an equal share for each loop */
+    scratch->shaking.divisor = served->opts->threads; /* each loop may use an equal share of the handshake memory */
     tell_time(scratch);
     server->monitor.counts[index] = scratch->counts;
     server->monitor.loop_count = index + 1;
@@ -438,7 +438,7 @@ static bool is_unix(int fd) {
     return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.ss_family == AF_UNIX;
 }
 
-/* Fits the configured limits to the process and creates the ledger. */
+/* Adapts the configured limits to those of the process, and creates the ledger. */
 static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err) {
     struct vs_limits limits = opts->limits;
     struct vs_process_usage usage = {.open_fds = 32};

@@ -12,8 +12,8 @@
 
 #define VS_THREADS_MAX 64
 #define VS_NAMESPACES_MAX 16384
-/* Replies about all namespaces (/metrics, INFO, the page) only list this many, in the order of the config.  The other
- * namespaces are counted, or added up under the name VS_OTHERS.  Requests can use all namespaces. */
+/* Replies about all namespaces (/metrics, INFO, the page) list only this many namespaces, in the order of the config.
+ * The other namespaces are counted, or added up under the name VS_OTHERS.  Requests can use all namespaces. */
 #define VS_NAMESPACES_TOLD 64
 #define VS_OTHERS "(other)" /* no namespace can have this name */
 #define VS_SERVED_TAGS_MAX 4096
@@ -36,12 +36,12 @@ struct vs_namespace {
     int64_t policy_wait_us_max; /* longest wait for an id by a policy's verdict */
     _Atomic int state;          /* enum vs_namespace_state */
     /* These are set before `state` becomes VS_NAMESPACE_OPEN. */
-    struct vesta_gen *gen[VS_ID_PROTOCOLS]; /* handles on one file, which differ if method is by_protocol */
+    struct vesta_gen *gen[VS_ID_PROTOCOLS]; /* handles of one file, which differ only if `method` is by_protocol */
     uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of the ids (0 if the layout fixes it) */
     const struct vesta_layout *layout;
     struct vesta_layout *ended; /* owner of `layout` if its time range ended before the start (freed by names.c) */
     struct access_pool pool;   /* divides the ids if clients want more than are available */
-    struct ledger_rates rates; /* rates of all clients together */
+    struct ledger_rates rates; /* rate limits for all clients together */
     char why[VS_NAMESPACE_WHY_MAX]; /* why the namespace is not open (private to namespace.c) */
     /* for the log: number of requests rejected for lack of an id, and reason and wait of the last such request */
     _Atomic uint64_t refused;
@@ -70,8 +70,8 @@ uint64_t vs_namespace_capacity(const struct vs_namespace *ns);
 
 /* Returns how many requests were rejected for lack of an id, and sets *pause to the pause of the last such request. */
 uint64_t vs_namespace_refused(const struct vs_namespace *ns, struct vesta_pause *pause);
-/* Sets the state.  Set `gen` and `layout` before VS_NAMESPACE_OPEN.  `why` is the reason.  NULL leaves the old reason,
- * which other threads may still read.  Threads: one at a time per namespace. */
+/* Sets the state.  Set `gen` and `layout` before VS_NAMESPACE_OPEN.  `why` is the reason.  If `why` is NULL, the old
+ * reason remains, because other threads may still read it.  Threads: one at a time per namespace. */
 void vs_namespace_set(struct vs_namespace *ns, enum vs_namespace_state state, const char *why);
 /* Copies the reason why the namespace is not open to buf, and returns buf. */
 const char *vs_namespace_why(const struct vs_namespace *ns, char buf[VS_NAMESPACE_WHY_MAX]);
@@ -89,7 +89,8 @@ struct vs_roster;
 struct vs_access;
 struct vs_out;
 
-/* Which versions of a namespace's worker list, and of its reading, a viewer has received (0: none). */
+/* How often a namespace's worker list had changed (`list`) and had been read (`reading`) when a viewer last received it
+ * (0: never). */
 struct vs_holders_seen {
     uint64_t list, reading;
 };
@@ -106,10 +107,10 @@ struct vs_tags_status {
     int rows, unread; /* unread: tables that have not been read since the start */
     bool is_reading;  /* a table is being read for the first time */
     uint64_t
-        passed; /* tags that are not served, because the name is used or there are too many tags */
+        passed; /* tags that are not served, because the name is already used or there are too many tags */
     uint64_t gone_given[VS_ID_PROTOCOLS], gone_pauses; /* counts of tags that were removed */
     char unread_why[VS_NAMESPACE_WHY_MAX];             /* the error of the first unread table */
-    uint64_t unusable; /* rows with invalid values, whose tags are served but issue no numbers */
+    uint64_t unusable; /* rows with invalid values: their tags are served but do not issue numbers */
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first of these tags */
 };
 
@@ -117,7 +118,7 @@ struct vs_tags_status {
 struct vs_names {
     struct vs_namespace *at; /* the first is used by requests without a name */
     int count;
-    struct vs_table by_name; /* from a name to its index */
+    struct vs_table by_name; /* maps a name to its index */
     atomic_int others_ready; /* number of ready namespaces after the first VS_NAMESPACES_TOLD (vs_namespace_seen) */
 };
 
@@ -163,8 +164,8 @@ struct vs_monitor {
 struct vs_above {
     struct vs_policies policies; /* judge is NULL if there are no policies */
     /* Appends, as members of an object, which process leases which worker id of a namespace.  If `seen` is not NULL,
-     * only appends changes since *seen, and returns false if there are none.  Never waits for the store.  NULL:
-     * unknown. */
+     * only appends changes since *seen, and returns false if there are none.  Never waits for the store.  NULL: the
+     * program cannot tell. */
     bool (*holders)(void *self, int ns, struct vs_holders_seen *seen, struct vs_out *out);
     void *holders_self;
     void (*tls_status)(void *self, struct vs_tls_status *status); /* NULL: no listener uses TLS */
@@ -191,7 +192,7 @@ struct vs_server {
 struct vs_listener {
     enum vs_protocol protocol;
     int fd;
-    bool handed; /* passed by a service manager, which keeps it open after this server ends */
+    bool handed; /* passed by a service manager, which keeps the socket open after this server ends */
     bool is_secure; /* TLS */
 };
 
@@ -203,7 +204,7 @@ struct vs_serve_opts {
     int keepers;                    /* number of threads that call stores (struct vs_limits_plan) */
     const struct vs_network *proxy; /* connections from these networks begin with a PROXY header */
     int proxy_count;
-    struct vs_limits limits;        /* as configured (vs_serve fits them to the process) */
+    struct vs_limits limits;        /* as configured (vs_serve adapts them to the process) */
     uint64_t auth_ms;               /* time limit for authentication */
     const struct vs_tls *tls;       /* NULL: no listener is secure */
     struct vs_tls_server *tls_server;
@@ -226,7 +227,7 @@ int vs_serve(const struct vs_serve_opts *opts, struct vesta_error *err);
  * vs_serve runs.  Threads: any. */
 void vs_serve_wake(struct vs_server *server);
 
-/* Stops serving as TERM does, because nothing is left to serve.  Threads: any, while vs_serve runs. */
+/* Stops serving as TERM does.  Call it when nothing is left to serve.  Threads: any, while vs_serve runs. */
 void vs_serve_stop(struct vs_server *server);
 
 /* Returns whether every loop has finished the step that it ran at since_us (vs_monotonic_us).  If so, no loop uses

@@ -1,5 +1,5 @@
-/* session.c -- the memory and ids of a connection, and the working memory of a loop.  Knows no socket and no
- * protocol. */
+/* session.c -- the memory and ids of a connection, and the working memory of a loop.  Contains no socket or
+ * protocol code. */
 #include "server/session.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* session.h -- the server's state of a connection.  Knows no socket. */
+/* session.h -- the server's state of a connection.  Contains no socket code. */
 #ifndef VS_SERVER_SESSION_H
 #define VS_SERVER_SESSION_H
 
@@ -15,8 +15,8 @@
 _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
 /* The queues of a loop.  VS_QUEUE_OF_TABLES: requests that wait for tables of tags to be read.  VS_QUEUE_OF_SHARES:
- * requests that wait for a rate or fair share.  From VS_QUEUE_OF_IDS on: one queue per namespace (by index), then one
- * per tag (by place). */
+ * requests that wait because of a rate limit or fair share.  From VS_QUEUE_OF_IDS on: one queue per namespace (by
+ * index), then one per tag (by place). */
 enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
 static inline int vs_queues_of(int namespaces) {
     return VS_QUEUE_OF_IDS + namespaces + VS_SERVED_TAGS_MAX;
@@ -34,7 +34,7 @@ struct vs_scratch {
     int loop;                   /* index in server->monitor.counts */
     bool draining;  /* the server is stopping */
     int64_t now_us; /* monotonic time when this round began */
-    /* unlooked: ids issued since the room left in the time unit was last checked.  look_every: ids between two
+    /* unlooked: ids issued since the remaining ids of the time unit were last checked.  look_every: ids between two
      * checks */
     uint64_t unlooked, look_every;
     struct vs_args args;
@@ -46,7 +46,7 @@ struct vs_scratch {
         struct vesta_pause pause; /* why the last connection waits */
         uint64_t charged_run;     /* `run` when a request was last charged to this namespace */
         struct vs_waiters waiters;
-        uint64_t retry_at_ms; /* 0: no connection waits */
+        uint64_t retry_at_ms; /* when to resume the queue (0: no connection waits) */
         TAILQ_ENTRY(vs_waitlist) waited;
     } * queue;                      /* vs_queues_of(server) */
     struct vs_waitlists waited_for; /* queues with waiting connections (some may be empty by now) */
@@ -82,22 +82,22 @@ struct vs_waiting {
     struct vs_request *request; /* a copy with its arguments (owned by wait.c) */
     size_t bytes, size;         /* bytes: length of the request in the input.  size: memory of `request` */
     struct vs_tag_set *tags;    /* a reference to the set that contains its tag (NULL: none) */
-    int64_t deadline_us;        /* deadline by the config, without a policy */
+    int64_t deadline_us;        /* deadline set by the config, before any policy's verdict */
     int64_t wait_us;            /* time until the next try */
-    int queue;                  /* index of its queue */
-    bool by_policy;             /* waits beyond its deadline, counted in server->waiting_by_policy */
-    int64_t policy_until_us;    /* end of the wait by the policy's verdict (0: no verdict yet) */
+    int queue;                  /* index of the request's queue */
+    bool by_policy;             /* waits beyond its deadline, and is counted in server->waiting_by_policy */
+    int64_t policy_until_us;    /* when the wait that the policy allowed ends (0: no verdict yet) */
     int64_t judged_until_us;    /* end of the wait for a verdict */
     uint64_t *ids;
     size_t ids_count, ids_size;
     struct vs_desk_job *job; /* the desk job for which it waits (NULL: none) */
-    struct vs_charged {      /* the charge to rates */
-        int64_t due_us;      /* when it may be served, as scratch->now_us (0: now) */
+    struct vs_charged {      /* what was charged to rate limits */
+        int64_t due_us;      /* when the request may be served, as scratch->now_us (0: now) */
         int64_t again_us;    /* when its share is checked again */
-        uint64_t ids;        /* ids charged but not taken yet */
+        uint64_t ids;        /* number of ids charged but not taken yet */
         uint64_t client;     /* ledger_client_of at the time of the charge */
         struct vs_namespace *of; /* the charged namespace (NULL: a tag) */
-        int kind;            /* the rate that determines due_us (enum vs_share_kind) */
+        int kind;            /* the rate limit that determines due_us (enum vs_share_kind) */
         bool is_held;        /* already counted as waiting for a share */
     } charged;
 };
@@ -119,13 +119,13 @@ struct vs_session {
     bool continued; /* HTTP: 100 Continue was sent for the current request */
     bool known;     /* RESP: the client authenticated */
     bool by_config_token; /* admin: the client sent the config's admin token */
-    bool is_metered;      /* a rate applies to its requests */
+    bool is_metered;      /* its requests are subject to a rate limit */
     const char *certified; /* client name in the certificate (NULL: no certificate) */
     const struct vs_peer *peer;
     uint64_t id;
     size_t need;    /* minimum length of the next request (0: unknown) */
     struct vs_waiting waiting;
-    int64_t began_us;        /* boot_us when it began */
+    int64_t began_us;        /* boot_us when the connection began */
     struct ledger_entry entry; /* its usage in the ledger */
     struct vs_member member; /* its row in the roster */
     struct access_grant grant;
@@ -146,7 +146,7 @@ static inline bool vs_session_is_stranger(const struct vs_session *session) {
  * over, or it waits for a policy's verdict. */
 bool vs_session_is_due(const struct vs_session *session, int64_t now_us);
 
-/* Charge memory to the connection's client, and return it.  vs_session_take returns false if a limit would be
+/* Charge memory to the connection's client, and release the charge.  vs_session_take returns false if a limit would be
  * exceeded. */
 bool vs_session_take(struct vs_session *session, size_t bytes);
 void vs_session_give(struct vs_session *session, size_t bytes);
@@ -155,9 +155,9 @@ bool vs_session_keep(struct vs_session *session, size_t count);
 /* Releases all that the session holds, because the connection closes. */
 void vs_session_end(struct vs_session *session);
 
-/* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.  Returns as net_calls.step.
- * After NET_WAITS or NET_PART, waiting.bytes is the number of consumed bytes, and vs_..._again continues the
- * request. */
+/* Reads one request from buf and appends its reply to out, which has room for VS_REPLY_MAX.  Returns the same values as
+ * net_calls.step.  After NET_WAITS or NET_PART, waiting.bytes is the number of consumed bytes, and vs_..._again
+ * continues the request. */
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 /* Continue a request that waits, or whose reply is incomplete. */

@@ -1,4 +1,4 @@
-/* shares.c -- charges requests to rates and fair shares (see shares.h). */
+/* shares.c -- charges requests to rate limits and fair shares (see shares.h). */
 #include "generator/generator.h"
 #include "log/log.h"
 #include "server/commands.h"

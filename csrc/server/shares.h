@@ -1,7 +1,7 @@
-/* shares.h -- charges requests to the rates of clients, addresses and namespaces, and divides ids fairly while clients
- * want more ids than are available.  The ledger stores the usage.
+/* shares.h -- charges requests to the rate limits of clients, addresses and namespaces, and divides ids fairly while
+ * clients want more ids than are available.  The ledger stores the usage.
  *
- * If no rate is configured and there are enough ids for all clients, a request only reads two flags. */
+ * If no rate limit is configured and there are enough ids for all clients, a request only reads two flags. */
 #ifndef VS_SERVER_SHARES_H
 #define VS_SERVER_SHARES_H
 
@@ -24,14 +24,14 @@ _Static_assert((int)VS_SHARES - (int)VS_SHARE_CLIENT_IDS == (int)LEDGER_OWNERS *
                "in the ledger's order");
 extern const char *const vs_share_name[VS_SHARES];
 
-#define VS_SHARES_FROM 64 /* minimum ids of a request for which the ids left for others are always checked */
+#define VS_SHARES_FROM 64 /* requests for this many ids or more always check how many are left for other clients */
 
 /* Updates the session after its client changed. */
 void vs_shares_look(struct vs_session *session);
 
-/* A request is charged once.  If a rate delays it, it then only waits.  If one of the following functions returns
- * false, the request must wait for r->pause.wait_us, or is rejected if it may not wait that long.  r->held is the
- * exhausted share. */
+/* A request is charged only once.  If a rate limit delays the request, later tries charge nothing.  If one of the
+ * following functions returns false, the request must wait for r->pause.wait_us, or is rejected if it may not wait that
+ * long.  r->held is the exhausted share. */
 
 /* Charges the request to its client and address.  EXEC is charged for all queued requests, and also to their
  * namespaces. */
@@ -55,7 +55,7 @@ void vs_shares_settle(struct vs_session *session);
 
 /* Rejects a request that would have to wait longer than it may.  Always returns VS_ANSWERED. */
 enum vs_reply_state vs_shares_refuse(struct vs_request *request);
-/* Counts a request that waits or is rejected, and logs at most one line a minute per party. */
+/* Counts a request that waits or is rejected, and logs at most one line per minute for each client or address. */
 void vs_shares_note(struct vs_request *request, bool is_refused);
 
 #endif

@@ -1,5 +1,5 @@
-/* tags.c -- sets of tags, with lookup by a hash of the name and listing in order of the names.  Knows no request and no
- * database. */
+/* tags.c -- sets of tags, with lookup by a hash of the name and listing in order of the names.  Contains no request or
+ * database code. */
 #include "server/tags.h"
 
 #include <assert.h>

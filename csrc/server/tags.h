@@ -21,7 +21,7 @@ struct vs_tag_counts {
 struct vs_served_tag {
     char name[VESTA_TAG_MAX];
     size_t name_length;
-    int place;         /* unique index below VS_SERVED_TAGS_MAX, constant while served; selects the queue */
+    int place;         /* unique index below VS_SERVED_TAGS_MAX, constant while served (selects the queue) */
     int row;           /* index in `segments` of the config */
     const char *table; /* name of the table in the config */
     const char *const *stores; /* names of its stores in the config */
@@ -40,7 +40,7 @@ struct vs_tag_set {
     atomic_int holders; /* references of transactions and waiting requests */
     size_t count;
     struct vs_served_tag **at; /* in ascending order of names */
-    struct vs_table names;     /* from a name to its index in `at` */
+    struct vs_table names;     /* maps a name to its index in `at` */
 };
 
 /* Creates a tag without a segment.  Returns NULL if there is no memory. */
@@ -52,7 +52,7 @@ struct vs_tag_set *vs_tag_set_new(struct vs_served_tag *const *tags, size_t coun
 void vs_tag_set_free(struct vs_tag_set *set);
 
 struct vs_served_tag *vs_tag_named(const struct vs_tag_set *set, const char *name, size_t length);
-/* Returns the index of the first tag whose name sorts after that one. */
+/* Returns the index of the first tag with a name that sorts after `name`. */
 size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t length);
 
 /* Writes a number in the tag's form to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does not fit the form,

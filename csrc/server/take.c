@@ -1,5 +1,5 @@
 /* take.c -- takes ids for a request from its generator or its tag's segment, unless other requests already wait for
- * them.  Knows no socket and no protocol.  Never blocks. */
+ * them.  Contains no socket or protocol code.  Never blocks. */
 #include "server/take.h"
 #include "server/resp/multi.h"
 #include "server/shares.h"
@@ -116,8 +116,8 @@ static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) 
     return VESTA_OK;
 }
 
-/* Sets *may to how many ids the request may take now by its rates and fair share.  Returns false if it must wait.  If
- * no rate applies and there are enough ids for all clients, only reads two flags. */
+/* Sets *may to how many ids the request may take now under its rate limits and fair share.  Returns false if it must
+ * wait.  If no rate limit applies and there are enough ids for all clients, only reads two flags. */
 static inline bool may_take(struct vs_request *r, uint64_t want, bool exact, uint64_t *may) {
     bool is_shared = !r->tag && (want >= VS_SHARES_FROM || access_pool_is_shared(&r->ns->pool));
     *may = want;
@@ -238,8 +238,8 @@ enum vs_reply_state vs_take_turn(struct vs_request *r, uint64_t n, vs_handler *d
 
 /* ------------------------------------------------------------------ numbers in a row */
 
-/* Returns how many numbers a range of the tag has: the current range, or the next range, for which the smallest step of
- * the tag's databases is assumed. */
+/* Returns how many numbers a range of the tag can have: the numbers of the current range, or of the next range with the
+ * smallest step of the tag's databases, whichever is more. */
 static uint64_t range_count(const struct vesta_segment_info *info) {
     uint64_t step = UINT64_MAX;
     for (int i = 0; i < info->stores; i++)

@@ -1,5 +1,5 @@
 /* wait.c -- runs the stages of a request and decides whether it waits between them.  A request is admitted, enters a
- * namespace or a tag, takes ids and is answered.  Knows no socket, no protocol and no Lua.
+ * namespace or a tag, takes ids and is answered.  Contains no socket, protocol or Lua code.
  *
  * A stage that cannot continue returns VS_WAITS.  request_settle alone then decides, by the cause, how long the request
  * may wait, or with which error it is rejected.  A waiting request is copied to session->waiting, and waiters.c resumes
@@ -24,8 +24,8 @@
 /* ------------------------------------------------------------------ waiting */
 
 /* Returns how long to wait before the next try, if the request may wait left_us in total.  Returns -1 if it must not
- * wait.  A tag's segment wakes its requests when it has numbers (vs_serve_wake), but they also try at intervals, in
- * case the wake-up was missed. */
+ * wait.  A tag's segment wakes its requests when it has numbers (vs_serve_wake), but the requests also retry at
+ * intervals, in case the wake-up was missed. */
 static int64_t request_step_us(const struct vs_request *r, int64_t left_us) {
     if (r->tag && (r->pause.why != VESTA_RANGE || left_us <= 0)) return -1;
     if (r->tag) return left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US;
@@ -88,7 +88,7 @@ static size_t whole_size(const struct vs_request *r) {
     return size;
 }
 
-/* A transaction already holds a reference to its set of tags. */
+/* Holds a reference to the request's set of tags, unless a transaction already holds one. */
 static void hold_tags(struct vs_request *r) {
     struct vs_waiting *waiting = &r->session->waiting;
     if (waiting->tags || r->waits_for == VS_FOR_TABLES || r->session->multi) return;
@@ -122,8 +122,8 @@ static bool keep_whole(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ verdicts of a policy */
 
-/* Counts a request that waits because of a policy.  Returns false if there are too many, because otherwise a clock that
- * goes back would fill the server with waiting requests. */
+/* Counts a request that waits because of a policy.  Returns false if too many such requests wait, because otherwise a
+ * clock that goes back would fill the server with waiting requests. */
 static bool request_take_place(struct vs_session *s) {
     if (!s->waiting.by_policy &&
         atomic_fetch_add_explicit(&s->server->waiting_by_policy, 1, memory_order_relaxed) >= VS_BY_POLICY_MAX)
@@ -216,8 +216,8 @@ static enum vs_reply_state settle_share(struct vs_request *r, int64_t now_us) {
     return queue_up(r, r->pause.wait_us);
 }
 
-/* Lets a request wait for its namespace to open or for tables to be read, because a server listens before that is
- * done. */
+/* Lets a request wait for its namespace to open or for tables to be read, because a server already listens before that
+ * is done. */
 static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) {
     struct vs_session *s = r->session;
     if (s->waiting.deadline_us == 0)

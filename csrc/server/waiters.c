@@ -1,8 +1,8 @@
 /* waiters.c -- queues of waiting connections.  Each namespace and tag has a queue, which is served first come, first
- * served.  Knows no protocol. */
+ * served.  Contains no protocol code. */
 #include "server/session.h"
 
-#define SHARE_LOOK_US 10 /* per waiting connection: checking takes at most a hundredth of this */
+#define SHARE_LOOK_US 10 /* time between checks, per waiting connection (a check takes at most 1 % of this) */
 
 void vs_waiters_leave(struct vs_session *s) {
     struct vs_waitlist *queue = &s->scratch->queue[s->waiting.queue];
@@ -40,8 +40,8 @@ void vs_waiters_enter(struct vs_session *s) {
     queue_until(scratch, queue, at);
 }
 
-/* Returns whether the time for the queues is over.  The rest of this queue is then resumed in a later round, after the
- * other queues.  Each round resumes at least one connection. */
+/* Returns whether this round has no time left for the queues.  If so, the rest of this queue is resumed in a later
+ * round, after the other queues.  Each round resumes at least one connection. */
 static bool queue_is_put_off(struct vs_scratch *scratch, struct vs_waitlist *queue) {
     if (!scratch->has_resumed || !net_quantum_is_over(&scratch->quantum)) return false;
     if (queue->retry_at_ms != 0) TAILQ_REMOVE(&scratch->waited_for, queue, waited);
@@ -79,7 +79,7 @@ static void queue_serve(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         size_t kept = s->waiting.ids_count;
         queue_resume(s);
         if (!s->waits || s->waiting.deadline_us != deadline_us || &scratch->queue[s->waiting.queue] != queue)
-            continue; /* it was answered or waits in a different queue, and a next request waits at the tail */
+            continue; /* the request was answered or moved, or a new request waits at the tail */
         if (s->waiting.ids_count == kept) {
             TAILQ_REMOVE(&queue->waiters, s, queued);
             TAILQ_INSERT_HEAD(&queue->waiters, s, queued);
@@ -128,7 +128,7 @@ static void queue_retry(struct vs_scratch *scratch, struct vs_waitlist *queue) {
         queue_serve(scratch, queue);
 }
 
-/* Puts the queues for which the round had no time first in the next round. */
+/* Moves the queues that this round had no time for to the front of the next round. */
 static void queues_put_first(struct vs_scratch *scratch, struct vs_waitlists *rest, uint64_t due_ms) {
     struct vs_waitlist *queue;
     uint64_t now_ms = queue_now_ms(scratch);

@@ -1,4 +1,4 @@
-/* client.c -- the command CLIENT, as in Redis 7.0: lists, names and ends connections.  Knows no socket.
+/* client.c -- the command CLIENT, as in Redis 7.0: lists, names and ends connections.  Contains no socket code.
  *
  * The lines of CLIENT LIST contain only the fields of Redis, because some clients reject unknown fields.  The admin
  * routes show more. */
@@ -56,8 +56,8 @@ static enum vs_reply_state on_id(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ lines */
 
-/* Writes the last command of a connection.  Only for the requesting connection, the subcommand is known and appended,
- * as in "client|list". */
+/* Writes the last command of a connection.  Appends the subcommand, as in "client|list", only for the requesting
+ * connection, because the subcommands of other connections are not known. */
 static void client_put_command(const struct vs_request *r, const struct roster_seen *seen, char text[LINE_MAX]) {
     char name[VS_CALL_NAME_MAX] = "NULL", sub[VS_CALL_NAME_MAX] = "";
     bool asks = seen->id == r->session->id;
@@ -242,8 +242,8 @@ static bool read_victim(struct vs_request *r, struct vs_slice word, struct vs_sl
     return true;
 }
 
-/* Returns whether the requesting connection matches, and excludes it from the filter, because its reply must be written
- * before it ends. */
+/* Returns whether the requesting connection matches the filter, and excludes that connection from the filter, because
+ * its reply must be written before the connection ends. */
 static bool take_me(struct vs_session *s, struct vs_wanted *wanted) {
     struct vs_wanted me = *wanted;
     size_t count;
@@ -261,7 +261,7 @@ static bool client_end(struct vs_request *r, struct vs_wanted wanted, bool *me, 
     struct vs_session *s = r->session;
     *me = take_me(s, &wanted);
     *count = *me;
-    if (*me && vs_multi_hands_out(s)) /* marks it here, because VS_QUIT has no effect in a transaction */
+    if (*me && vs_multi_hands_out(s)) /* marks the connection, because VS_QUIT has no effect in a transaction */
         (void)vs_roster_end(s->server, &(struct vs_wanted){.me = s});
     if (!vs_rights_operates(s)) {
         if (*me) return true;

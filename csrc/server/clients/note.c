@@ -1,4 +1,4 @@
-/* note.c -- formats a line of the access log.  Knows no file.
+/* note.c -- formats a line of the access log.  Contains no file code.
  *
  * A line never contains a secret: it contains the command or route and the namespace or tag, but no other arguments and
  * no query.  The path of an unknown route is logged as received, without its query. */
@@ -31,7 +31,7 @@ static const char *method_of(const struct vs_request *r) {
     }
 }
 
-/* Logs no query, because it may contain a secret.  The path of a known route contains none. */
+/* Does not log the query, because it may contain a secret.  The path of a known route contains no secret. */
 static void put_target(struct vs_line *line, const struct vs_request *r) {
     char buf[TARGET_BYTES], path[2 * TARGET_BYTES];
     struct vs_slice first = vs_arg(r, 0);

@@ -1,4 +1,4 @@
-/* roster.c -- the open connections of all loops (see roster.h).  Knows no protocol. */
+/* roster.c -- the open connections of all loops (see roster.h).  Contains no protocol code. */
 #include "server/clients/roster.h"
 #include "base/array.h"
 #include "os/thread.h"
@@ -11,7 +11,7 @@
 
 struct last {
     struct vs_peer peer;
-    int64_t unix_ms; /* when (0: never) */
+    int64_t unix_ms; /* time of the last event (0: never) */
 };
 
 /* The open connections of one loop. */
@@ -128,7 +128,7 @@ bool vs_roster_is_to_end(struct vs_roster *roster, int loop) {
 
 /* ------------------------------------------------------------------ filters */
 
-/* Returns the server's address of a connection.  The socket is open as long as the connection is a member. */
+/* Returns the local address of a connection.  The socket is open as long as the connection is a member. */
 static struct vs_peer own_address(const struct vs_member *m) {
     struct sockaddr_storage address = {.ss_family = AF_UNIX};
     socklen_t length = sizeof address;
@@ -164,7 +164,7 @@ static bool is_meant(const struct vs_wanted *w, const struct vs_member *m) {
     return !w->own.at || (own = own_address(m), roster_is_peer(&own, w->own));
 }
 
-/* Returns 0 in a test without loops, which has no roster. */
+/* Returns the number of loops, or 0 in a test without loops, which has no roster. */
 static int count_parts(const struct vs_server *server) {
     return server->monitor.roster ? server->monitor.roster->loops : 0;
 }

@@ -27,7 +27,7 @@ struct vs_member {
     vs_count commands;                  /* commands queued in its transaction, plus one (0: no transaction) */
     vs_count waits;                     /* 1: a request waits for an id */
     const struct vs_call *_Atomic call; /* the last command (NULL: none yet) */
-    atomic_bool resp3;                  /* RESP: the protocol version chosen with HELLO */
+    atomic_bool resp3;                  /* RESP: the client chose RESP3 with HELLO */
     atomic_bool is_to_end;
     /* written by its loop and read by any thread, under the part's lock */
     struct vs_peer peer;
@@ -38,7 +38,7 @@ struct vs_member {
 struct roster_seen {
     uint64_t id;
     enum vs_protocol protocol;
-    struct vs_peer peer, own; /* own: the server's address of the connection */
+    struct vs_peer peer, own; /* own: the connection's local address */
     int fd, loop, multi;      /* multi: commands queued in its transaction (-1: no transaction) */
     int64_t age_us, idle_ms;
     bool resp3, waits;
@@ -62,8 +62,8 @@ struct vs_roster;
 struct vs_roster *vs_roster_new(int loops); /* NULL: no memory */
 void vs_roster_free(struct vs_roster *roster);
 
-/* Add and remove a connection.  Call vs_roster_leave before the socket is closed.  Threads: the connection's loop, also
- * for the next four functions. */
+/* Add and remove a connection.  Call vs_roster_leave before the socket is closed.  Threads: only the connection's loop
+ * may call these and the next four functions. */
 void vs_roster_enter(struct vs_session *session, int fd);
 void vs_roster_leave(struct vs_session *session);
 /* Set the connection's name (vs_roster_name), or its client and the index of the client's counters (vs_roster_know). */
@@ -71,7 +71,7 @@ void vs_roster_name(struct vs_session *session, struct vs_slice name);
 void vs_roster_know(struct vs_session *session, const char *client, int count);
 /* Updates the peer's address, after a PROXY header named the client. */
 void vs_roster_move(struct vs_session *session);
-/* Returns whether vs_roster_end has marked connections of a loop, and resets that flag. */
+/* Returns whether vs_roster_end has marked any of a loop's connections since the last call. */
 bool vs_roster_is_to_end(struct vs_roster *roster, int loop);
 
 /* Returns copies of the matching connections in order of their ids, at most `max` (0: all).  The caller frees the
@@ -80,8 +80,8 @@ struct roster_seen *vs_roster_look(struct vs_server *server, const struct vs_wan
 /* Marks the matching connections, so that their loops end them, and returns their number.  Threads: any. */
 size_t vs_roster_end(struct vs_server *server, const struct vs_wanted *wanted);
 
-/* Returns when a client with that index of counters last connected, or when an event VS_LAST_... last happened, and
- * sets *peer to the address.  Returns 0 if never. */
+/* Returns when the client with that counter index last connected, or when the event VS_LAST_... last happened, and sets
+ * *peer to the client's address.  Returns 0 if this never happened. */
 int64_t vs_roster_last(struct vs_server *server, int count, struct vs_peer *peer);
 enum { VS_LAST_TURNED = VS_COUNTED_MAX, VS_LAST_SHED = VS_LAST_TURNED + VS_PROTOCOLS, VS_LASTS };
 void vs_roster_note(struct vs_server *server, int loop, int what, const struct vs_peer *peer);

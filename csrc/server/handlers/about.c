@@ -1,4 +1,5 @@
-/* about.c -- handlers of commands that describe the server: its commands, namespaces and layouts.  Issues no id. */
+/* about.c -- handlers of commands that describe the server: its commands, namespaces and layouts.  Does not issue
+ * ids. */
 #include "base/array.h"
 #include "base/error.h"
 #include "server/commands.h"

@@ -172,7 +172,7 @@ enum vs_reply_state vs_on_admin_clients(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Does not end the requesting connection, so that it receives the reply. */
+/* Does not end the requesting connection, so that the client receives the reply. */
 enum vs_reply_state vs_on_admin_end(struct vs_request *r) {
     struct vs_session *s = r->session;
     struct vs_wanted wanted = wanted_by(r);

@@ -98,7 +98,7 @@ static enum vs_reply_state dense_reserve(struct vs_request *r) {
     return vs_take_job(r, &what, put_reservation);
 }
 
-/* A reservation is charged as one id to the client's rates. */
+/* A reservation counts as one id toward the client's rate limits. */
 static enum vs_reply_state dense_take_turn(struct vs_request *r) {
     int64_t hold_ms;
     return read_hold(r, vs_arg(r, 1), &hold_ms) ? vs_take_turn(r, 1, dense_reserve) : VS_ANSWERED;

@@ -1,4 +1,4 @@
-/* health.c -- handlers for liveness, readiness, versions and the list of routes.  Issues no id. */
+/* health.c -- handlers for liveness, readiness, versions and the list of routes.  Does not issue ids. */
 #include "generator/generator.h"
 #include "server/commands.h"
 #include "server/rights.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TAGS_TOLD 16 /* tags without numbers that /readyz lists */
+#define TAGS_TOLD 16 /* maximum number of tags without numbers that /readyz lists */
 
 enum vs_reply_state vs_on_healthz(struct vs_request *r) {
     vs_put_text(r->out, "ok\n");
@@ -30,7 +30,7 @@ struct health_seen {
         const struct vs_namespace *ns;
         struct vesta_pause pause;
     } at[VS_NAMESPACES_TOLD];
-    int served; /* number of the first namespaces (vs_told) whose layout has not ended */
+    int served; /* how many of the first namespaces (vs_told) have a layout that has not ended */
     struct vs_tags_status tags;
     struct few dry;    /* requested tags that have no numbers */
     struct few faulty; /* tags that have no numbers on any server, because of their rows */
@@ -79,8 +79,8 @@ static bool add_unready(const struct vs_server *server, struct health_seen *seen
     return true;
 }
 
-/* Checks each of the first namespaces.  Of the other namespaces, only checks the first that were unready when they were
- * last checked, and takes the number of the rest from that check. */
+/* Checks each of the first namespaces.  Of the other namespaces, checks only the first of those that were unready at
+ * the last check, and counts the remaining unready namespaces as at that check. */
 static void health_look_at_namespaces(const struct vs_server *server, bool has_tags, struct health_seen *seen) {
     int others = vs_others_unready(&server->names), left = others;
     char why[VS_NAMESPACE_WHY_MAX];
@@ -96,12 +96,12 @@ static void health_look_at_namespaces(const struct vs_server *server, bool has_t
     seen->unready = seen->told + others;
     for (int i = VS_NAMESPACES_TOLD; left > 0 && i < server->names.count && seen->told < VS_NAMESPACES_TOLD; i++) {
         if (atomic_load(&server->names.at[i].was_ready)) continue;
-        seen->unready -= !add_unready(server, seen, &server->names.at[i]); /* it is ready now */
+        seen->unready -= !add_unready(server, seen, &server->names.at[i]); /* this namespace is ready now */
         left--;
     }
 }
 
-/* Fills *seen and returns the number of reasons. */
+/* Fills *seen and returns the number of reasons why the server is not ready. */
 static int health_look(struct vs_request *r, struct health_seen *seen) {
     const struct vs_server *server = r->session->server;
     *seen = (struct health_seen){.dry = 0};
@@ -186,7 +186,8 @@ static void put_warnings(const struct vs_request *r, const struct health_seen *s
 
 #define READY_US 10000 /* cache time of results, because clients without rights may send any number of requests */
 
-/* Any client may see whether the server is ready.  The reasons contain names, databases and paths, and are hidden. */
+/* Any client may see whether the server is ready.  The reasons are hidden, because they contain names, databases and
+ * paths. */
 static enum vs_reply_state answer_stranger(struct vs_request *r) {
     struct vs_scratch *scratch = r->session->scratch;
     struct health_seen seen;

@@ -13,8 +13,8 @@
 
 /* ------------------------------------------------------------------ issuing */
 
-/* Maximum numbers in text form per request.  They are longer than decimal ids, and in JSON each character may need an
- * escape. */
+/* Maximum numbers in text form per request.  Such numbers are longer than decimal ids, and in JSON each character may
+ * need an escape. */
 #define TEXTS_MAX 2000
 _Static_assert(TEXTS_MAX *(2 * VS_FORM_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of texts fits a reply");
 _Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "the texts of an MGET fit a reply");
@@ -63,7 +63,8 @@ enum vs_reply_state vs_put_one(struct vs_request *r) {
     return VS_ANSWERED;
 }
 
-/* Answers as many identical requests together as ids were available.  The other requests run separately. */
+/* Answers as many identical requests together as ids were available.  The remaining identical requests run
+ * separately. */
 static enum vs_reply_state put_alike(struct vs_request *r) {
     vs_resp_ids(r->out, r->ids, r->n);
     r->also = r->n - 1;
@@ -327,7 +328,7 @@ enum vs_reply_state vs_on_transtime(struct vs_request *r) {
 /* ------------------------------------------------------------------ making */
 
 struct ids_making {
-    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* plus the two defaults */
+    struct vesta_value given[VESTA_FIELDS_MAX + 2]; /* room for two defaults */
     char name[VESTA_FIELDS_MAX][VESTA_NAME_MAX];
     size_t count;
     bool has_time, has_seq, has_worker, has_method;

@@ -1,5 +1,5 @@
 /* info.c -- the handlers of INFO and LASTSAVE: the state of the server, under the names of Redis that monitoring agents
- * use.  Issues no id.
+ * use.  Does not issue ids.
  *
  * Every value is true for this server.  Values about data, replicas and files are 0, or what Redis reports before it
  * has saved for the first time.  docs/redis.md lists the names that are missing. */
@@ -111,7 +111,7 @@ static void put_persistence(struct vs_request *r, struct vs_out *out) {
                      "aof_last_bgrewrite_status:ok\r\naof_last_write_status:ok\r\naof_last_cow_size:0\r\n");
 }
 
-/* Returns the number of requests over the Redis protocol.  `failed`: only counts requests that failed. */
+/* Returns the number of requests over the Redis protocol.  If `failed`, counts only requests that failed. */
 static uint64_t total_requests(const struct vs_server *server, bool failed) {
     uint64_t sum = 0;
     for (int code = failed; server->monitor.loop_count && code < VS_CODES_MAX; code++)
@@ -210,7 +210,7 @@ static void put_vesta(struct vs_request *r, struct vs_out *out) {
 static const struct {
     const char *name;
     void (*put)(struct vs_request *, struct vs_out *);
-    bool is_asked_by_name; /* skipped by `all`, `default` and INFO without a section */
+    bool is_asked_by_name; /* shown only if named: not by `all`, `default` or a plain INFO */
 } sections[] = {{"Server", put_server, false},
                 {"Clients", put_clients, false},
                 {"Memory", put_memory, false},

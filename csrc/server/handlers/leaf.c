@@ -7,7 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-/* The key is the name of the namespace, because a vesta server may have several.  Leaf ignores the key. */
+/* The key names the namespace, because a vesta server may have several namespaces.  Leaf's own server ignores the
+ * key. */
 static enum vs_reply_state leaf_take(struct vs_request *r) {
     return vs_take_id(r, vs_put_one);
 }

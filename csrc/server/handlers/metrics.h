@@ -6,7 +6,7 @@
 #include "server/commands.h"
 
 #define VS_METRICS_LINE_BYTES 160         /* bytes of the longest sample (checked when it is written) */
-#define VS_METRICS_LINES_PER_NAMESPACE 23 /* lines in all families together (a spec counts them) */
+#define VS_METRICS_LINES_PER_NAMESPACE 23 /* lines per namespace in all families (a spec counts them) */
 #define VS_METRICS_LINES_PER_CLIENT 8     /* as above, per client */
 #define VS_METRICS_LINES_PER_TAG 7        /* as above, per tag */
 #define VS_METRICS_OTHER_BYTES                                                                                         \
@@ -56,7 +56,7 @@ void vs_metrics_sample(struct vs_metrics *m, const char *format, ...) __attribut
 #define SECONDS(us) vs_metrics_seconds((char[VS_SECONDS_MAX]){0}, (us))
 const char *vs_metrics_seconds(char *buf, int64_t us);
 
-/* metrics_tags.c: reads the state of all tags once, then writes the tag families from it. */
+/* metrics_tags.c: reads the state of all tags once, then writes the tag families from that state. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set);
 typedef void vs_metrics_family(struct vs_metrics *m);
 vs_metrics_family vs_put_tag_numbers, vs_put_tag_pauses,

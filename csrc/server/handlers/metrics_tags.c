@@ -31,8 +31,8 @@ static void add_up(struct vs_tag_total *sum, struct vs_tag_total more) {
     sum->pauses += more.pauses;
 }
 
-/* The tag's place decides whether a tag has separate samples.  A place never changes while the tag is served, so its
- * time series do not end before the tag is removed. */
+/* A tag's `place` decides whether the tag has separate samples.  The place never changes while the tag is served, so
+ * the tag's time series do not end before the tag is removed. */
 void vs_metrics_look_at_tags(struct vs_metrics *m, const struct vs_tag_set *set) {
     size_t room = VS_REPLY_MAX - VS_METRICS_OTHER_BYTES -
                   (size_t)vs_told(&m->server->names) * VS_METRICS_LINES_PER_NAMESPACE * VS_METRICS_LINE_BYTES;

@@ -1,6 +1,6 @@
 /* monitors.c -- handlers of commands that monitoring agents and dashboards send to a Redis server: CONFIG, SLOWLOG,
- * LATENCY, MEMORY, MODULE, CLUSTER, ROLE, TIME, DBSIZE.  Each replies like a Redis whose feature is off.  Issues no
- * id. */
+ * LATENCY, MEMORY, MODULE, CLUSTER, ROLE, TIME, DBSIZE.  Each replies like a Redis server with that feature turned
+ * off.  Does not issue ids. */
 #include "base/array.h"
 #include "base/error.h"
 #include "os/process.h"
@@ -46,8 +46,8 @@ static int64_t param_timeout(const struct vs_server *server) {
     return (int64_t)((server->rules.idle_ms[VS_RESP] + 999) / 1000);
 }
 
-/* The Redis parameters that clients, agents and dashboards read, if they have a true value here.  Other parameters are
- * missing in the reply instead of empty, because agents parse many values as numbers. */
+/* The Redis parameters that clients, agents and dashboards read, if this server has a true value for them.  Other
+ * parameters are missing in the reply instead of empty, because agents parse many values as numbers. */
 static const struct {
     const char *name, *value; /* value NULL: `number` computes the value */
     int64_t (*number)(const struct vs_server *);
@@ -158,7 +158,7 @@ enum vs_reply_state vs_on_module(struct vs_request *r) {
     return monitors_is(r, "LIST") && r->arg_count == 1 ? monitors_put_empty(r) : monitors_unknown(r);
 }
 
-/* Clients recognize this text of Redis. */
+/* Replies with the error text of Redis, which clients recognize. */
 enum vs_reply_state vs_on_cluster(struct vs_request *r) {
     return vs_refuse(r, "bad_command", "This instance has cluster support disabled");
 }

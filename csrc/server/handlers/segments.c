@@ -1,4 +1,4 @@
-/* segments.c -- the handler of /v1/segments: the state of tags.  Issues no number. */
+/* segments.c -- the handler of /v1/segments: the state of tags.  Does not issue numbers. */
 #include "server/monitor/segments.h"
 #include "server/commands.h"
 #include "server/rights.h"

@@ -9,7 +9,7 @@
 #define TOKEN_ERROR 5
 #define SYSTEM_ERROR 6
 
-enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* positions (segment routes have no batchSize) */
+enum { BIZ_TYPE, BATCH_SIZE, TOKEN, SEGMENT_TOKEN = 1 }; /* argument positions (segment routes have no batchSize) */
 
 /* ------------------------------------------------------------------ errors */
 
@@ -29,7 +29,7 @@ void vs_tinyid_failure(struct vs_request *r, const char *text) {
  * the token. */
 static bool tinyid_may_ask(struct vs_request *r, struct vs_slice token) {
     const struct vs_server *server = r->session->server;
-    int said = 0; /* the matching token, or if none matches, the shortest, which is the easiest to guess */
+    int said = 0; /* the matching token, or if none matches, the shortest token, which is the easiest to guess */
     if (server->rules.tinyid_token_count == 0) return true;
     for (int i = 1; i < server->rules.tinyid_token_count; i++)
         if (strlen(server->rules.tinyid_token[i]) < strlen(server->rules.tinyid_token[said])) said = i;

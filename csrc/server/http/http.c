@@ -1,5 +1,5 @@
 /* http.c -- processes one HTTP request: binds its parameters, negotiates the content type, runs the handler and
- * completes the reply.  Knows no socket and no generator. */
+ * completes the reply.  Contains no socket or generator code. */
 #include "base/error.h"
 #include "base/nearest.h"
 #include "server/clients/note.h"
@@ -91,7 +91,7 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     return true;
 }
 
-/* Returns the token parameter of a tinyid request.  `at` is NULL if there is none. */
+/* Returns the token parameter of a tinyid request.  `at` is NULL if the request has no token. */
 static struct vs_slice http_token(const struct vs_request *r) {
     int place = r->call->flags & VS_CALL_TINYID ? params_place_of(r->call->params, (struct vs_slice){"token", 5}) : -1;
     return place < 0 ? (struct vs_slice){NULL, 0} : vs_arg(r, place);
@@ -123,7 +123,7 @@ static enum vs_reply_state tell_methods(struct vs_request *r, unsigned methods) 
     return VS_ANSWERED;
 }
 
-/* Rejects a body unless the method is POST, because its parameters would be silently ignored. */
+/* Rejects a body unless the method is POST, because the body's parameters would be silently ignored. */
 static bool has_no_body(struct vs_request *r, const struct vs_http *http) {
     if (http->body.length == 0 || http->method == VS_POST) return true;
     vs_refuse(r, "bad_type", "only POST may have a body: put the parameters into the query, or send a POST");
@@ -147,7 +147,7 @@ static const char *near_route(const struct vs_request *r, struct vs_slice path) 
     return vs_nearest(word, routes);
 }
 
-/* Each route has exactly one path: no slash is ignored, and there are no redirects. */
+/* Each route has exactly one path.  Extra slashes are not ignored, and there are no redirects. */
 static enum vs_reply_state refuse_path(struct vs_request *r, struct vs_slice path) {
     const char *shown = VS_QUOTE(path.at, path.length), *near = near_route(r, path);
     if (near)
@@ -219,7 +219,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
     }
     s->need = 0, s->continued = false;
     vs_rights_look(s);
-    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* in a test */
+    if (s->scratch->http.ok_length[VS_OK_TEXT] == 0) vs_http_tick(&s->scratch->http, -1); /* in a test without a loop */
     size_t start = vs_http_begin(out);
     struct vs_request r = {.session = s,
                            .out = out,

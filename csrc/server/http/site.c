@@ -1,5 +1,5 @@
 /* site.c -- rejects requests that a browser sends for a web page of a different site.  Any page can make a browser send
- * requests to all servers that the browser's machine can reach.  Knows no route but "/".
+ * requests to all servers that the browser's machine can reach.  Contains no route code except for "/".
  *
  * Origin and Sec-Fetch-Site are trusted, because a page cannot change them.  DNS rebinding makes the name of a foreign
  * site resolve to this server, and only the Host header reveals it.  But proxies may change Host, and clients in a

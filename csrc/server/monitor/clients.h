@@ -7,7 +7,8 @@
 
 #define VS_CONNECTIONS_SHOWN_MAX 400
 
-/* Appends the member "clients": each client with separate counters (vs_gate_counted), and the sum of the others. */
+/* Appends the member "clients": each client with separate counters (vs_gate_counted), and the sum of the other
+ * clients. */
 void vs_put_clients(struct vs_out *out, struct vs_server *server);
 
 /* Appends the member "connections": the first n wanted connections in order of their ids, or if is_by_ids, the n

@@ -32,7 +32,7 @@ struct shared {
 struct vs_viewer {
     bool is_in, wants_all;
     uint64_t status, segments, clients;            /* numbers of the last received events (0: none) */
-    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* last received step of each namespace's history, and of the sum */
+    int64_t stretch[VS_NAMESPACES_TOLD + 1];       /* last received history step of each namespace, and of their sum */
     struct vs_holders_seen holders[VS_NAMESPACES_TOLD];
 };
 

@@ -17,13 +17,13 @@ struct vs_feed *vs_feed_new(void);
 void vs_feed_free(struct vs_feed *feed);
 
 /* Adds a viewer.  wants_all: the viewer also receives histories, worker ids, tags and clients.  Returns NULL if there
- * are already VS_VIEWERS_MAX. */
+ * are already VS_VIEWERS_MAX viewers. */
 struct vs_viewer *vs_feed_enter(struct vs_feed *feed, bool wants_all);
 void vs_feed_leave(struct vs_feed *feed, struct vs_viewer *viewer);
 int vs_feed_viewers(const struct vs_feed *feed);
 
-/* Appends the events that the viewer has not received yet, as far as they fit.  Creates the event of this second if it
- * does not exist yet.  Threads: any, while loops run. */
+/* Appends the events that the viewer has not received yet, as many as fit.  Creates the event of this second if it does
+ * not exist yet.  Threads: any, while loops run. */
 void vs_feed_put(struct vs_feed *feed, struct vs_server *server, struct vs_viewer *viewer, struct vs_out *out);
 
 #endif

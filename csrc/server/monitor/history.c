@@ -1,4 +1,4 @@
-/* history.c -- the last hour in steps of 10 s.  Knows no socket, and only reads existing counters.
+/* history.c -- the last hour in steps of 10 s.  Contains no socket code, and only reads existing counters.
  *
  * A ring stores the counts at the end of each step, and the differences are reported.  Steps are numbered by the time
  * since boot, so that setting the clock does not shift them.  Steps during which the server did not run stay empty. */
@@ -17,7 +17,7 @@ struct point {
 
 struct vs_history {
     pthread_mutex_t lock;
-    int told, columns;       /* columns: the first namespaces, the sum of the other namespaces, tags */
+    int told, columns;       /* columns: the first namespaces, the sum of the others, all tags */
     int64_t stretch[POINTS]; /* step number of each row, counted since boot (0: empty) */
     int64_t last;            /* number of the newest step (0: none) */
     int64_t last_unix_us;    /* when the newest step was recorded */
@@ -61,7 +61,7 @@ static struct point of_others(const struct vs_history *history, const struct vs_
     return sum;
 }
 
-/* Includes the counts of removed tags. */
+/* Returns the sum of all tags' counts, including removed tags. */
 static struct point of_tags(struct vs_server *server) {
     struct vs_tags_status gone = {0};
     const struct vs_tag_set *set = vs_tags_now(&server->tags);

@@ -1,5 +1,5 @@
-/* recent.c -- a ring of events, found by comparing the server's state and counters once a second.  It has no counters,
- * so it costs requests nothing. */
+/* recent.c -- a ring of events, found by comparing the server's state and counters once a second.  This file adds no
+ * counters, so requests do no extra work. */
 #include "server/monitor/recent.h"
 #include "server/counts.h"
 
@@ -14,8 +14,8 @@
 #define EVENT_BYTES_MAX (2 * TEXT_MAX + 256) /* as JSON */
 #define LOOK_US 900000 /* loops sweep twice a second, but not exactly */
 #define OVER_US 2000000 /* a stop is over if no request was rejected for this time */
-#define QUIET_US 60000000 /* a limit is reported again only after this time without it */
-#define STEP_US 100000 /* a smaller change of the clock in a second may be gradual */
+#define QUIET_US 60000000 /* a limit is reported again only if it was not exceeded for this time */
+#define STEP_US 100000 /* a smaller clock change within a second may be a gradual correction */
 
 enum recent_kind {
     RECENT_LEASE_CLAIMED,
@@ -59,7 +59,7 @@ struct recent_event {
 struct recent_namespace {
     bool has_lease, has_trouble, was_unready, has_stopped;
     uint64_t worker, refused;
-    uint64_t refused_from;     /* `refused` before the stop */
+    uint64_t refused_from;     /* value of `refused` before the stop */
     int64_t trouble_us;        /* when the keeper's trouble began */
     int64_t stop_us, fault_us; /* when the stop began, when it was last observed */
 };

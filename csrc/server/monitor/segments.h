@@ -7,8 +7,8 @@
 
 /* Appends one tag as an element of an array. */
 void vs_put_segment(struct vs_out *out, const struct vs_server *server, const struct vs_served_tag *tag);
-/* Appends the member "segments": as many tags as fit bytes_max, from an index on.  If more tags follow, appends "next",
- * the last listed name. */
+/* Appends the member "segments": as many tags as fit in bytes_max, beginning with the tag at index `from`.  If more
+ * tags follow, appends "next", the last listed name. */
 void vs_put_segments(struct vs_out *out, const struct vs_server *server, const struct vs_tag_set *tags, size_t from,
                      size_t bytes_max);
 /* Appends members about the tables of tags. */

@@ -1,4 +1,4 @@
-/* names.c -- the namespaces of a server and their names.  Knows no protocol. */
+/* names.c -- the namespaces of a server and their names.  Contains no protocol code. */
 #include "server/server.h"
 
 #include <assert.h>
@@ -50,7 +50,8 @@ struct vs_namespace *vs_namespace_add(struct vs_names *names, const char *name) 
     return ns;
 }
 
-/* Compares the first namespace before the table, because most requests name it.  A request without a name means it. */
+/* Compares the name with the first namespace before searching the table, because most requests name that namespace.  A
+ * request without a name uses it too. */
 struct vs_namespace *vs_namespace_named(struct vs_names *names, const char *name, size_t length) {
     if (names->count == 0) return NULL;
     if (!name || namespace_has_name(names->at, name, length)) return names->at;

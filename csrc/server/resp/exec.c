@@ -1,9 +1,9 @@
-/* exec.c -- MULTI, EXEC, DISCARD: commands are stored as bytes and answered together.  Knows no handler.
+/* exec.c -- MULTI, EXEC, DISCARD: commands are stored as bytes and answered together.  Contains no handler code.
  *
  * When a command is queued, its handler declares which ids it needs.  EXEC first takes the ids of all commands.  If
- * there are too few ids, EXEC keeps those it has and waits.  When it has all, it parses the commands again and writes
- * their replies, in as many steps as needed.  At that time no command can wait or fail, so a client receives either the
- * ids of the whole transaction or an error. */
+ * there are too few ids, EXEC keeps the ids that it has and waits.  When EXEC has all ids, it parses the commands again
+ * and writes their replies, in as many steps as needed.  From then on no command can wait or fail, so a client receives
+ * either the ids of the whole transaction or an error. */
 #include "server/resp/exec.h"
 #include "server/commands.h"
 #include "server/resp/multi.h"
@@ -87,7 +87,7 @@ enum vs_reply_state vs_on_watch(struct vs_request *r) {
 
 /* ------------------------------------------------------------------ EXEC */
 
-/* Answers one command.  Returns whether the connection's slice is over. */
+/* Answers one command.  Returns whether the connection's time slice is over. */
 static bool answer_next(struct vs_request *r) {
     struct net_quantum *quantum = &r->session->scratch->quantum;
     struct vs_args *args = &r->session->scratch->args;
@@ -100,7 +100,7 @@ static bool answer_next(struct vs_request *r) {
                               .ns = r->session->server->names.at,
                               .ids = r->ids};
     int length = vs_resp_parse(bytes.at, bytes.length, &vs_resp_limits, args);
-    assert(length > 0); /* it was parsed when it was queued */
+    assert(length > 0); /* the command was parsed when it was queued */
     (void)length;
     vs_resp_bind(&next, args);
     next.call->handler(&next);

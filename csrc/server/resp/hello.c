@@ -1,5 +1,5 @@
 /* hello.c -- handlers of commands with which Redis clients authenticate, choose the protocol and check the connection.
- * Issues no id. */
+ * Does not issue ids. */
 #include "base/error.h"
 #include "server/clients/client.h"
 #include "server/commands.h"

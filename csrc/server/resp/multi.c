@@ -1,4 +1,4 @@
-/* multi.c -- the memory of a transaction (see multi.h).  Knows no command. */
+/* multi.c -- the memory of a transaction (see multi.h).  Contains no command code. */
 #include "server/resp/multi.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* multi.h -- a transaction of the Redis protocol: the queued commands, the ids that they need, and the ids that EXEC
- * has taken.  Knows no handler. */
+ * has taken.  Contains no handler code. */
 #ifndef VS_SERVER_MULTI_H
 #define VS_SERVER_MULTI_H
 

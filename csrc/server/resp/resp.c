@@ -1,5 +1,5 @@
-/* resp.c -- processes one request of the Redis protocol: parses it, checks rights, runs or queues it.  Knows no socket
- * and no generator. */
+/* resp.c -- processes one request of the Redis protocol: parses it, checks rights, runs or queues it.  Contains no
+ * socket or generator code. */
 #include "base/array.h"
 #include "base/error.h"
 #include "server/clients/note.h"
