@@ -156,7 +156,7 @@ function layout:ends() end
 ---@field warning string
 ---@field databases vesta.segment_database[]
 
----A counter whose numbers come from a database, shared by the processes of this host.
+---A counter with numbers from a database, shared by the processes of this host.
 ---@class vesta.segment
 local segment = {}
 
@@ -230,7 +230,7 @@ function gen:next() end
 ---@return number? wait_s
 function gen:next_int() end
 
----Returns n ids (1 to 10000).  Ids whose higher fields are equal ascend.  Errors: the same as next.
+---Returns n ids (1 to 10000).  Ids with equal higher fields ascend.  Errors: the same as next.
 ---@param n integer
 ---@return string[]? ids
 ---@return string? message

@@ -50,7 +50,7 @@ struct vs_accounts {
  * `default`. */
 extern const struct vs_account vs_account_local;
 
-/* Parses the text of a file.  Errors: VESTA_EOPTION, whose text begins with the line number ("3: ..."), and
+/* Parses the text of a file.  Errors: VESTA_EOPTION, with a text that begins with the line number ("3: ..."), and
  * VESTA_ENOMEM. */
 int vs_accounts_parse(const char *text, size_t length, struct vs_accounts **out, struct vesta_error *err);
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define ACCESS_TURN_US 10000        /* time between two computations of a level */
-#define ACCESS_TURNS 8              /* number of turns whose waiting weights are stored */
+#define ACCESS_TURNS 8              /* waiting weights are stored for this number of turns */
 #define ACCESS_WEIGHT_MAX 1000      /* maximum weight of a party (a connection has weight one) */
 #define ACCESS_SAVED_US 100000      /* a claim saves up at most its ids for this duration */
 /* A pool that is refilled at least this often counts as refilled constantly.  It reserves nothing for new clients,

@@ -20,8 +20,8 @@ struct vs_secret {
     unsigned char digest[VS_SHA256_BYTES];
 };
 
-/* Reads the text form "random:2026-11-23T15:30:00Z:HEX".  Errors: VESTA_EOPTION, whose text continues a sentence that
- * begins with "secret". */
+/* Reads the text form "random:2026-11-23T15:30:00Z:HEX".  Errors: VESTA_EOPTION, with a text that continues a
+ * sentence that begins with "secret". */
 int vs_secret_read(struct vs_slice text, struct vs_secret *out, struct vesta_error *err);
 const char *vs_secret_write(const struct vs_secret *secret, char buf[VS_SECRET_TEXT_MAX]);
 /* Returns whether a text form contains the slow hash of a secret chosen by a person, which earlier versions wrote. */

@@ -52,7 +52,7 @@ enum vs_decoding {
 };
 enum vs_decoding vs_slice_decode(struct vs_slice slice, char *out, size_t size);
 
-/* Returns the index of the slice in a list such as "a|b|c", whose words are separated by `mark`, or -1. */
+/* Returns the index of the slice in a list of words separated by `mark`, such as "a|b|c", or -1. */
 int vs_slice_place(struct vs_slice slice, const char *list, char mark);
 
 #endif

@@ -44,7 +44,7 @@ static inline size_t vs_table_begin(const struct vs_table *table, uint64_t hash)
     return (size_t)hash & table->mask;
 }
 
-/* Sets *item to the next number whose key has this hash.  Returns false if there is none. */
+/* Sets *item to the next number with a key that has this hash.  Returns false if there is none. */
 static inline bool vs_table_next(const struct vs_table *table, uint64_t hash, size_t *at, uint32_t *item) {
     for (; table->slot[*at].item; *at = (*at + 1) & table->mask) {
         const struct vs_table_slot *slot = &table->slot[*at];

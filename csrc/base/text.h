@@ -7,7 +7,7 @@
 /* The leading digits of the last id, which most ids of a batch share: often only the last eight digits differ.
  * Initialize with zeros. */
 struct vs_digits {
-    uint64_t front; /* the number whose digits are in `text` */
+    uint64_t front; /* the number with the digits in `text` */
     size_t length;
     char text[VESTA_FORMAT_MAX];
 };

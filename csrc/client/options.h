@@ -9,7 +9,7 @@
 
 #define VS_CLIENT_PATH_MAX 1024
 
-/* Credentials for servers whose address contains none, and the trusted certificates.  "" means not set. */
+/* Credentials for servers without credentials in their address, and the trusted certificates.  "" means not set. */
 struct vs_client_access {
     char user[256], password[VS_PLACE_SECRET_MAX], secret_file[VS_CLIENT_PATH_MAX];
     char tls_ca[VS_CLIENT_PATH_MAX], tls_certificate[VS_CLIENT_PATH_MAX], tls_key[VS_CLIENT_PATH_MAX];

@@ -146,7 +146,7 @@ struct vs_conf_value {
 typedef void vs_conf_visit(void *self, const struct vs_conf_value *value);
 int vs_config_each(const struct vs_config *config, vs_conf_visit *visit, void *self);
 
-/* Lists the keys whose values differ and take effect only after a restart: "threads, http.listen".  If buf is too
+/* Lists the keys that differ and take effect only after a restart: "threads, http.listen".  If buf is too
  * small, the list is truncated with "...".  Returns the number of keys, or 0 if a reload is sufficient.  If memory is
  * exhausted, reports one difference and names no key. */
 int vs_config_differences(const struct vs_config *old, const struct vs_config *new_, char *buf, size_t size);

@@ -90,7 +90,7 @@ int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now) {
         return 0;
     }
     if (!leap || !is_small(((int64_t)(int32_t)leap - (int32_t)met) * 1000000)) {
-        leap = met; /* a new offset, whose minute begins now */
+        leap = met; /* a new offset: its minute begins now */
         atomic_store_explicit(&shared->leap, leap, memory_order_relaxed);
     }
     int64_t stood_us = now.boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;

@@ -30,7 +30,7 @@ struct vs_vm_limits {
     uint64_t instructions;
     size_t memory_bytes;             /* memory of the whole policy.  Default 16 MiB, at least 64 KiB */
     const atomic_bool *cancel;       /* when set, the run ends as if its time were up.  NULL: never */
-    const struct vesta_clock *clock; /* clock whose boot_us measures call_ms.  NULL: vs_clock_thread() */
+    const struct vesta_clock *clock; /* its boot_us measures call_ms.  NULL: vs_clock_thread() */
 };
 
 #endif

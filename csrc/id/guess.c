@@ -18,7 +18,7 @@
 /* The weight of a family with an unknown epoch, because ids without a known time determine only how the bits are split
  * into fields. */
 #define EPOCH_DOUBT 0.25
-/* The earliest likely time for layouts whose epoch is 1970: the epoch of Twitter's snowflake. */
+/* The earliest likely time for layouts with the epoch 1970: the epoch of Twitter's snowflake. */
 #define SNOWFLAKE_MS INT64_C(1288834974657)
 /* The prior weight of "none of them", relative to one layout. */
 #define NONE_WEIGHT 3
@@ -69,8 +69,8 @@ static double small_is_likely(uint64_t value, unsigned width) {
     return 1 / (((double)value + 1) * log_of_bits(width));
 }
 
-/* Fields whose small values are hardly likelier than large ones, because by default the generator draws them at random,
- * takes them from an address, or counts up without restarting. */
+/* Fields in which small values are hardly likelier than large ones, because by default the generator draws them at
+ * random, takes them from an address, or counts up without restarting. */
 static const struct {
     const char *preset, *field;
 } drawn[] = {{"butterfly", "seq"},     {"butterfly-v1.0.1", "seq"},

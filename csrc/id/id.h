@@ -74,7 +74,7 @@ struct vs_part {
 #define VS_PARTS_MAX VESTA_FIELDS_MAX
 int vs_parts_of(const struct vesta_layout *layout, struct vs_part *out);
 
-/* Returns the sequence field.  If the layout has none, returns a field of 0 bits, whose value is always 0. */
+/* Returns the sequence field.  If the layout has none, returns a field of 0 bits, which is always 0. */
 static inline const struct vesta_field *vs_seq(const struct vesta_layout *layout) {
     static const struct vesta_field none = {.name = "seq"};
     return layout->seq >= 0 ? &layout->field[layout->seq] : &none;

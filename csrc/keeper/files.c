@@ -54,8 +54,8 @@ bool vs_file_has(const char *name) {
     return false;
 }
 
-/* Rejects a header whose values contradict each other.  For example, a worker id that is too large would change other
- * fields of the ids. */
+/* Rejects a header with values that contradict each other.  For example, a worker id that is too large would change
+ * other fields of the ids. */
 static int check_header(const char *path, const struct vs_header *header, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     struct vs_shape shape;

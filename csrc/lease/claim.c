@@ -189,7 +189,7 @@ uint64_t vs_lease_floor(const struct vs_lease *lease) {
 
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
     uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
-    /* only new records get this floor, because a store whose clock is ahead would move the ids of every claim ahead */
+    /* only new records get this floor, because a store clock that is ahead would move the ids of every claim ahead */
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
     uint64_t ns_floor = vs_lease_floor(lease);

@@ -193,7 +193,7 @@ static int64_t ahead_by_rule(const struct vs_zone_rule *rule, int64_t unix_s) {
 
 /* ------------------------------------------------------------------ the file */
 
-/* Returns the number of bytes after a header whose times have `width` bytes each. */
+/* Returns the number of bytes after a header, for times of `width` bytes each. */
 static uint64_t body_length(const unsigned char *header, size_t width) {
     uint64_t utc = zone_read32(header + 20), std = zone_read32(header + 24), leaps = zone_read32(header + 28);
     uint64_t changes = zone_read32(header + 32), types = zone_read32(header + 36), letters = zone_read32(header + 40);

@@ -1,6 +1,6 @@
-/* zone.h -- computes a time zone's offset and calendar day from a file of the tz database (TZif, RFC 9636), whose bytes
- * the caller provides.  localtime(3) cannot be used: it supports only the zone in TZ, and changing TZ would affect
- * other threads. */
+/* zone.h -- computes a time zone's offset and calendar day from the bytes of a file of the tz database (TZif, RFC
+ * 9636), which the caller provides.  localtime(3) cannot be used: it supports only the zone in TZ, and changing TZ
+ * would affect other threads. */
 #ifndef VS_ZONE_H
 #define VS_ZONE_H
 

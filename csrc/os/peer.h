@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct vs_peer {
-    uint8_t family; /* 4 or 6, or 0 for a unix socket, whose clients have no address */
+    uint8_t family; /* 4 or 6, or 0 for a unix socket, where clients have no address */
     uint16_t port;
     unsigned char at[16];
 };

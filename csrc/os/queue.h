@@ -10,8 +10,8 @@
  * bytes, or the file cannot be locked.  A description has at most one turn. */
 bool vs_queue_try(int fd, int64_t first, int64_t count, bool exclusive);
 bool vs_queue_wait(int fd, int64_t first, int64_t count, bool exclusive, int64_t us_max);
-/* Returns the pid of a process whose fcntl lock prevents the turn.  Returns -1 if there is none, or if the conflicting
- * lock is an OFD lock. */
+/* Returns the pid of a process with an fcntl lock that prevents the turn.  Returns -1 if there is none, or if the
+ * conflicting lock is an OFD lock. */
 int64_t vs_queue_process(int fd, int64_t first, int64_t count);
 /* Returns the length of the conflicting lock at `first`, or 0 if there is none.  OFD locks report no pid, so the holder
  * encodes its pid as the length. */

@@ -29,7 +29,7 @@ uint64_t vs_step_next(uint64_t configured, uint64_t last, int64_t since_us, uint
 struct vs_range {
     uint64_t first, count, stride, until;
     uint64_t mark;     /* after this many numbers, a taker requests the next range */
-    uint32_t database; /* index of the database whose counter granted the range */
+    uint32_t database; /* index of the database that granted the range */
 };
 
 /* Checks a range [from, until) that a counter granted.  Returns NULL and sets *out to the numbers in it that are

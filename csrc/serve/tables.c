@@ -160,7 +160,7 @@ void vs_tags_sweep(struct vs_segments *segments) {
 struct names {
     char (*at)[VESTA_TAG_MAX];
     size_t count, room;
-    uint64_t passed; /* rows whose names are not valid tags */
+    uint64_t passed; /* rows with a name that is not a valid tag */
     char strange[VS_QUOTE_MAX];
     uint64_t unusable; /* rows with unusable values: their tags are served, because otherwise they would look unknown */
     char unusable_tag[VESTA_TAG_MAX], unusable_why[VS_NAMESPACE_WHY_MAX]; /* the first such tag */

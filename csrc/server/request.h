@@ -35,7 +35,7 @@ enum vs_kind {
     VS_KIND_LAYOUT,    /* a namespace whose layout is used to decode or make ids (the layout may have ended) */
     VS_KIND_ANY_TAG,   /* as VS_KIND_ANY, but the handler rejects a namespace */
     VS_KIND_TAG,       /* a tag */
-    VS_KIND_COUNTER,   /* a tag whose numbers have no text form */
+    VS_KIND_COUNTER,   /* a tag without a text form for its numbers */
     VS_KIND_DENSE      /* a tag with gapless numbers */
 };
 

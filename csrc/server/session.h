@@ -160,7 +160,7 @@ void vs_session_end(struct vs_session *session);
  * continues the request. */
 int vs_http_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
 int vs_resp_step(struct vs_session *session, const char *buf, size_t len, struct vs_out *out);
-/* Continue a request that waits, or whose reply is incomplete. */
+/* Continue a request that waits or has an incomplete reply. */
 int vs_http_again(struct vs_session *session, struct vs_out *out);
 int vs_resp_again(struct vs_session *session, struct vs_out *out);
 

@@ -26,7 +26,7 @@ local LINE_AT = 32         -- the column of a layout's details
 -- Settings that the documentation of a generator tells users to copy.
 local VARIANTS = { "uid time:29 worker:21 epoch=2016-09-20T00:00:00+08:00" }
 
--- Returns the namespaces whose layouts are tried.  If there are too many, each layout is tried once.
+-- Returns the namespaces with the layouts to try.  If there are too many, each layout is tried once.
 local function config_layouts(namespaces, config)
   local chosen, seen = {}, {}
   for _, namespace in ipairs(namespaces) do

@@ -1,4 +1,5 @@
---- access.lua -- checks the keys that decide who can connect: addresses, the clients file, TLS, hosts and origins.
+--- access.lua -- checks the keys that decide which clients can connect: addresses, the clients file, TLS, hosts and
+-- origins.
 local ask = require "config.ask"
 local checks = require "config.checks"
 local keys = require "config.keys"

@@ -27,7 +27,7 @@ function checks.address(text)
   return ("has '%s': after unix: the path must begin with /"):format(ask.quote(text))
 end
 
---- Accepts a URI of a store of this build, or of a store whose module is missing, which stores.lua reports.
+--- Accepts a URI of a store of this build, or of a store with a missing module, which stores.lua reports.
 function checks.uri(text)
   local store = ask.store(text)
   if store and store.is_formed or not store and ask.is_known(text) then return nil end

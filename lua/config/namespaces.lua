@@ -6,8 +6,8 @@ local wrong = require "config.wrong"
 
 local namespaces = {}
 
--- Checks that a layout can issue ids now.  A layout whose time ended or whose epoch is in the future is an error only
--- if the server serves nothing else, because other namespaces are not affected.
+-- Checks that a layout can issue ids now.  A layout that has ended or not begun is an error only if the server
+-- serves nothing else, because other namespaces are not affected.
 local function check_lifetime(reading, name, layout)
   local known = reading.lifetimes[layout] or { ask.lifetime(layout) }
   reading.lifetimes[layout] = known

@@ -121,7 +121,7 @@ local function put(reading, row, value, into, name)
   if row.kind == "secret" then note_source(reading, row, name, good) end
 end
 
--- Reads an entry whose values are all valid texts, numbers and lists, and returns nil for any other entry.  This path
+-- Reads an entry if all its values are valid texts, numbers and lists, and returns nil for any other entry.  This path
 -- is fast, because there may be thousands of entries.  After nil, the slow path reports the first error in the schema's
 -- order.
 local function read_simple(part, given, entry)

@@ -145,7 +145,7 @@ function core.open_for_tests(given, now_ms)
   return open_judged(checked, checked.clock_ms, core.open)
 end
 
---- Opens a counter, whose numbers come from a database.  See docs/lua.md for the options.
+--- Opens a counter, which issues numbers from a database.  See docs/lua.md for the options.
 vesta.segment = require "vesta.segment" (core, resty)
 
 --- Opens a client of vesta servers.  See docs/client.md for the options.

@@ -1,4 +1,4 @@
---- vesta.segment -- opens counters, whose numbers come from a database.  This file checks the options.
+--- vesta.segment -- opens counters, which issue numbers from a database.  This file checks the options.
 local options = require "vesta.options"
 
 local WAIT_MS_MAX = 2000 -- the default wait for a range from the database in plain Lua

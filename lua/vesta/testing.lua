@@ -1,5 +1,5 @@
 --- vesta.testing -- helps to test policies and programs.  testing.world simulates a clock, a store and worker ids for
--- the tests of a policy.  testing.generator opens a generator for the tests of a program, whose clock the test sets.
+-- the tests of a policy.  testing.generator opens a generator for the tests of a program.  The test sets its clock.
 -- A world is plain Lua without C: it runs under busted with any Lua, and in `vesta policy test`, where the policy
 -- itself runs in the server's sandbox.
 --

@@ -1,5 +1,5 @@
-/* memory.h -- this host's record of a counter of order dense, whose numbers have no gaps.  The numbers are reserved one
- * by one in the database, without ranges.  A database that was restored from a backup has lost commits, and grants
+/* memory.h -- this host's record of a counter of order dense, which issues gapless numbers.  The numbers are reserved
+ * one by one in the database, without ranges.  A database that was restored from a backup has lost commits, and grants
  * their numbers again.  This record detects that.  It is the segment's map of order strict, which all processes of the
  * host share, and which outlives them.
  *

@@ -166,8 +166,7 @@ struct vs_policy_set *vs_policy_set_swap(struct vs_control *c, struct vs_policy_
     return old;
 }
 
-/* Lists the namespaces whose policy or shadow policy has changed, as "orders, shop and 3 more".  Returns their number.
- */
+/* Lists the namespaces with a changed policy or shadow policy, as "orders, shop and 3 more".  Returns their number. */
 static int reload_put_changes(const struct vs_control *c, const struct vs_policy_set *set, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "reloaded: the new policies are in use: ");
     int count = 0, named = 0;

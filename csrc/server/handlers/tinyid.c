@@ -50,7 +50,7 @@ static enum vs_reply_state tinyid_enter(struct vs_request *r, int token, vs_hand
 
 /* ------------------------------------------------------------------ ids */
 
-/* Reads a batch size.  As in tinyid, whose limit is 100000, a larger value is reduced to the limit. */
+/* Reads a batch size.  As in tinyid, a value above the limit of 100000 is reduced to the limit. */
 static bool read_batch(struct vs_request *r, struct vs_slice text, uint64_t *n) {
     *n = 1;
     if (!text.at) return true;

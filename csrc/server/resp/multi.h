@@ -5,7 +5,7 @@
 
 #include "server/request.h"
 
-/* A growing buffer, whose memory is charged to the session. */
+/* A growing buffer.  Its memory is charged to the session. */
 struct vs_heap {
     char *at;
     size_t used, size;

@@ -35,7 +35,7 @@ struct zk_store {
     uint64_t process; /* vs_process_token of the process that opened the session */
     struct zk_session *session;
     struct vs_errand *making;        /* the session that is being opened.  NULL: none */
-    struct zk_call *first, *end;     /* requests whose answers the caller has not taken yet */
+    struct zk_call *first, *end;     /* requests with answers that the caller has not taken yet */
     struct zk_call *read;            /* the answer that the caller took last */
     bool is_short;                   /* there was no memory for a request */
     bool asks_time;                  /* the first answer of this call is the leader's time */

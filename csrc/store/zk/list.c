@@ -26,7 +26,7 @@ static bool zk_list_keep(struct numbers *numbers, uint64_t number) {
     return true;
 }
 
-/* Takes the next answer, which is a list of children.  Adds the children whose names are numbers, if they belong to the
+/* Takes the next answer, which is a list of children.  Adds the children with numbers as names, if they belong to the
  * group, or to any group if `group` is NULL.  A missing node has no children. */
 static bool next_children(struct zk_store *self, const uint64_t *group, struct numbers *numbers,
                           struct vs_reply *reply) {

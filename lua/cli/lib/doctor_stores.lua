@@ -112,7 +112,7 @@ local function fault_of(segment, row)
   end
 end
 
--- Checks all rows of a table whose tags are all served.
+-- Checks all rows of a table from which all tags are served.
 local function check_rows(found, segment, list)
   if #list == 0 then found("warn", "vesta segments add TAG -c FILE", "the table has no tag that can be served") end
   local count = 0

@@ -27,7 +27,7 @@ local function unescape(letter, hex)
   return (code == 0 or code >= 0xd800 and code <= 0xdfff) and "?" or utf8.char(code)
 end
 
--- Returns the position after the text whose opening quote is at `at`.
+-- Returns the position after the text with the opening quote at `at`.
 local function after_text(text, at)
   while true do
     at = text:find('["\\]', at + 1)

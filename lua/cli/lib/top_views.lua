@@ -466,7 +466,7 @@ local function fold(steps, columns)
   return means, most, a_column
 end
 
--- Draws a row of the chart with blocks whose height is a multiple of an eighth of a row.  Row 0 is the lowest.
+-- Draws a row of the chart.  The height of its blocks is a multiple of an eighth of a row.  Row 0 is the lowest.
 local function chart_row(means, most, row, high)
   local blocks = {}
   for i, mean in ipairs(means) do

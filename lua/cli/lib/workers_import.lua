@@ -302,8 +302,8 @@ function Import:read(source)
   return stores.done(source.place, rows, issued, outcome)
 end
 
--- Removes the sorted rows whose worker ids exceed the field.  If the original does not start with such a worker id, it
--- has issued no ids with it.  Otherwise its ids overflow into the next field, and the command ends.
+-- Removes the sorted rows with worker ids that exceed the field.  If the original does not start with such a worker id,
+-- it has issued no ids with it.  Otherwise its ids overflow into the next field, and the command ends.
 function Import:drop_beyond(rows, count)
   local max = self.ns.worker_max
   self.beyond = count

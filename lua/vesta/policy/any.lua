@@ -4,7 +4,7 @@
 --   1. the generator's own worker id
 --   2. a random worker id that was never used, so that many hosts that start together rarely collide
 --   3. the worker id that has been free for the longest time
---   4. the generator's own worker id whose last lease ends in the future
+--   4. the generator's own worker id, if its last lease ends in the future
 --
 -- It has no options.  A spec checks that it chooses exactly as csrc/lease/choose.c.
 

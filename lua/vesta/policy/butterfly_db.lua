@@ -8,7 +8,7 @@
 -- which keeps worker ids low.
 --
 -- Defects of the original that it avoids:
---   - A worker id whose row was deleted at a clean stop is not used again, so restarts climb to 8192.
+--   - A clean stop deletes the worker id's row, and the worker id is not used again, so restarts climb to 8192.
 --   - Each host's own clock decides about expiry.  Here the store's clock decides.
 --   - A failed heartbeat stops all further heartbeats.
 

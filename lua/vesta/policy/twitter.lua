@@ -1,4 +1,4 @@
---- twitter -- behaves like Twitter's snowflake: the config sets the worker id, and a generator whose clock is wrong
+--- twitter -- behaves like Twitter's snowflake: the config sets the worker id, and a generator with a wrong clock
 -- does not start.
 --
 --     options.worker         required: the worker id
