@@ -68,13 +68,16 @@ def wrk(server, place, path, seconds, *options, connections=CLIENTS_HTTP, after=
 
 
 def interrupted(command, seconds):
+    """Returns the output of a program that is interrupted after so many seconds. wrk can miss a signal that arrives just
+    before it sleeps, so the signal is repeated."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
-        try:
-            return process.communicate(timeout=60)[0]
+            for wait_s in (seconds, *[1] * 60):
+                try:
+                    return process.communicate(timeout=wait_s)[0]
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGINT)
+            raise RuntimeError(f"{command[0]} does not end")
         finally:
             process.kill()
 
