@@ -182,8 +182,8 @@ static void defaults(void) {
         opts.servers = "127.0.0.1:1";
         *(i ? &opts.timeout_ms : &opts.ttl_ms) = -1;
         if (vesta_client_open(&opts, &none, &err) == VESTA_OK) abort();
-        const char *held = strstr(err.text, "(0: ");
-        printf(" %s=%lld", i ? "timeout" : "ttl", held ? strtoll(held + 4, NULL, 10) : -1LL);
+        const char *held = strstr(err.text, "default of ");
+        printf(" %s=%lld", i ? "timeout" : "ttl", held ? strtoll(held + sizeof "default of", NULL, 10) : -1LL);
     }
     puts("");
 }
