@@ -36,7 +36,7 @@ packages_for() {
             echo openssl spin tzdata ca-certificates
             echo iproute2 python3-yaml
             echo man-db mandoc zsh fish
-            echo mariadb-server-core mariadb-client-core libzookeeper-java default-jre-headless
+            echo mariadb-server-core mariadb-client-core postgresql pgbouncer libzookeeper-java default-jre-headless
             echo golang-go default-jdk-headless php-cli ruby haproxy tarantool zabbix-agent2 prometheus-redis-exporter
             echo lintian chromium
             echo redis-server python3-redis lua-redis lua-nginx-redis nodejs npm systemd

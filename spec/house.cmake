@@ -31,7 +31,7 @@ house_test(scripts_serve scripts 300 ${HERE}/scripts/serve ${PROJECT_SOURCE_DIR}
 if(NOT CMAKE_C_FLAGS MATCHES "-fsanitize") # users' programs are built without the sanitizer's flags
   house_test(bench_rows bench 300 Python3::Interpreter ${HERE}/bench/rows.py ${CMAKE_BINARY_DIR})
   house_test(install install 300 ${HERE}/install/run ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-  if(TARGET vesta_store_sqlite AND TARGET vesta_store_mysql AND TARGET vesta_store_zk AND TARGET vesta_wire_redis)
+  if(TARGET vesta_store_sqlite AND TARGET vesta_store_mysql AND TARGET vesta_store_postgresql AND TARGET vesta_store_zk AND TARGET vesta_wire_redis)
     house_test(packages install 600 ${HERE}/packages/contents ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     house_test(prove_packages prove 3600 ${HERE}/bare/run spec/packages/life)
     house_test(prove_upgrades prove 7200 ${HERE}/bare/run spec/packages/upgrades)

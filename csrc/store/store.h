@@ -312,7 +312,7 @@ const struct vs_backend *vs_store_of(const char *uri, struct vesta_error *err);
 bool vs_store_is_known(const char *uri);
 /* The URI forms of all stores, including stores that are not installed.  A constant, because every help text contains
  * it and must not load modules. */
-#define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB or zk://HOSTS/PATH"
+#define VS_STORE_FORMS "file:/DIR, sqlite:/FILE, mysql://USER@HOST/DB, postgresql://USER@HOST/DB or zk://HOSTS/PATH"
 /* Lists the installed stores for which `is` returns true, as "mysql: or zk:".  Loads all of them.  Returns buf. */
 #define VS_STORE_LIST_MAX 80
 const char *vs_store_list(bool (*is)(const struct vs_backend *backend, const char *of), const char *of, char *buf);

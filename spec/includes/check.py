@@ -30,6 +30,7 @@ ONLY_IN = [
     (r"(lua|lauxlib|lualib|luajit)\.h", {"rock", "host", "policy", "config", "modules"}),
     (r"sqlite3\.h", {"store/sqlite"}),
     (r"(mysql|mariadb_com)\.h|(mysql|mariadb)/.*", {"store/mysql"}),
+    (r"(libpq-fe|postgres_ext)\.h|libpq/.*", {"store/postgresql"}),
     (r"zookeeper\.h|zookeeper/.*", {"store/zk"}),
     (r"hiredis/.*", {"client", "main/fill"}),
     (r"llhttp\.h", {"proto"}),

@@ -7,7 +7,7 @@ import subprocess
 from serving import claim, fails, free_port, main, same, write
 
 PUBLIC = "0.0.0.0:%d"
-ADVICE = "other machines can reach it", "'default' draws its worker id from this machine's own store", "mysql: or zk:", "--worker N", "--single-host"
+ADVICE = "other machines can reach it", "'default' draws its worker id from this machine's own store", "mysql:, postgresql: or zk:", "--worker N", "--single-host"
 
 
 def starts(world, *args):

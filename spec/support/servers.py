@@ -1,7 +1,9 @@
 """servers.py -- real servers for the specs of stores: started in folders of their own on free ports of this machine,
 stopped by pid; a proxy that disturbs connections; and store_call, a store object that a spec controls."""
+import glob
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -141,6 +143,108 @@ class MariaDB(Server):
         """A client that stays connected.  Commands go to its stdin."""
         return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n"],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+
+class PostgreSQL(Server):
+    """As root, it runs as the user postgres, because PostgreSQL refuses to run as root.  Nothing is written to a disk,
+    so only the tests of durability would need fsync."""
+
+    BIN = os.path.join(sorted(glob.glob("/usr/lib/postgresql/*/") or ["/usr"], key=lambda path: (len(path), path))[-1], "bin/")
+    HBA = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\nhost replication all 127.0.0.1/32 trust\n"
+
+    def __init__(self, *initdb, primary=None):
+        super().__init__("postgresql")
+        self.settings = {}
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        command = ["initdb", "-U", "postgres", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8", "--wal-segsize=1", *initdb]
+        if primary:
+            command = ["pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-R", "-c", "fast", "--no-sync"]
+        self.run(*command, "-D", self.path("data"))
+        self.hba(self.HBA)
+
+    @staticmethod
+    def as_user():
+        return dict(user="postgres", group="postgres", extra_groups=[]) if os.geteuid() == 0 else {}
+
+    def run(self, name, *more):
+        done = subprocess.run([self.BIN + name, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, cwd="/", **self.as_user())
+        assert done.returncode == 0, done.stderr
+
+    def write(self, name, text):
+        """Writes a file that only the server's user can read."""
+        with open(self.path(name), "w") as file:
+            file.write(text)
+        os.chmod(self.path(name), 0o600)
+        if os.geteuid() == 0:
+            shutil.chown(self.path(name), "postgres", "postgres")
+        return self.path(name)
+
+    def hba(self, text):
+        self.write("data/pg_hba.conf", text)
+
+    def start(self, **settings):
+        """Settings are remembered for later starts."""
+        self.settings.update(settings)
+        here = dict(port=self.port, listen_addresses="127.0.0.1", unix_socket_directories=self.folder, fsync="off", full_page_writes="off",
+                    shared_buffers="16MB", max_connections=200, dynamic_shared_memory_type="mmap", autovacuum="off", **self.settings)
+        self.spawn([self.BIN + "postgres", "-D", self.path("data"), *(word for name, value in here.items() for word in ("-c", "%s=%s" % (name, value)))],
+                   cwd="/", **self.as_user())
+        self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
+        return self
+
+    def start_with_tls(self):
+        """Stops the server if it runs, and starts it with certificates.  Returns their folder."""
+        folder = self.path("tls")
+        make_certificates(folder)
+        for name in ("server.pem", "server.key"):
+            with open(os.path.join(folder, name)) as file:
+                self.write("data/" + name, file.read())
+        self.stop()
+        self.start(ssl="on", ssl_cert_file="server.pem", ssl_key_file="server.key")
+        return folder
+
+    def stop(self, number=signal.SIGINT):
+        """SIGINT disconnects the clients.  SIGQUIT is a crash: no checkpoint, and the next start reads the log."""
+        super().stop({signal.SIGKILL: signal.SIGQUIT, signal.SIGTERM: signal.SIGINT}.get(number, number))
+
+    def processes(self):
+        found = [self.process.pid]
+        with open("/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)) as file:
+            return found + [int(pid) for pid in file.read().split()]
+
+    def pause(self):
+        """Stops the server and the processes of its connections."""
+        for pid in self.processes():
+            os.kill(pid, signal.SIGSTOP)
+        until(lambda: all(set(stat.rpartition(")")[2].split()[0] for stat in of_threads(pid, "stat")) == {"T"} for pid in self.processes()),
+              "it stands still")
+
+    def go_on(self):
+        for pid in self.processes():
+            os.kill(pid, signal.SIGCONT)
+
+    def client(self, text, database="postgres"):
+        return subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p", str(self.port), "-U", "postgres", "-c", text, database],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+
+    def sql(self, text, database="postgres"):
+        done = self.client(text, database)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def session(self, database="postgres"):
+        """A client that stays connected.  Commands go to its stdin."""
+        return subprocess.Popen(["psql", "-X", "-q", "-A", "-t", "-h", self.folder, "-p", str(self.port), "-U", "postgres", database],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def promote(self):
+        """Makes a standby a primary."""
+        self.sql("SELECT pg_promote()")
+
+    def has_replayed(self, primary):
+        """Whether this standby has all changes of its primary."""
+        return self.sql("SELECT pg_last_wal_replay_lsn() >= '%s'" % primary.sql("SELECT pg_current_wal_lsn()")) == "t"
 
 
 class ZooKeeper(Server):

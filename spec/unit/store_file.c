@@ -382,7 +382,7 @@ static void a_file_system_of_the_network(void) {
 static void uris(void) {
     struct vesta_error err;
     CHECK(vs_store_check("redis://localhost", &err) == VESTA_EOPTION);
-    CHECK_HAS(err.text, "there is no store 'redis': choose one of file:, sqlite:, mysql:, zk:");
+    CHECK_HAS(err.text, "there is no store 'redis': choose one of file:, sqlite:, mysql:, postgresql:, zk:");
     CHECK(vs_store_check("file:relative/path", &err) == VESTA_EOPTION);
     CHECK_HAS(err.text, "needs an absolute path");
     CHECK(vs_store_check("file:", &err) == VESTA_EOPTION);

@@ -11,7 +11,6 @@
 #include <mysqld_error.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -530,25 +529,9 @@ uint64_t vs_mysql_nonce(struct mysql_store *self) {
     return ++self->nonce;
 }
 
-void vs_sql_add(struct vs_sql *sql, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(sql->text + sql->length, sizeof sql->text - sql->length, format, args);
-    va_end(args);
-    assert(length >= 0);
-    assert(sql->length + (size_t)length < sizeof sql->text);
-    sql->length += (size_t)length;
-}
-
 void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length) {
-    static const char digit[] = "0123456789abcdef";
-    const unsigned char *at = bytes;
-    assert(sql->length + 2 * length + 4 < sizeof sql->text);
     vs_sql_add(sql, "x'");
-    for (size_t i = 0; i < length; i++) {
-        sql->text[sql->length++] = digit[at[i] >> 4];
-        sql->text[sql->length++] = digit[at[i] & 15];
-    }
+    vs_sql_hex(sql, bytes, length);
     vs_sql_add(sql, "'");
 }
 

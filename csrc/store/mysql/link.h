@@ -6,6 +6,7 @@
 #include "store/errand.h"
 #include "store/pool.h"
 #include "store/reply.h"
+#include "store/sql.h"
 
 #include <mysql.h>
 
@@ -94,13 +95,7 @@ bool vs_mysql_check_read_only(const struct mysql_place *place, const char *value
 
 /* ------------------------------------------------------------------ statements */
 
-#define VS_SQL_MAX 8192
-struct vs_sql {
-    size_t length;
-    char text[VS_SQL_MAX];
-};
 uint64_t vs_mysql_nonce(struct mysql_store *self);
-__attribute__((format(printf, 2, 3))) void vs_sql_add(struct vs_sql *sql, const char *format, ...);
 /* Adds bytes as a hex literal, which does not depend on the character set or the SQL mode. */
 void vs_sql_bytes(struct vs_sql *sql, const void *bytes, size_t length);
 

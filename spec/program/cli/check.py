@@ -194,7 +194,7 @@ def _(w):
 def _(w):
     refused(w, "return { resp = { listen = '0.0.0.0:8089' } }", ":1: resp.listen has 0.0.0.0:8089, which other machines can reach, but there is no password: set resp.password, or listen on 127.0.0.1 or unix:PATH")
     refused(w, "return { http = { listen = '[::]:8088' } }", ":1: http.listen has [::]:8088: other machines can reach it, but "
-            "'default' draws its worker id from this machine's own store, so another machine may draw the same worker id. Lease from a store that all machines share (store = mysql: or zk:), "
+            "'default' draws its worker id from this machine's own store, so another machine may draw the same worker id. Lease from a store that all machines share (store = mysql:, postgresql: or zk:), "
             "assign each machine its own worker id (namespaces.default.worker), or declare that this is the only machine (single_host = true)")
     refused(w, "return { admin = { listen = '127.0.0.1:9000' } }", ":1: admin.listen has 127.0.0.1:9000, but there is no token: set admin.token, or listen on unix:PATH, whose file mode decides which users can connect")
     refused(w, "return { http = { listen = '127.0.0.1:8089' } }", ":1: resp.listen has 127.0.0.1:8089, which http.listen also has: use another address")

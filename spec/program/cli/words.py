@@ -190,7 +190,7 @@ def _(w):
     alone = os.path.join(w.folder, "alone")
     w.shell("mkdir alone && cp $vesta alone/vesta")
     reached = w.shell(alone + "/vesta serve --http 0.0.0.0:1 --open")
-    assert reached.code == 2 and ("(none is installed)" in reached.err or "(--store mysql: or zk:)" in reached.err), reached.err
+    assert reached.code == 2 and ("(none is installed)" in reached.err or "(--store mysql:, postgresql: or zk:)" in reached.err), reached.err
     for uri in ("mysql://u@127.0.0.1:1/d", "zk://127.0.0.1:1/x"):
         done = w.shell(alone + "/vesta workers --store " + uri)
         # The modules are found if vesta is installed here.
