@@ -211,25 +211,19 @@ static int sql_paused(struct vesta_gen *gen, const struct vesta_pause *pause, st
                     vesta_why_name(pause->why));
 }
 
-/* Waits in slices, so that a cancelled statement ends soon. */
-__attribute__((noinline)) static int sql_wait(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self,
-                                              uint64_t *id, struct vesta_error *err) {
-    struct vesta_pause pause;
-    int64_t until_us = sql_boot_us() + WAIT_US;
-    while (vesta_next_wait(gen, id, SLICE_US, &pause) != VESTA_OK) {
-        if (is_stopped && is_stopped(self)) return sql_fail(err, VESTA_ENOTNOW, "the statement was cancelled");
-        int64_t left_us = until_us - sql_boot_us();
-        if (pause.wait_us < 0 || pause.wait_us > left_us || left_us <= 0) return sql_paused(gen, &pause, err);
-        if (pause.wait_us > SLICE_US) usleep(SLICE_US); /* vesta_next_wait did not wait */
-    }
-    return VESTA_OK;
-}
-
+/* Waits in slices, so that a cancelled statement ends soon.  Never calls vesta_next, because MariaDB's function has that
+ * name. */
 int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, int64_t *id, struct vesta_error *err) {
     struct vesta_pause pause;
     uint64_t issued;
-    int rc = vesta_next(gen, &issued, &pause);
-    if (rc != VESTA_OK && (rc = sql_wait(gen, is_stopped, self, &issued, err)) != VESTA_OK) return rc;
+    int64_t until_us = 0;
+    while (vesta_next_wait(gen, &issued, SLICE_US, &pause) != VESTA_OK) {
+        int64_t now_us = sql_boot_us();
+        if (is_stopped && is_stopped(self)) return sql_fail(err, VESTA_ENOTNOW, "the statement was cancelled");
+        if (until_us == 0) until_us = now_us + WAIT_US;
+        if (pause.wait_us < 0 || pause.wait_us > until_us - now_us) return sql_paused(gen, &pause, err);
+        if (pause.wait_us > SLICE_US) usleep(SLICE_US); /* vesta_next_wait did not wait */
+    }
     if (issued > INT64_MAX) return sql_too_large(gen, issued, err);
     *id = (int64_t)issued;
     return VESTA_OK;
@@ -267,8 +261,8 @@ static size_t sql_given(const struct vesta_layout *layout, struct vesta_value gi
 
 /* Rounds to milliseconds, down or up. */
 static int64_t sql_ms(int64_t us, bool is_up) {
-    int64_t rest = (us % 1000 + 1000) % 1000;
-    return (us - rest) / 1000 + (is_up && rest > 0);
+    int64_t rest = us % 1000;
+    return us / 1000 + (is_up && rest > 0) - (!is_up && rest < 0);
 }
 
 int vs_sql_range(struct vesta_gen *gen, int64_t from_us, int64_t until_us, struct vs_sql_range *out,
@@ -279,9 +273,14 @@ int vs_sql_range(struct vesta_gen *gen, int64_t from_us, int64_t until_us, struc
     struct vesta_pairs pairs = {.pair = &pair, .max = 1};
     struct vesta_error why;
     struct vesta_interval interval = {.given = given, .given_count = sql_given(layout, given)};
-    interval.from_ms = from_us == INT64_MIN ? layout->epoch_ms : sql_ms(from_us, false);
-    interval.until_ms = until_us == INT64_MAX ? vesta_layout_end_ms(layout) : sql_ms(until_us, true);
+    int64_t end_ms = vesta_layout_end_ms(layout);
+    interval.from_ms = sql_ms(from_us, false);
+    interval.until_ms = sql_ms(until_us, true);
     if (until_us < from_us) interval.until_ms = interval.from_ms - 1; /* rounding must not hide the error */
+    /* an open end is never on the wrong side of the other end, so that errors name that end */
+    if (until_us == INT64_MAX) interval.until_ms = interval.from_ms < end_ms ? end_ms : interval.from_ms + 1;
+    if (from_us == INT64_MIN)
+        interval.from_ms = interval.until_ms > layout->epoch_ms ? layout->epoch_ms : interval.until_ms - 1;
     int rc = vesta_range(layout, &interval, &pairs, &why);
     if (rc == VESTA_EFULL)
         return sql_fail(err, rc,

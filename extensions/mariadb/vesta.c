@@ -1,0 +1,310 @@
+/* vesta.c -- functions for MariaDB.
+ *
+ *     vesta_next([name])               issues one id
+ *     vesta_time(id [, name])          the time of an id, as text of a DATETIME(6) in the session's time zone
+ *     vesta_worker(id [, name])        the worker id of an id
+ *     vesta_range_from(time [, name])  the smallest id at or after a time
+ *     vesta_range_until(time [, name]) the largest id before a time
+ *
+ * An error must end the statement.  A function's own error flag only returns NULL, which INSERT IGNORE stores as 0, and
+ * the server never resets the flag for a DEFAULT.  So this file never sets it, and reports errors by my_printf_error.
+ *
+ * The server also calls an init function when it opens a table with a DEFAULT.  So init checks only the number of
+ * arguments: a missing generator file must not prevent the server from reading the table. */
+#include <inttypes.h>
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "sql.h"
+
+/* ------------------------------------------------------------------ the server's functions, from its plugin API */
+
+typedef const void *thd_t; /* a client's session */
+thd_t _current_thd(void);
+bool thd_is_slave(thd_t);
+int thd_sql_command(thd_t);
+int thd_binlog_format(thd_t);
+int thd_kill_level(thd_t);
+void thd_wait_begin(thd_t, int);
+void thd_wait_end(thd_t);
+long thd_TIME_to_gmt_sec(thd_t, const MYSQL_TIME *, unsigned *);
+void thd_gmt_sec_to_TIME(thd_t, MYSQL_TIME *, long);
+void my_printf_error(unsigned, const char *, unsigned long, ...);
+
+enum { SQL_SELECT = 0, SQL_ALTER_TABLE = 3 };                      /* thd_sql_command */
+enum { BINLOG_STATEMENT = 1, BINLOG_OFF = 3 };                     /* thd_binlog_format */
+enum { ER_UNKNOWN_ERROR = 1105, ER_QUERY_INTERRUPTED = 1317 };     /* numbers of errors */
+enum { WAIT_SLEEP = 1 };                                           /* thd_wait_begin */
+
+/* ------------------------------------------------------------------ calls */
+
+/* One use of a function in a statement or a DEFAULT. */
+struct udf_call {
+    struct vesta_gen *gen; /* of a name that is the same in each row, after the first row */
+    bool is_constant;
+    unsigned name_at; /* the name's place among the arguments */
+};
+
+static long long udf_fail(int number, const char *function, const char *text) {
+    my_printf_error((unsigned)number, "%s: %s", 0UL, function, text);
+    return 0;
+}
+
+/* Prepares a call.  The argument before the name, if there is one, has the type `first`. */
+static my_bool udf_init(UDF_INIT *init, UDF_ARGS *args, char *message, const char *usage, unsigned name_at) {
+    if (args->arg_count < name_at || args->arg_count > name_at + 1) {
+        snprintf(message, MYSQL_ERRMSG_SIZE, "write %s", usage);
+        return 1;
+    }
+    struct udf_call *call = calloc(1, sizeof *call);
+    if (!call) {
+        strcpy(message, "no memory");
+        return 1;
+    }
+    call->name_at = name_at;
+    call->is_constant = args->arg_count == name_at || args->args[name_at];
+    if (args->arg_count > name_at) args->arg_type[name_at] = STRING_RESULT;
+    init->ptr = (char *)call;
+    init->maybe_null = name_at > 0;
+    return 0;
+}
+
+static void udf_deinit(UDF_INIT *init) {
+    free(init->ptr);
+}
+
+/* Returns the generator of a call, or NULL after an error. */
+static struct vesta_gen *udf_gen(const UDF_INIT *init, const UDF_ARGS *args, const char *function) {
+    struct udf_call *call = (struct udf_call *)init->ptr;
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    bool is_named = args->arg_count > call->name_at;
+    const char *name = is_named ? args->args[call->name_at] : "", *folder = getenv("VESTA_STATE");
+    if (call->gen) return call->gen;
+    if (!name || (is_named && args->lengths[call->name_at] == 0)) {
+        udf_fail(ER_UNKNOWN_ERROR, function, "the generator's name is NULL or empty: leave it out for `default`");
+        return NULL;
+    }
+    if (!folder || !*folder) folder = "/var/lib/vesta";
+    if (vs_sql_open(folder, name, is_named ? args->lengths[call->name_at] : 0, &gen, &err) != VESTA_OK) {
+        udf_fail(ER_UNKNOWN_ERROR, function, err.text);
+        return NULL;
+    }
+    if (call->is_constant) call->gen = gen;
+    return gen;
+}
+
+/* ------------------------------------------------------------------ vesta_next */
+
+my_bool vesta_next_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    init->const_item = 0; /* call it for each row, and log rows if binlog_format is MIXED */
+    return udf_init(init, args, message, "vesta_next() or vesta_next('name')", 0);
+}
+
+void vesta_next_deinit(UDF_INIT *init) {
+    udf_deinit(init);
+}
+
+/* Rejects calls that would issue other ids on a replica, because the binary log has the statement and not its rows. */
+static bool is_replayed(thd_t thd) {
+    int format = thd_binlog_format(thd), command = thd_sql_command(thd);
+    const char *why = NULL;
+    if (thd_is_slave(thd))
+        why = "a replica does not issue ids when it repeats a statement of its primary. Set binlog_format to MIXED or "
+              "ROW on the primary, and copy this table to the replica again (replica)";
+    else if (format == BINLOG_STATEMENT && command != SQL_SELECT)
+        why = "binlog_format is STATEMENT, so each replica would need other ids. Use SET SESSION binlog_format = 'ROW', "
+              "or SELECT the id first (binlog_format)";
+    else if (format != BINLOG_OFF && command == SQL_ALTER_TABLE)
+        why = "the binary log records ALTER TABLE as a statement, so each replica would need other ids. Add the column "
+              "without a DEFAULT, fill it with UPDATE, and then set the DEFAULT (binlog_format)";
+    if (why) udf_fail(ER_UNKNOWN_ERROR, "vesta_next", why);
+    return why != NULL;
+}
+
+/* A wait of a session.  The thread pool may start another thread meanwhile. */
+struct udf_wait {
+    thd_t thd;
+    bool has_begun;
+};
+
+static bool udf_is_stopped(void *self) {
+    struct udf_wait *wait = self;
+    if (!wait->has_begun) thd_wait_begin(wait->thd, WAIT_SLEEP);
+    wait->has_begun = true;
+    return thd_kill_level(wait->thd) != 0;
+}
+
+/* The server finds functions by their names, and libvesta has a vesta_next of its own. */
+long long udf_next(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) __asm__("vesta_next");
+
+long long udf_next(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) {
+    struct udf_wait wait = {.thd = _current_thd()};
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    int64_t id = 0;
+    (void)is_null, (void)error;
+    if (is_replayed(wait.thd) || !(gen = udf_gen(init, args, "vesta_next"))) return 0;
+    int rc = vs_sql_next(gen, udf_is_stopped, &wait, &id, &err);
+    if (wait.has_begun) thd_wait_end(wait.thd);
+    if (rc == VESTA_OK) return id;
+    return udf_fail(rc == VESTA_ENOTNOW ? ER_QUERY_INTERRUPTED : ER_UNKNOWN_ERROR, "vesta_next", err.text);
+}
+
+/* ------------------------------------------------------------------ vesta_time, vesta_worker */
+
+/* Splits the id in the first argument.  Returns false if it is NULL, or after an error. */
+static bool udf_explain(const UDF_INIT *init, const UDF_ARGS *args, const char *function, struct vs_sql_parts *out) {
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    long long id;
+    if (!args->args[0] || !(gen = udf_gen(init, args, function))) return false;
+    memcpy(&id, args->args[0], sizeof id);
+    if (vs_sql_explain(gen, id, out, &err) == VESTA_OK) return true;
+    udf_fail(ER_UNKNOWN_ERROR, function, err.text);
+    return false;
+}
+
+static my_bool udf_init_id(UDF_INIT *init, UDF_ARGS *args, char *message, const char *usage) {
+    if (args->arg_count > 0) args->arg_type[0] = INT_RESULT;
+    return udf_init(init, args, message, usage, 1);
+}
+
+my_bool vesta_worker_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    return udf_init_id(init, args, message, "vesta_worker(id) or vesta_worker(id, 'name')");
+}
+
+void vesta_worker_deinit(UDF_INIT *init) {
+    udf_deinit(init);
+}
+
+long long vesta_worker(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) {
+    struct vs_sql_parts parts = {0, 0};
+    (void)error;
+    *is_null = !udf_explain(init, args, "vesta_worker", &parts);
+    return parts.worker;
+}
+
+my_bool vesta_time_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    init->max_length = sizeof "2026-11-26 12:30:00.000000" - 1;
+    return udf_init_id(init, args, message, "vesta_time(id) or vesta_time(id, 'name')");
+}
+
+void vesta_time_deinit(UDF_INIT *init) {
+    udf_deinit(init);
+}
+
+/* Rounds down, so that microseconds before 1970 are positive. */
+static long seconds_of(int64_t unix_us, unsigned long *us) {
+    int64_t rest = (unix_us % 1000000 + 1000000) % 1000000;
+    *us = (unsigned long)rest;
+    return (long)((unix_us - rest) / 1000000);
+}
+
+char *vesta_time(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
+                 unsigned char *error) {
+    struct vs_sql_parts parts = {0, 0};
+    MYSQL_TIME time = {0};
+    unsigned long us;
+    (void)error;
+    *is_null = !udf_explain(init, args, "vesta_time", &parts);
+    if (*is_null) return NULL;
+    thd_gmt_sec_to_TIME(_current_thd(), &time, seconds_of(parts.time_us, &us));
+    *length = (unsigned long)snprintf(result, 255, "%04u-%02u-%02u %02u:%02u:%02u.%06lu", time.year, time.month,
+                                      time.day, time.hour, time.minute, time.second, us);
+    return result;
+}
+
+/* ------------------------------------------------------------------ vesta_range_from, vesta_range_until */
+
+static my_bool udf_init_range(UDF_INIT *init, UDF_ARGS *args, char *message, const char *usage) {
+    bool is_number = args->arg_count > 0 && args->arg_type[0] != STRING_RESULT;
+    if (is_number) args->arg_type[0] = REAL_RESULT; /* exact to less than a microsecond until the year 2100 */
+    return udf_init(init, args, message, usage, 1);
+}
+
+/* Reads a date in the session's time zone. */
+static bool udf_local_time(const char *function, const struct vs_sql_time *given, int64_t *unix_us) {
+    struct tm tm;
+    unsigned long us;
+    unsigned is_odd = 0;
+    time_t seconds = seconds_of(given->unix_us, &us);
+    gmtime_r(&seconds, &tm);
+    MYSQL_TIME time = {.year = (unsigned)tm.tm_year + 1900, .month = (unsigned)tm.tm_mon + 1, .day = (unsigned)tm.tm_mday,
+                       .hour = (unsigned)tm.tm_hour, .minute = (unsigned)tm.tm_min, .second = (unsigned)tm.tm_sec,
+                       .time_type = MYSQL_TIMESTAMP_DATETIME};
+    long local = thd_TIME_to_gmt_sec(_current_thd(), &time, &is_odd);
+    if (local == 0 && is_odd) {
+        udf_fail(ER_UNKNOWN_ERROR, function,
+                 "the time is outside the range of TIMESTAMP, so the session's time zone does not apply to it. Write it "
+                 "with an offset, such as 2040-01-01T00:00:00Z (bad_field)");
+        return false;
+    }
+    *unix_us = (int64_t)local * 1000000 + (int64_t)us;
+    return true;
+}
+
+/* Reads the time in the first argument: a date, or Unix seconds.  Returns false after an error. */
+static bool udf_time(const UDF_ARGS *args, const char *function, int64_t *unix_us) {
+    struct vs_sql_time given;
+    struct vesta_error err;
+    double seconds;
+    if (args->arg_type[0] == STRING_RESULT) {
+        if (vs_sql_time_parse(args->args[0], args->lengths[0], &given, &err) != VESTA_OK) {
+            udf_fail(ER_UNKNOWN_ERROR, function, err.text);
+            return false;
+        }
+        *unix_us = given.unix_us;
+        return given.has_offset || udf_local_time(function, &given, unix_us);
+    }
+    memcpy(&seconds, args->args[0], sizeof seconds);
+    if (!(seconds > -1e11 && seconds < 1e11)) {
+        udf_fail(ER_UNKNOWN_ERROR, function, "the number is not a time: write Unix seconds, such as UNIX_TIMESTAMP() "
+                                             "(bad_field)");
+        return false;
+    }
+    *unix_us = (int64_t)(seconds * 1e6 + (seconds < 0 ? -0.5 : 0.5));
+    return true;
+}
+
+static long long udf_range(const UDF_INIT *init, const UDF_ARGS *args, const char *function, bool is_until,
+                           unsigned char *is_null) {
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    struct vs_sql_range range;
+    int64_t unix_us;
+    *is_null = 1;
+    if (!args->args[0] || !(gen = udf_gen(init, args, function)) || !udf_time(args, function, &unix_us)) return 0;
+    if (vs_sql_range(gen, is_until ? INT64_MIN : unix_us, is_until ? unix_us : INT64_MAX, &range, &err) != VESTA_OK)
+        return udf_fail(ER_UNKNOWN_ERROR, function, err.text);
+    *is_null = 0;
+    return is_until ? range.max : range.min;
+}
+
+my_bool vesta_range_from_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    return udf_init_range(init, args, message, "vesta_range_from(time) or vesta_range_from(time, 'name')");
+}
+
+void vesta_range_from_deinit(UDF_INIT *init) {
+    udf_deinit(init);
+}
+
+long long vesta_range_from(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) {
+    (void)error;
+    return udf_range(init, args, "vesta_range_from", false, is_null);
+}
+
+my_bool vesta_range_until_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    return udf_init_range(init, args, message, "vesta_range_until(time) or vesta_range_until(time, 'name')");
+}
+
+void vesta_range_until_deinit(UDF_INIT *init) {
+    udf_deinit(init);
+}
+
+long long vesta_range_until(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) {
+    (void)error;
+    return udf_range(init, args, "vesta_range_until", true, is_null);
+}
