@@ -113,11 +113,11 @@ static int sql_no_rights(const char *path, struct vesta_error *err) {
                         "user %s may not use %.200s, which belongs to user %s and group %s. Add the user to the group "
                         "with: usermod -aG %s %s. Then restart the process (io)",
                         me.user, at, owner.user, owner.group, owner.group, me.user);
-    return sql_fail(err, VESTA_EIO,
-                    "user %s may not use %.200s, which belongs to user %s alone. %s (io)", me.user, at, owner.user,
-                    S_ISDIR(st.st_mode) ? "Let the group of this user search this folder: chgrp and chmod g+x"
-                                        : "Stop its users, delete it, and create it again with --group NAME, where NAME "
-                                          "is a group of this user");
+    return sql_fail(
+        err, VESTA_EIO, "user %s may not use %.200s, which belongs to user %s alone. %s (io)", me.user, at, owner.user,
+        S_ISDIR(st.st_mode) ? "Let the group of this user search this folder: chgrp and chmod g+x"
+                            : "Stop its users, delete it, and create it again with --group NAME, where NAME "
+                              "is a group of this user");
 }
 
 /* Checks the file before vesta_open, which would create missing folders, and does not know the users of SQL. */
@@ -211,8 +211,8 @@ static int sql_paused(struct vesta_gen *gen, const struct vesta_pause *pause, st
                     vesta_why_name(pause->why));
 }
 
-/* Waits in slices, so that a cancelled statement ends soon.  Never calls vesta_next, because MariaDB's function has that
- * name. */
+/* Waits in slices, so that a cancelled statement ends soon.  Never calls vesta_next, because MariaDB's function has
+ * that name. */
 int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, int64_t *id, struct vesta_error *err) {
     struct vesta_pause pause;
     uint64_t issued;
@@ -238,8 +238,8 @@ int vs_sql_explain(struct vesta_gen *gen, int64_t id, struct vs_sql_parts *out, 
     if (rc != VESTA_OK) return sql_explained(rc, &why, err);
     if (__builtin_mul_overflow(parts.time, layout->unit_us, &us) ||
         __builtin_add_overflow(us, layout->epoch_ms * 1000, &us))
-        return sql_fail(err, VESTA_EEPOCH, "the time of %lld is after the year 294000: no database stores it (epoch_end)",
-                        (long long)id);
+        return sql_fail(err, VESTA_EEPOCH,
+                        "the time of %lld is after the year 294000: no database stores it (epoch_end)", (long long)id);
     out->time_us = us;
     out->worker = (int64_t)parts.worker;
     return VESTA_OK;
@@ -362,9 +362,10 @@ int vs_sql_time_parse(const char *text, size_t length, struct vs_sql_time *out, 
     out->has_offset = is_time && at < end;
     if (out->has_offset) is_time = sql_read_offset(&at, end, &offset_s);
     if (!is_time || at < end)
-        return sql_fail(err, VESTA_EFIELD,
-                        "'%.*s' is not a time: write 2026-11-26, 2026-11-26 12:30:00 or 2026-11-26T12:30:00Z (bad_field)",
-                        (int)(length < 60 ? length : 60), text);
+        return sql_fail(
+            err, VESTA_EFIELD,
+            "'%.*s' is not a time: write 2026-11-26, 2026-11-26 12:30:00 or 2026-11-26T12:30:00Z (bad_field)",
+            (int)(length < 60 ? length : 60), text);
     out->unix_us = ((int64_t)timegm(&tm) - offset_s) * 1000000 + us;
     return VESTA_OK;
 }

@@ -21,8 +21,8 @@
  * This process runs the generator's keeper only if the store is a file on this host.  Otherwise `vesta serve` must run
  * the keeper, so that no client library of a store enters the process of a database.
  *
- * Errors: VESTA_EOPTION for an invalid name.  VESTA_ENOGEN if there is no such file.  VESTA_EIO with the file, its owner
- * and this user if this user may not use it.  The errors of vesta_open. */
+ * Errors: VESTA_EOPTION for an invalid name.  VESTA_ENOGEN if there is no such file.  VESTA_EIO with the file, its
+ * owner and this user if this user may not use it.  The errors of vesta_open. */
 int vs_sql_open(const char *folder, const char *name, size_t length, struct vesta_gen **gen, struct vesta_error *err);
 
 /* Issues one id that fits a signed 64-bit column.  Waits for up to 2 s during a pause.  While it waits, it calls

@@ -33,10 +33,10 @@ long thd_TIME_to_gmt_sec(thd_t, const MYSQL_TIME *, unsigned *);
 void thd_gmt_sec_to_TIME(thd_t, MYSQL_TIME *, long);
 void my_printf_error(unsigned, const char *, unsigned long, ...);
 
-enum { SQL_SELECT = 0, SQL_ALTER_TABLE = 3 };                      /* thd_sql_command */
-enum { BINLOG_STATEMENT = 1, BINLOG_OFF = 3 };                     /* thd_binlog_format */
-enum { ER_UNKNOWN_ERROR = 1105, ER_QUERY_INTERRUPTED = 1317 };     /* numbers of errors */
-enum { WAIT_SLEEP = 1 };                                           /* thd_wait_begin */
+enum { SQL_SELECT = 0, SQL_ALTER_TABLE = 3 };                  /* thd_sql_command */
+enum { BINLOG_STATEMENT = 1, BINLOG_OFF = 3 };                 /* thd_binlog_format */
+enum { ER_UNKNOWN_ERROR = 1105, ER_QUERY_INTERRUPTED = 1317 }; /* numbers of errors */
+enum { WAIT_SLEEP = 1 };                                       /* thd_wait_begin */
 
 /* ------------------------------------------------------------------ calls */
 
@@ -115,8 +115,9 @@ static bool is_replayed(thd_t thd) {
         why = "a replica does not issue ids when it repeats a statement of its primary. Set binlog_format to MIXED or "
               "ROW on the primary, and copy this table to the replica again (replica)";
     else if (format == BINLOG_STATEMENT && command != SQL_SELECT)
-        why = "binlog_format is STATEMENT, so each replica would need other ids. Use SET SESSION binlog_format = 'ROW', "
-              "or SELECT the id first (binlog_format)";
+        why =
+            "binlog_format is STATEMENT, so each replica would need other ids. Use SET SESSION binlog_format = 'ROW', "
+            "or SELECT the id first (binlog_format)";
     else if (format != BINLOG_OFF && command == SQL_ALTER_TABLE)
         why = "the binary log records ALTER TABLE as a statement, so each replica would need other ids. Add the column "
               "without a DEFAULT, fill it with UPDATE, and then set the DEFAULT (binlog_format)";
@@ -232,14 +233,19 @@ static bool udf_local_time(const char *function, const struct vs_sql_time *given
     unsigned is_odd = 0;
     time_t seconds = seconds_of(given->unix_us, &us);
     gmtime_r(&seconds, &tm);
-    MYSQL_TIME time = {.year = (unsigned)tm.tm_year + 1900, .month = (unsigned)tm.tm_mon + 1, .day = (unsigned)tm.tm_mday,
-                       .hour = (unsigned)tm.tm_hour, .minute = (unsigned)tm.tm_min, .second = (unsigned)tm.tm_sec,
+    MYSQL_TIME time = {.year = (unsigned)tm.tm_year + 1900,
+                       .month = (unsigned)tm.tm_mon + 1,
+                       .day = (unsigned)tm.tm_mday,
+                       .hour = (unsigned)tm.tm_hour,
+                       .minute = (unsigned)tm.tm_min,
+                       .second = (unsigned)tm.tm_sec,
                        .time_type = MYSQL_TIMESTAMP_DATETIME};
     long local = thd_TIME_to_gmt_sec(_current_thd(), &time, &is_odd);
     if (local == 0 && is_odd) {
-        udf_fail(ER_UNKNOWN_ERROR, function,
-                 "the time is outside the range of TIMESTAMP, so the session's time zone does not apply to it. Write it "
-                 "with an offset, such as 2040-01-01T00:00:00Z (bad_field)");
+        udf_fail(
+            ER_UNKNOWN_ERROR, function,
+            "the time is outside the range of TIMESTAMP, so the session's time zone does not apply to it. Write it "
+            "with an offset, such as 2040-01-01T00:00:00Z (bad_field)");
         return false;
     }
     *unix_us = (int64_t)local * 1000000 + (int64_t)us;
@@ -261,8 +267,9 @@ static bool udf_time(const UDF_ARGS *args, const char *function, int64_t *unix_u
     }
     memcpy(&seconds, args->args[0], sizeof seconds);
     if (!(seconds > -1e11 && seconds < 1e11)) {
-        udf_fail(ER_UNKNOWN_ERROR, function, "the number is not a time: write Unix seconds, such as UNIX_TIMESTAMP() "
-                                             "(bad_field)");
+        udf_fail(ER_UNKNOWN_ERROR, function,
+                 "the number is not a time: write Unix seconds, such as UNIX_TIMESTAMP() "
+                 "(bad_field)");
         return false;
     }
     *unix_us = (int64_t)(seconds * 1e6 + (seconds < 0 ? -0.5 : 0.5));

@@ -13,6 +13,7 @@
 SQLITE_EXTENSION_INIT1
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "sql.h"
@@ -44,7 +45,7 @@ static struct vesta_gen *mod_gen(sqlite3_context *context, int count, sqlite3_va
             return NULL;
         }
     }
-    if (vs_sql_open(NULL, name, (size_t)length, &gen, &err) != VESTA_OK) {
+    if (vs_sql_open(getenv("VESTA_STATE"), name, (size_t)length, &gen, &err) != VESTA_OK) {
         mod_fail(context, function, err.text);
         return NULL;
     }
@@ -93,8 +94,9 @@ static void mod_time(sqlite3_context *context, int count, sqlite3_value **args) 
     int64_t us = (parts.time_us % 1000000 + 1000000) % 1000000;
     time_t seconds = (parts.time_us - us) / 1000000;
     if (!gmtime_r(&seconds, &tm) || tm.tm_year > 9999 - 1900) {
-        mod_fail(context, sqlite3_user_data(context), "the id's time is after the year 9999, which SQLite cannot read "
-                                                      "(epoch_end)");
+        mod_fail(context, sqlite3_user_data(context),
+                 "the id's time is after the year 9999, which SQLite cannot read "
+                 "(epoch_end)");
         return;
     }
     size_t length = strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
@@ -113,7 +115,8 @@ static bool mod_read_time(sqlite3_context *context, sqlite3_value *value, int64_
         if (is_time)
             *unix_us = (int64_t)(seconds * 1e6 + (seconds < 0 ? -0.5 : 0.5));
         else
-            mod_fail(context, function, "the number is not a time: write Unix seconds, such as unixepoch() (bad_field)");
+            mod_fail(context, function,
+                     "the number is not a time: write Unix seconds, such as unixepoch() (bad_field)");
         return is_time;
     }
     const char *text = (const char *)sqlite3_value_text(value);
