@@ -18,7 +18,7 @@ leases   | 20 | leases  | processes that issue ids while stores are stopped, emp
 server   | 12 | server  | HTTP and the Redis protocol from the side of clients
 regress  | 16 | regress | fixed defects, one file each, named after its claim
 clients  | 10 | clients | stock Redis clients: ids, batches, transactions, passwords, exact to the digit
-stores   | 12 | stores  | leases on SQLite, MariaDB and ZooKeeper, and failures of these
+stores   | 12 | stores  | leases on SQLite, MariaDB, PostgreSQL and ZooKeeper, and failures of these
 cli      | 10 | cli     | the command line
 lua      | 12 | lua     | the Lua specs and examples under five interpreters
 rock     |  8 | rock    | luarocks builds the rock offline, for three Luas

@@ -277,6 +277,6 @@ const struct vs_command vs_serve_command = {
     "\n"
     "  $ vesta serve --store 'zk://zk1,zk2/vesta?secret_file=/etc/vesta/zk.auth' \\\n"
     "    --namespace orders --layout snowflake &\n"
-    "  (first prepare zk: and mysql: stores with `vesta store init`)\n"
+    "  (first prepare a store that hosts share with `vesta store init`)\n"
     "\n"
     "  $ vesta serve -c /etc/vesta/vesta.lua --threads 2\n"};

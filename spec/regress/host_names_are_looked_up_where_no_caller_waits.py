@@ -16,7 +16,7 @@ LOOKUP_S = 30  # see slow_names.c
 END_S = 5 + 3 * SLOW  # 5 s are promised, and a busy machine needs more to notice.
 SLOW_NAMES = dict(os.environ, LD_PRELOAD=os.path.join(BUILD, "slow_names.so"),
                   ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0")
-URIS = ("mysql://me:x@db.slow/vesta", "zk://me:x@a.slow,b.slow/vesta")
+URIS = ("mysql://me:x@db.slow/vesta", "postgresql://me:x@db.slow/vesta", "zk://me:x@a.slow,b.slow/vesta")
 
 
 @claim("during a lookup, a call returns at its deadline, the next call waits for the same lookup, and the process can "

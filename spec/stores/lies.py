@@ -14,8 +14,8 @@ import sys
 import tempfile
 import time
 
-from liar import LIES, DiskLiar, MysqlLiar, ZkLiar
-from servers import Caller, Ended, MariaDB, SLOW, ZooKeeper, claim, main
+from liar import LIES, DiskLiar, MysqlLiar, PgLiar, ZkLiar
+from servers import Caller, Ended, MariaDB, PostgreSQL, SLOW, ZooKeeper, claim, main
 
 CALL, SCHEME = sys.argv[1:3]
 ALL = "all" in sys.argv[3:]
@@ -50,6 +50,34 @@ class Maria:
 
     def counter(self, tag):
         return int(self.db.sql("SELECT max_id FROM vesta.leaf_alloc WHERE biz_tag = '%s'" % tag))
+
+
+class Pg:
+    def __init__(self):
+        self.db = PostgreSQL().start()
+        self.db.sql("ALTER ROLE postgres PASSWORD 'p'")
+        self.db.sql("CREATE DATABASE vesta")
+        self.liar = PgLiar(self.db.port, LATE_S)
+        with Caller(CALL, self.uri(self.db.port)) as caller:
+            caller.ask("init", "OK")
+            caller.ask("segments", "OK")
+
+    def uri(self, port=None):
+        return "postgresql://postgres:p@127.0.0.1:%d/vesta" % (port or self.liar.port)
+
+    def record(self, ns, number):
+        text = self.db.sql("SELECT convert_from(record, 'UTF8') FROM vesta_lease WHERE ns = '%s' AND worker = %d" % (ns, number), "vesta")
+        return (value(text, "ver"), value(text, "until")) if text else None
+
+    def namespace(self, ns):
+        text = self.db.sql("SELECT ver, incarnation FROM vesta_namespace WHERE ns = '%s'" % ns, "vesta")
+        return tuple(map(int, text.split("|"))) if text else None
+
+    def count(self, ns):
+        return int(self.db.sql("SELECT COUNT(*) FROM vesta_lease WHERE ns = '%s'" % ns, "vesta"))
+
+    def counter(self, tag):
+        return int(self.db.sql("SELECT max_id FROM leaf_alloc WHERE biz_tag = '%s'" % tag, "vesta"))
 
 
 class Zoo:
@@ -135,7 +163,7 @@ def value(text, name, base=10):
     return int(next(line for line in text.split("\n") if line.startswith(name + " ")).split()[1], base)
 
 
-place = {"mysql": Maria, "zk": Zoo, "sqlite": Sqlite}[SCHEME]()
+place = {"mysql": Maria, "postgresql": Pg, "zk": Zoo, "sqlite": Sqlite}[SCHEME]()
 LIES = getattr(place.liar, "LIES", LIES)
 ENV = getattr(place.liar, "env", {})
 _turn = [0]

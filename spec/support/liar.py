@@ -7,6 +7,7 @@ zeros (all bytes are 0), noughts (all values are 0), bare (only an OK), late (af
 earlier answer of the same kind), stranger (an earlier answer of another kind).
 """
 import mmap
+import re
 import struct
 import threading
 import time
@@ -209,6 +210,72 @@ class MysqlLiar(Liar):
             if length == 0xfc:
                 length, skip = struct.unpack("<H", row[at + 1:at + 3])[0], 3
             out, at = out + b"\x010", at + skip + length
+        return out
+
+
+# ---------------------------------------------------------------- PostgreSQL
+
+class PgLiar(Liar):
+    """Counts answers from the first one after the startup message on.  Two more lies: copy (the server asks for data),
+    open (the transaction has not ended)."""
+
+    LIES = (*LIES, "copy", "open")
+    ASKS = (3, 5, 10, 11)  # the client must send a password, or a part of its proof
+
+    def message(self, end):
+        head = self.read(end, 5)
+        return head[:1], self.read(end, struct.unpack(">i", head[1:])[0] - 4)
+
+    @staticmethod
+    def framed(kind, body):
+        return kind + struct.pack(">i", len(body) + 4) + body
+
+    def relay(self, client, server):
+        head = self.read(client, 4)
+        server.sendall(head + self.read(client, struct.unpack(">i", head)[0] - 4))
+        kind = "login"
+        while True:
+            said = self.collect(server)
+            self.say(client, kind, said)
+            asked, body = self.message(client)
+            if asked == b"X":
+                raise EOFError
+            kind = "login" if asked == b"p" else self.kind(body)
+            server.sendall(self.framed(asked, body))
+
+    @staticmethod
+    def kind(body):
+        found = re.search(rb"vesta_\w+|leaf_\w+|pg_\w+", body.split(b"row_security")[-1])
+        return found[0].decode() if found else "none"
+
+    def collect(self, server):
+        """Reads messages until it is the client's turn."""
+        said = []
+        while True:
+            said.append(self.message(server))
+            kind, body = said[-1]
+            if kind == b"Z" or (kind == b"R" and struct.unpack(">i", body[:4])[0] in self.ASKS):
+                return said
+
+    def say(self, client, kind, said):
+        first = next((n for n, (letter, _) in enumerate(said) if letter == b"D"), 0)
+        half = [(letter, body[:len(body) // 2] if n == first else body) for n, (letter, body) in enumerate(said)]
+        made = dict(half=half, empty=[pair for pair in said if pair[0] != b"D"], zeros=[(letter, bytes(len(body))) for letter, body in said],
+                    noughts=[(letter, self.noughts(body) if letter == b"D" else body) for letter, body in said],
+                    bare=[(b"C", b"SELECT 1\0"), (b"Z", b"I")], copy=[(b"G", bytes(3))], open=[*said[:-1], (b"Z", b"T")])
+        self.answer(client, kind, self.joined(said), **{name: self.joined(pairs) for name, pairs in made.items()})
+
+    def joined(self, said):
+        return b"".join(self.framed(*pair) for pair in said)
+
+    @staticmethod
+    def noughts(row):
+        """Sets every value of a row of text to 0.  NULL stays NULL."""
+        out, at = row[:2], 2
+        while at < len(row):
+            length = struct.unpack(">i", row[at:at + 4])[0]
+            out += row[at:at + 4] if length < 0 else b"\0\0\0\x010"
+            at += 4 + max(length, 0)
         return out
 
 

@@ -154,7 +154,7 @@ class PostgreSQL(Server):
 
     def __init__(self, *initdb, primary=None):
         super().__init__("postgresql")
-        self.settings = {}
+        self.settings, self.env = {}, {}
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
         command = ["initdb", "-U", "postgres", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8", "--wal-segsize=1", *initdb]
@@ -189,7 +189,7 @@ class PostgreSQL(Server):
         here = dict(port=self.port, listen_addresses="127.0.0.1", unix_socket_directories=self.folder, fsync="off", full_page_writes="off",
                     shared_buffers="16MB", max_connections=200, dynamic_shared_memory_type="mmap", autovacuum="off", **self.settings)
         self.spawn([self.BIN + "postgres", "-D", self.path("data"), *(word for name, value in here.items() for word in ("-c", "%s=%s" % (name, value)))],
-                   cwd="/", **self.as_user())
+                   cwd="/", env=dict(os.environ, **self.env), **self.as_user())
         self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
         return self
 
@@ -245,6 +245,22 @@ class PostgreSQL(Server):
     def has_replayed(self, primary):
         """Whether this standby has all changes of its primary."""
         return self.sql("SELECT pg_last_wal_replay_lsn() >= '%s'" % primary.sql("SELECT pg_current_wal_lsn()")) == "t"
+
+
+class PgBouncer(Server):
+    """A pooler in front of a PostgreSQL: each transaction may run in another session.  `users`: their passwords."""
+
+    def __init__(self, db, **users):
+        super().__init__("pgbouncer")
+        with open(self.path("users"), "w") as file:
+            file.write("".join('"%s" "%s"\n' % pair for pair in users.items()))
+        with open(self.path("ini"), "w") as file:
+            file.write("[databases]\n* = host=127.0.0.1 port=%d\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\n"
+                       "auth_type = scram-sha-256\nauth_file = %s\npool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 200\n"
+                       % (db.port, self.port, self.path("users")))
+        os.chmod(self.folder, 0o755)
+        self.spawn(["pgbouncer", self.path("ini")], cwd="/", **PostgreSQL.as_user())
+        self.wait_ready(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0)
 
 
 class ZooKeeper(Server):

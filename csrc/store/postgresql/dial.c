@@ -13,10 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DIAL_MS 10000    /* limit for all hosts together.  Each call waits only until the call's deadline */
-#define ATTEMPT_MS 3000  /* limit for one address, if there are others */
+#define DIAL_MS 10000   /* limit for all hosts together.  Each call waits only until the call's deadline */
+#define ATTEMPT_MS 3000 /* limit for one address, if there are others */
 #define VERSION_MIN 120000
-#define NO_FILE "/dev/null/-" /* a path that never exists.  An empty value would select a file in the home directory */
+#define NO_FILE "/dev/null/-" /* a path that never exists.  An empty value would select a file in the home directory   \
+                               */
 
 void vs_pg_end_link(struct pg_link *link) {
     if (!link) return;
@@ -79,7 +80,7 @@ static PGconn *pg_start(const struct pg_place *place, const struct pg_host *host
         {"sslkey", NO_FILE},
         {"sslcrl", NO_FILE},
         {"gssencmode", "disable"},
-        {"target_session_attrs", "any"}, /* pg_try finds out whether the server accepts writes */
+        {"target_session_attrs", "any"},  /* pg_try finds out whether the server accepts writes */
         {"client_encoding", "SQL_ASCII"}, /* all of vesta's data is ASCII, and the rows of others are bytes */
         {"application_name", "vesta"},
         {NULL, NULL},
@@ -118,9 +119,9 @@ static bool pg_await_link(const struct pg_making *making, PGconn *pg, const stru
 
 static bool pg_check_version(const struct pg_making *making, PGconn *pg, struct vs_reply *reply) {
     int version = PQserverVersion(pg);
-    return version >= VERSION_MIN ||
-           vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_VERSION, "%.60s: the server has version %d, and vesta needs %d",
-                           making->place.where, version / 10000, VERSION_MIN / 10000);
+    return version >= VERSION_MIN || vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_VERSION,
+                                                     "%.60s: the server has version %d, and vesta needs %d",
+                                                     making->place.where, version / 10000, VERSION_MIN / 10000);
 }
 
 /* Returns whether the server accepts writes, and has the tables if they are needed.  Every transaction asks for write

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* One row per error that is not just a broken connection.  A state of two characters is a class of errors, and comes
- * after its exceptions.  For REFUSED, CONFLICT and DOWN, the server has rolled the transaction back.  AS_SENT means that
- * the error does not decide this, so a write that was sent stays UNKNOWN. */
+ * after its exceptions.  For REFUSED, CONFLICT and DOWN, the server has rolled the transaction back.  AS_SENT means
+ * that the error does not decide this, so a write that was sent stays UNKNOWN. */
 #define AS_SENT VS_STORE_OK
 static const struct pg_meaning {
     const char *state;

@@ -116,8 +116,8 @@ static bool pg_is_whole(const struct pg_results *results) {
     char counted[24];
     if (!results->data) return false;
     snprintf(counted, sizeof counted, "%d", PQntuples(results->data));
-    return PQresultStatus(results->data) != PGRES_TUPLES_OK ||
-           strncmp(PQcmdStatus(results->data), "SELECT", 6) != 0 || strcmp(PQcmdTuples(results->data), counted) == 0;
+    return PQresultStatus(results->data) != PGRES_TUPLES_OK || strncmp(PQcmdStatus(results->data), "SELECT", 6) != 0 ||
+           strcmp(PQcmdTuples(results->data), counted) == 0;
 }
 
 static const char *pg_field(const PGresult *error, int field) {
@@ -158,8 +158,8 @@ enum pg_end vs_pg_exec(const struct pg_place *place, struct pg_link *link, const
                        const struct vs_sql *sql, PGresult **result, struct vs_reply *reply) {
     char text[sizeof sql->text + 600];
     struct pg_results results = {NULL, NULL, NULL};
-    int length = snprintf(text, sizeof text, SETTINGS "%s;SELECT %" PRIu64 ", " VS_PG_CLOCK, place->schema, sql->text,
-                          nonce);
+    int length =
+        snprintf(text, sizeof text, SETTINGS "%s;SELECT %" PRIu64 ", " VS_PG_CLOCK, place->schema, sql->text, nonce);
     assert(length > 0);
     assert((size_t)length < sizeof text);
     (void)length;
@@ -262,24 +262,25 @@ bool vs_pg_check_tables(const struct pg_place *place, struct pg_link *link, cons
                         struct vs_reply *reply) {
     struct vs_sql sql = {.length = 0};
     PGresult *result = NULL;
-    vs_sql_add(&sql,
-               "SELECT (to_regclass('vesta_namespace') IS NOT NULL)::int + (to_regclass('vesta_lease') IS NOT NULL)::int,"
-               " (SELECT COUNT(*) FROM pg_index AS i WHERE i.indisprimary AND i.indisvalid AND"
-               " (i.indrelid, ARRAY(SELECT a.attname::text FROM unnest(i.indkey) WITH ORDINALITY AS k(num, at)"
-               " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.num ORDER BY k.at)) IN"
-               " ((to_regclass('vesta_namespace'), ARRAY['ns']), (to_regclass('vesta_lease'), ARRAY['ns', 'worker']))),"
-               " " VS_PG_UNSAFE("to_regclass('vesta_namespace'), to_regclass('vesta_lease')"));
+    vs_sql_add(
+        &sql,
+        "SELECT (to_regclass('vesta_namespace') IS NOT NULL)::int + (to_regclass('vesta_lease') IS NOT NULL)::int,"
+        " (SELECT COUNT(*) FROM pg_index AS i WHERE i.indisprimary AND i.indisvalid AND"
+        " (i.indrelid, ARRAY(SELECT a.attname::text FROM unnest(i.indkey) WITH ORDINALITY AS k(num, at)"
+        " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.num ORDER BY k.at)) IN"
+        " ((to_regclass('vesta_namespace'), ARRAY['ns']), (to_regclass('vesta_lease'), ARRAY['ns', 'worker']))),"
+        " " VS_PG_UNSAFE("to_regclass('vesta_namespace'), to_regclass('vesta_lease')"));
     if (vs_pg_exec(place, link, wait, 1, &sql, &result, reply) != PG_WELL) return false;
     enum { COL_TABLES, COL_KEYS, COL_UNSAFE, COLUMNS };
     int64_t tables = 0, primary = 0;
-    bool is_row = PQntuples(result) == 1 && PQnfields(result) == COLUMNS && vs_pg_cell(result, 0, COL_TABLES, &tables) &&
-                  vs_pg_cell(result, 0, COL_KEYS, &primary);
+    bool is_row = PQntuples(result) == 1 && PQnfields(result) == COLUMNS &&
+                  vs_pg_cell(result, 0, COL_TABLES, &tables) && vs_pg_cell(result, 0, COL_KEYS, &primary);
     bool is_safe = is_row && PQgetisnull(result, 0, COL_UNSAFE), is_well = is_safe && tables == 2 && primary == 2;
     if (!is_row)
         vs_answer(reply, VS_STORE_DOWN, "%.60s: " VS_PG_NO_ROW, place->where);
     else if (tables != 2)
-        vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_NO_TABLES, "%.60s: its tables are missing in the schema %.63s",
-                        place->where, place->schema);
+        vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_NO_TABLES,
+                        "%.60s: its tables are missing in the schema %.63s", place->where, place->schema);
     else if (!is_safe)
         vs_answer_fault(reply, VS_STORE_REFUSED, VS_FAULT_UNLOGGED, "%.60s: %.160s", place->where,
                         PQgetvalue(result, 0, COL_UNSAFE));
@@ -450,7 +451,8 @@ static void pg_drop_stale(struct pg_store *self) {
 static bool pg_await_late(struct pg_store *self, struct vs_reply *reply) {
     while (self->late && !pg_is_stale(self->late) && pg_clock_us(self) < self->late_until_us) {
         struct pollfd fd = {.fd = PQsocket(self->late->pg), .events = POLLIN};
-        int64_t slice_ms = vs_call_slice_ms(&self->base), left_ms = (self->late_until_us - pg_clock_us(self) + 999) / 1000;
+        int64_t slice_ms = vs_call_slice_ms(&self->base),
+                left_ms = (self->late_until_us - pg_clock_us(self) + 999) / 1000;
         if (slice_ms <= 0)
             return vs_answer_fault(reply, VS_STORE_DOWN, VS_FAULT_LOCKED_ROW,
                                    "%.60s: the server did not end the last statement before the deadline",

@@ -74,8 +74,9 @@ bool vs_pg_begin(struct pg_store *self, int64_t ms_max, bool needs_tables, struc
  * between two messages, and no session state is needed, which allows a pooler in transaction mode.
  *
  * The transaction is READ COMMITTED and durable when it is acknowledged, whatever the user's settings.  Its search_path
- * is pg_catalog and the store's schema, so names of tables need no schema, and no other schema is searched.  Only CREATE
- * TABLE needs it (place.schema), or it would create the table in pg_catalog.  A lock wait ends after a second.  Backslashes must not be used, because standard_conforming_strings may be off.
+ * is pg_catalog and the store's schema, so names of tables need no schema, and no other schema is searched.  Only
+ * CREATE TABLE needs it (place.schema), or it would create the table in pg_catalog.  A lock wait ends after a second.
+ * Backslashes must not be used, because standard_conforming_strings may be off.
  *
  * Returns the result of the last statement, with `columns` columns, or 0 for a command without rows.  The caller frees
  * it with PQclear.  Sets reply->store_ms.  The transaction has been committed.

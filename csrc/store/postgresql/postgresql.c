@@ -140,13 +140,16 @@ static bool pg_load_ns(struct pg_store *self, struct vs_reply *reply) {
  * been filled. */
 enum pg_fate { PG_DONE, PG_NONE, PG_TOLD };
 
-/* Sends a write that returns the number of written rows. */
-static enum pg_fate pg_write_row(struct pg_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
+/* The end of a write: returns the number of written rows, and their time. */
+#define COUNT_WRITTEN(time) " RETURNING " time " AS us) SELECT COUNT(*), COALESCE(MAX(us), 0) FROM written"
+
+static enum pg_fate pg_write_row(struct pg_store *self, const struct vs_sql *sql, int64_t *written_us,
+                                 struct vs_reply *reply) {
     uint64_t rows;
     vs_sent(reply);
-    PGresult *result = vs_pg_row(self, sql, 1, reply);
+    PGresult *result = vs_pg_row(self, sql, 2, reply);
     if (!result) return reply->outcome == VS_STORE_CONFLICT ? PG_NONE : PG_TOLD; /* the primary key already exists */
-    bool is_read = vs_pg_count(result, 0, 0, &rows) && rows <= 1;
+    bool is_read = vs_pg_count(result, 0, 0, &rows) && rows <= 1 && vs_pg_cell(result, 0, 1, written_us);
     PQclear(result);
     if (is_read) return rows ? PG_DONE : PG_NONE;
     vs_pg_no_answer(self, "the reply belongs to another statement", reply);
@@ -217,8 +220,6 @@ static void pg_add_met(const struct pg_store *self, struct vs_sql *sql) {
     vs_sql_add(sql, " FOR SHARE), ");
 }
 
-#define COUNT_WRITTEN " RETURNING 1) SELECT COUNT(*) FROM written"
-
 static void pg_say_insert(struct pg_store *self, uint64_t worker, const struct vs_record *record, struct vs_sql *sql) {
     assert(record->ver == 1);
     pg_add_met(self, sql);
@@ -226,14 +227,15 @@ static void pg_say_insert(struct pg_store *self, uint64_t worker, const struct v
     pg_add_name(self, sql);
     vs_sql_add(sql, ", %" PRIu64 ", %" PRIu64 ", " VS_PG_CLOCK ", ", worker, record->ver);
     pg_add_record(sql, record);
-    vs_sql_add(sql, " FROM met ON CONFLICT (ns, worker) DO NOTHING" COUNT_WRITTEN);
+    vs_sql_add(sql, " FROM met ON CONFLICT (ns, worker) DO NOTHING" COUNT_WRITTEN("written_us"));
 }
 
 static void pg_say_update(struct pg_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                           struct vs_sql *sql) {
     assert(record->ver == old_ver + 1);
     pg_add_met(self, sql);
-    vs_sql_add(sql, "written AS (UPDATE vesta_lease AS l SET ver = %" PRIu64 ", written_us = " VS_PG_CLOCK ", record = ",
+    vs_sql_add(sql,
+               "written AS (UPDATE vesta_lease AS l SET ver = %" PRIu64 ", written_us = " VS_PG_CLOCK ", record = ",
                record->ver);
     pg_add_record(sql, record);
     vs_sql_add(sql, " FROM met WHERE l.worker = %" PRIu64 " AND l.ver = %" PRIu64 " AND l.ns = ", worker, old_ver);
@@ -242,7 +244,7 @@ static void pg_say_update(struct pg_store *self, uint64_t worker, uint64_t old_v
     pg_add_own(sql, old_ver, record);
     vs_sql_add(sql, " OR l.record LIKE ");
     pg_add_last(sql, old_ver, record);
-    vs_sql_add(sql, ")" COUNT_WRITTEN);
+    vs_sql_add(sql, ")" COUNT_WRITTEN("l.written_us"));
 }
 
 static void pg_store_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
@@ -254,12 +256,13 @@ static void pg_store_swap(struct vs_store *store, uint64_t worker, uint64_t old_
         pg_say_update(self, worker, old_ver, record, &sql);
     else
         pg_say_insert(self, worker, record, &sql);
-    enum pg_fate fate = pg_write_row(self, &sql, reply);
+    int64_t written_us;
+    enum pg_fate fate = pg_write_row(self, &sql, &written_us, reply);
     if (fate == PG_NONE) {
         pg_explain_none(self, worker, old_ver, record, reply);
     } else if (fate == PG_DONE) {
         reply->record = *record;
-        reply->record.written_ms = reply->store_ms;
+        reply->store_ms = reply->record.written_ms = written_us / 1000;
         vs_done(reply);
     }
 }
@@ -277,10 +280,9 @@ static void pg_say_ns_swap(struct pg_store *self, uint64_t old_ver, const struct
     assert(record->ver == old_ver + 1);
     size_t length = vs_ns_record_write(record, text);
     if (old_ver) {
-        vs_sql_add(sql,
-                   "WITH written AS (UPDATE vesta_namespace SET ver = %" PRIu64 ", incarnation = %" PRIu64
-                   ", record = ",
-                   record->ver, record->incarnation);
+        vs_sql_add(
+            sql, "WITH written AS (UPDATE vesta_namespace SET ver = %" PRIu64 ", incarnation = %" PRIu64 ", record = ",
+            record->ver, record->incarnation);
         vs_pg_bytes(sql, text, length);
         vs_sql_add(sql, " WHERE ver = %" PRIu64 " AND ns = ", old_ver);
         pg_add_name(self, sql);
@@ -291,7 +293,7 @@ static void pg_say_ns_swap(struct pg_store *self, uint64_t old_ver, const struct
         vs_pg_bytes(sql, text, length);
         vs_sql_add(sql, ") ON CONFLICT (ns) DO NOTHING");
     }
-    vs_sql_add(sql, COUNT_WRITTEN);
+    vs_sql_add(sql, COUNT_WRITTEN("0"));
 }
 
 static void pg_store_ns_swap(struct vs_store *store, uint64_t old_ver, const struct vs_ns_record *record,
@@ -300,7 +302,8 @@ static void pg_store_ns_swap(struct vs_store *store, uint64_t old_ver, const str
     struct vs_sql sql = {.length = 0};
     if (!vs_pg_begin(self, self->call_ms_max, true, reply)) return;
     pg_say_ns_swap(self, old_ver, record, &sql);
-    enum pg_fate fate = pg_write_row(self, &sql, reply);
+    int64_t none;
+    enum pg_fate fate = pg_write_row(self, &sql, &none, reply);
     if (fate == PG_DONE) {
         reply->ns = *record;
         vs_done(reply);
