@@ -48,6 +48,13 @@ struct pg_link {
     bool is_unreplicated;
 };
 
+/* The kind of the counters' table that was used last (counter.c). */
+struct pg_known {
+    char table[65], unsafe[160];
+    const struct pg_shape *is; /* NULL: no table has been checked yet */
+    bool is_dated;             /* a time can be assigned to update_time */
+};
+
 struct pg_store {
     struct vs_store base;
     int64_t call_ms_max;
@@ -62,6 +69,7 @@ struct pg_store {
     struct pg_link *late;     /* a connection with a statement that the server has not answered.  NULL: none */
     int64_t late_until_us;    /* by this time, the server has ended that statement, or is unreachable */
     unsigned host;            /* index of the host that was connected last.  The next connection tries it first */
+    struct pg_known known;
     uint64_t nonce;           /* identifies the last statement.  The reply contains it */
 };
 

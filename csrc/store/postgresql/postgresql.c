@@ -16,6 +16,7 @@
  *
  * Every reply ends with a row that contains the nonce of its message (link.h).  Any other reply is ignored, and the
  * outcome stays DOWN, or UNKNOWN for a write. */
+#include "store/postgresql/counter.h"
 #include "store/postgresql/link.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -441,9 +442,24 @@ static const struct vs_store_leases pg_leases = {
     .stirred = vs_pg_stirred,
 };
 
+static const struct vs_store_counters pg_counters = {
+    .take = vs_pg_take,
+    .untake = vs_pg_untake,
+    .tags = vs_pg_tags,
+    .tag_add = vs_pg_tag_add,
+    .tag_step = vs_pg_tag_step,
+    .lift = vs_pg_lift,
+    .share = vs_pg_share,
+    .keep_form = vs_pg_form,
+    .tag_init = vs_pg_tag_init,
+    .reserve = vs_pg_reserve,
+    .settle = vs_pg_settle,
+};
+
 static const struct vs_store_admin pg_admin = {
     .init = vs_pg_init,
     .inspect = vs_pg_inspect,
+    .foreign = vs_pg_foreign,
 };
 
 const struct vs_backend vs_store_postgresql = {
@@ -457,6 +473,6 @@ const struct vs_backend vs_store_postgresql = {
     .open = pg_store_open,
     .close = pg_store_close,
     .leases = &pg_leases,
-    .counters = NULL,
+    .counters = &pg_counters,
     .admin = &pg_admin,
 };
