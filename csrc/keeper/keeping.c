@@ -232,53 +232,22 @@ static int64_t call_us_max(const struct vs_store *store, enum vs_do kind) {
 }
 
 static struct vs_lineage lineage_of(const struct vs_keeping *k) {
-    assert(vs_store_is_local(k->uri)); /* a local store needs no secret */
     return (struct vs_lineage){
         .uri = k->uri, .name = k->term.map->header.namespace_, .clock = k->term.clock, .store = k->store};
-}
-
-static void fail_reply(int rc, const struct vesta_error *err, struct vs_reply *reply) {
-    assert(rc != VESTA_OK);
-    *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
-    snprintf(reply->text, sizeof reply->text, "%s", err->text);
-}
-
-/* Creates the namespace.  In a store on this machine, the first process creates it, and the namespace's name may
- * restrict the layout. */
-static void do_ns_swap(struct vs_keeping *k, const struct vs_action *action, struct vs_reply *reply) {
-    const struct vs_lineage lineage = lineage_of(k);
-    struct vesta_error err;
-    int rc = vs_lineage_admit(&lineage, &k->file->layout, &err);
-    if (rc == VESTA_OK)
-        k->store->leases->ns_swap(k->store, action->old_ver, &action->ns, reply);
-    else
-        fail_reply(rc, &err, reply);
-}
-
-/* Reads the namespace.  In a store on this machine, another process may create a conflicting namespace at the same
- * moment. So until the first lease, each read checks for a conflict.  If the process that created the namespace was
- * killed before its check, the next process that reads the namespace checks it. */
-static void do_ns_read(struct vs_keeping *k, struct vs_reply *reply) {
-    struct vesta_error err;
-    k->store->leases->ns_read(k->store, reply);
-    bool is_there = reply->outcome == VS_STORE_OK && reply->ns.ver;
-    if (!is_there || !k->store->backend->is_local || vs_map_incarnation(k->term.map)) return;
-    const struct vs_lineage lineage = lineage_of(k);
-    int rc = vs_lineage_enter(&lineage, k->store, &reply->ns, &err);
-    if (rc != VESTA_OK) fail_reply(rc, &err, reply);
 }
 
 /* Calls the store, and copies the reply into the event. */
 static bool keeping_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     struct vs_keeping *k = keeping_of(term);
     const struct vs_store_leases *leases = k->store->leases;
+    const struct vs_lineage lineage = lineage_of(k);
     struct vs_reply reply;
     assert(!vs_process_is_locked()); /* a store call may take long */
     vs_term_beat(term, call_us_max(k->store, action->kind));
     switch (action->kind) {
     case VS_DO_CHOOSE: return do_choose(k, ev);
-    case VS_DO_NS_READ: do_ns_read(k, &reply); break;
-    case VS_DO_NS_SWAP: do_ns_swap(k, action, &reply); break;
+    case VS_DO_NS_READ: vs_lineage_ns_read(&lineage, !vs_map_incarnation(term->map), &reply); break;
+    case VS_DO_NS_SWAP: vs_lineage_ns_create(&lineage, &k->file->layout, &action->ns, &reply); break;
     case VS_DO_READ: leases->read(k->store, action->worker, &reply); break;
     default:
         assert(action->kind == VS_DO_SWAP);

@@ -46,6 +46,7 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
  * If the record is free but ends far ahead of the clock, a wrong clock wrote it. */
 static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms;
+    if (lease->waits_for_expiry) return is_free(r, store_ms) && ahead_ms <= lease->timing.skew_ms;
     return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);
 }
 

@@ -164,7 +164,7 @@ void vs_step_ns_read(struct vs_lease *lease, const struct vs_event *ev, struct v
 int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_lease_ms_of(lease, r->until) - store_ms;
     if (r->ver == 0) return 0;
-    if (r->held && strcmp(r->identity, lease->identity) == 0) {
+    if (r->held && strcmp(r->identity, lease->identity) == 0 && !lease->waits_for_expiry) {
         if (ahead_ms <= 0) return 0;
         vs_lease_say(lease, "this generator's last lease of worker id %" PRIu64 " ends in %.1f s", worker,
                      (double)ahead_ms / 1000);

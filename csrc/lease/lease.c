@@ -325,6 +325,7 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     lease->incarnation = opts->incarnation;
     lease->is_history = opts->is_history;
     lease->is_judged = opts->is_judged;
+    lease->waits_for_expiry = opts->waits_for_expiry;
     lease->granted = opts->granted;
     lease->failed_in = opts->failed_in;
     lease->slot = opts->slot;

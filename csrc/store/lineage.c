@@ -312,3 +312,32 @@ int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, c
     /* a namespace that already has leases stays usable */
     return reply.outcome == VS_STORE_OK && count > 0 ? VESTA_OK : rc;
 }
+
+/* ------------------------------------------------------------------ the lease engine's calls */
+
+static void lineage_fail(int rc, const struct vesta_error *err, struct vs_reply *reply) {
+    assert(rc != VESTA_OK);
+    *reply = (struct vs_reply){.outcome = rc == VESTA_EMISMATCH ? VS_STORE_REFUSED : VS_STORE_DOWN};
+    snprintf(reply->text, sizeof reply->text, "%s", err->text);
+}
+
+void vs_lineage_ns_create(const struct vs_lineage *lineage, const struct vesta_layout *layout,
+                          const struct vs_ns_record *fresh, struct vs_reply *reply) {
+    struct vesta_error err;
+    assert(lineage->store->backend->is_local); /* a person creates the namespaces of a shared store */
+    int rc = vs_lineage_admit(lineage, layout, &err);
+    if (rc == VESTA_OK)
+        lineage->store->leases->ns_swap(lineage->store, 0, fresh, reply);
+    else
+        lineage_fail(rc, &err, reply);
+}
+
+void vs_lineage_ns_read(const struct vs_lineage *lineage, bool is_first, struct vs_reply *reply) {
+    struct vesta_error err;
+    struct vs_store *store = lineage->store;
+    store->leases->ns_read(store, reply);
+    bool is_there = reply->outcome == VS_STORE_OK && reply->ns.ver;
+    if (!is_there || !store->backend->is_local || !is_first) return;
+    int rc = vs_lineage_enter(lineage, store, &reply->ns, &err);
+    if (rc != VESTA_OK) lineage_fail(rc, &err, reply);
+}

@@ -56,4 +56,13 @@ int vs_lineage_admit(const struct vs_lineage *lineage, const struct vesta_layout
 int vs_lineage_enter(const struct vs_lineage *lineage, struct vs_store *store, const struct vs_ns_record *ns,
                      struct vesta_error *err);
 
+/* The lease engine's two calls about a namespace, for lineage->store.  In a store on this host, the first process
+ * creates the namespace, if vs_lineage_admit accepts its layout. */
+void vs_lineage_ns_create(const struct vs_lineage *lineage, const struct vesta_layout *layout,
+                          const struct vs_ns_record *fresh, struct vs_reply *reply);
+/* Reads the namespace.  In a store on this host, another process may create a conflicting namespace at the same moment.
+ * So until a process's first lease (is_first), each read calls vs_lineage_enter.  If the process that created the
+ * namespace was killed before its check, the next process that reads the namespace checks it. */
+void vs_lineage_ns_read(const struct vs_lineage *lineage, bool is_first, struct vs_reply *reply);
+
 #endif
