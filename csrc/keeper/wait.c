@@ -5,6 +5,7 @@
 #include "os/lock.h"
 #include "os/process.h"
 #include "vesta_lane.h"
+#include "vesta_plain.h"
 
 #include <assert.h>
 
@@ -56,6 +57,17 @@ int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, st
     while (vesta_next(gen, id, pause) != VESTA_OK)
         if (!wait_out_pause(gen, pause, wait_us_max, &until_boot_us)) return VESTA_EPAUSE;
     return VESTA_OK;
+}
+
+/* Here because a process that never waits needs the keeper on standby, too. */
+uint64_t vesta_plain_next(uint64_t handle) {
+    struct vesta_gen *gen = (struct vesta_gen *)(uintptr_t)handle;
+    struct vesta_pause pause;
+    uint64_t id = 0;
+    if (!gen) return 0;
+    wait_stand_by(gen);
+    while (vesta_next(gen, &id, &pause) == VESTA_OK && id == 0) continue;
+    return id;
 }
 
 int vesta_lane_next_wait(struct vesta_lane *lane, uint64_t *id, int64_t wait_us_max, struct vesta_pause *pause) {
