@@ -62,37 +62,20 @@ def python(folder, source, *args):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-EXAMPLE = HEADER.parents[2] / "examples" / "python" / "ids.py"
+EXAMPLES = HEADER.parents[2] / "examples" / "inprocess"  # spec/inprocess tests its classes
 
 
-@claim("a script opens a generator with one text, and gets ids through its FFI: examples/python/ids.py")
+@claim("threads of a script have their own lanes, and a lane of another thread is rejected by name: examples/inprocess/lanes.py")
 def _(folder):
-    done = python(folder, EXAMPLE.read_text())
-    assert re.fullmatch(r"an id       \d{15,20}\na batch     1000 ids, ascending\n"
-                        r"refused     wroker is not an option, did you mean worker\?\n", done.stdout), done.stdout
-
-
-@claim("a program that imports a copy of ids.py keeps its own arguments")
-def _(folder):
-    (folder / "ids.py").write_text(EXAMPLE.read_text())
-    program = "import ids\ng = ids.open_generator('namespace=mine any_worker=true')\nprint(len(set(ids.next_ids(g, 20000) + [ids.next_id(g)])))\n"
-    path = folder / "program.py"
-    path.write_text(program)
-    assert script(folder, sys.executable, path, "serve", "--port=80") == "20001\n"
-
-
-@claim("threads of a script have their own lanes, and a lane of another thread is rejected by name: examples/python/lanes.py")
-def _(folder):
-    (folder / "ids.py").write_text(EXAMPLE.read_text())
-    done = python(folder, EXAMPLE.with_name("lanes.py").read_text())
+    shutil.copy(EXAMPLES / "vesta_ids.py", folder)
+    done = python(folder, (EXAMPLES / "lanes.py").read_text())
     assert done.stdout == ("ids         4000 by 4 threads, 4000 of them different\n"
                            "refused     this lane is another thread's\n"
                            "refused     a lane's run is 5000 ids, which must be 1 to 4096\n"), done.stdout
 
 
 FFI_HEADER = LIBRARY.parent / "vesta_ffi.h"  # made by the build
-PHP, RUBY = EXAMPLE.parents[1] / "php", EXAMPLE.parents[1] / "ruby"
-php, ruby = shutil.which("php"), shutil.which("ruby")
+php = shutil.which("php")
 if php and "FFI" not in subprocess.run([php, "-m"], stdout=subprocess.PIPE, text=True).stdout:
     php = None
 
@@ -110,7 +93,7 @@ def script(folder, *command):
 @claim("vesta_ffi.h declares every function of vesta.h, is C without a preprocessor, and its structs have the same size")
 def _(folder):
     text, structs = FFI_HEADER.read_text(), {"opts", "error", "layout", "parts", "pause", "info", "segment_opts"}
-    for name in ("vesta.h", "vesta_segment.h"):
+    for name in ("vesta.h", "vesta_plain.h", "vesta_segment.h"):
         for function in re.findall(r"^VESTA_API [^(;]*?(\w+)\(", (HEADER.parent / name).read_text(), re.M):
             assert re.search(r"\b%s\(" % function, text), function
     assert re.findall(r"^#.*", text, re.M) == ['#define FFI_SCOPE "vesta"', '#define FFI_LIB "libvesta.so.0"'], text[:200]
@@ -122,19 +105,19 @@ def _(folder):
     assert said[0] == said[1] and said[0].count(" ") == len(structs) - 1, said
 
 
-@claim_if(php, "PHP loads vesta_ffi.h, and children of a fork continue with their parent's object: examples/php/ids.php")
+@claim_if(php, "PHP's FFI::load reads vesta_ffi.h")
 def _(folder):
-    assert re.fullmatch(r"an id       \d{15,20}\nprocesses   4000 ids by 4 of them, 4000 different\n"
-                        r"rejected    wroker is not an option, did you mean worker\?\n", script(folder, php, PHP / "ids.php", FFI_HEADER))
+    (folder / "load.php").write_text("<?php echo FFI::load('%s')->vesta_code_name(-1);" % FFI_HEADER)
+    assert script(folder, php, folder / "load.php") == "pause"
 
 
 @claim_if(php and os.path.exists("/etc/php") and "Zend OPcache" in script(Path("/nowhere"), php, "-v"), "a web server of PHP's permits FFI in the preloaded class")
 def _(folder):
-    (folder / "page.php").write_text('<?php $vesta = new Vesta("namespace=web any_worker=true"); echo $vesta->next();')
+    (folder / "page.php").write_text('<?php $vesta = new VestaIds("namespace=web any_worker=true"); echo $vesta->next();')
     with socket.socket() as room:
         room.bind(("127.0.0.1", 0))
         port = room.getsockname()[1]
-    settings = {"ffi.enable": "preload", "ffi.preload": FFI_HEADER, "opcache.enable_cli": 1, "opcache.preload": PHP / "Vesta.php",
+    settings = {"ffi.enable": "preload", "opcache.enable_cli": 1, "opcache.preload": EXAMPLES / "VestaIds.php",
                 "opcache.preload_user": "root" if os.geteuid() == 0 else ""}
     server = subprocess.Popen([php, *(word for key, value in settings.items() for word in ("-d", "%s=%s" % (key, value))), "-S", "127.0.0.1:%d" % port,
                                str(folder / "page.php")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -156,55 +139,11 @@ def _(folder):
     assert all(re.fullmatch(r"\d{15,20}", id_) for id_ in ids) and len(set(ids)) == 3, ids
 
 
-@claim_if(ruby, "threads of Ruby share an object, and so do children of a fork: examples/ruby/vesta.rb")
-def _(folder):
-    assert re.fullmatch(r"an id       \d{15,20}\nthreads     1000 ids by 4 of them, 1000 different\nprocesses   4000 ids by 4 of them, 4000 different\n"
-                        r"rejected    wroker is not an option, did you mean worker\?\n", script(folder, ruby, "-w", RUBY / "vesta.rb"))
-
-
-SLIPS = {  # calls that raise an exception of the language, and its text
-    "ruby": """require '%s'
-v = Vesta.new('namespace=mine any_worker=true')
-puts v.batch(20000).uniq.size
-[-> { v.batch(0) }, -> { v.close; v.close; v.next }].each { |slip| begin; slip.call; rescue ArgumentError => e; puts e.message; end }
-""" % (RUBY / "vesta.rb"),
-    "php": """<?php require '%s';
-$v = new Vesta('namespace=mine any_worker=true', '%s');
-echo count(array_unique($v->batch(20000))), "\\n";
-try { $v->batch(0); } catch (InvalidArgumentException $e) { echo $e->getMessage(), "\\n"; }
-""" % (PHP / "Vesta.php", FFI_HEADER)}
-
-
-@claim_if(ruby, "Ruby: a batch of none, and a call after close, are errors")
-def _(folder):
-    (folder / "slips.rb").write_text(SLIPS["ruby"])
-    assert script(folder, ruby, folder / "slips.rb") == "20000\na batch has at least 1 id, not 0\nthis generator is closed\n"
-
-
-@claim_if(php, "PHP: a batch of none is an error")
-def _(folder):
-    (folder / "slips.php").write_text(SLIPS["php"])
-    assert script(folder, php, folder / "slips.php") == "20000\na batch has at least 1 id, not 0\n"
-
-
-@claim_if(php, "PHP: a header that is not preloaded, or not there, is an error that names the remedy")
-def _(folder):
-    slips = folder / "unloaded.php"
-    slips.write_text("""<?php require '%s';
-foreach ([null, '/nowhere/vesta_ffi.h'] as $header) {
-    try { new Vesta('any_worker=true', $header); } catch (RuntimeException $e) { echo $e->getMessage(), "\\n"; }
-}
-""" % (PHP / "Vesta.php"))
-    said = script(folder, php, slips).splitlines()
-    assert len(said) == 2 and all(line.startswith("libvesta is not loaded: ") for line in said), said
-    assert "pass its path as the second argument" in said[0] and "/nowhere/vesta_ffi.h" in said[1] and "libvesta-dev" in said[1], said
-
-
 @claim_if((LIBRARY.parents[1] / "store" / "sqlite.so").exists(), "a library that is built but not installed finds its stores")
 def _(folder):
-    (folder / "ids.py").write_text(EXAMPLE.read_text())
+    shutil.copy(EXAMPLES / "vesta_ids.py", folder)
     path = folder / "stored.py"
-    path.write_text("import ids\nprint(ids.next_id(ids.open_generator('store=sqlite:%s/ids.db')))\n" % folder)
+    path.write_text("import vesta_ids\nprint(vesta_ids.open('store=sqlite:%s/ids.db').next())\n" % folder)
     assert re.fullmatch(r"\d{15,20}\n", script(folder, sys.executable, path))
 
 
@@ -240,13 +179,15 @@ TEXTS = [  # options, and the error or None
 
 @claim("a text of options is read, and errors in it do not contain its secret")
 def _(folder):
-    ask = EXAMPLE.read_text().split("if __name__")[0] + """
+    shutil.copy(EXAMPLES / "vesta_ids.py", folder)
+    ask = """
 import sys
+import vesta_ids
 for options in sys.argv[2:]:
     try:
-        vesta.vesta_close(open_generator(options))
+        vesta_ids.open(options).close()
         print("opened")
-    except ValueError as error:
+    except vesta_ids.Error as error:
         print(error)
 """
     said = python(folder, ask, *(options for options, _ in TEXTS)).stdout.splitlines()

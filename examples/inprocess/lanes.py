@@ -1,4 +1,4 @@
-"""Lanes in Python through libvesta: python3 examples/python/lanes.py
+"""Lanes in Python through libvesta: python3 examples/inprocess/lanes.py
 
 Each thread has its own lane, and a call from another thread fails.  If a language moves its threads between threads of the
 system (Go without runtime.LockOSThread, Java's virtual threads), use blocks instead: vesta_next_block.
@@ -6,23 +6,41 @@ system (Go without runtime.LockOSThread, Java's virtual threads), use blocks ins
 import ctypes
 import threading
 
-from ids import Error, Pause, WAIT_US_MAX, open_generator, vesta
+import vesta_ids
 
+WAIT_US_MAX = 2_000_000
 VESTA_EOPTION = -10
+vesta = ctypes.CDLL(vesta_ids.LIBRARY)
 vesta.vesta_lane_open.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_void_p]
 vesta.vesta_lane_next_wait.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p]
 vesta.vesta_lane_close.argtypes = [ctypes.c_void_p]
 
 
+class CError(ctypes.Structure):  # struct vesta_error
+    _fields_ = [("code", ctypes.c_int), ("text", ctypes.c_char * 512)]
+
+
+class CPause(ctypes.Structure):  # struct vesta_pause
+    _fields_ = [("why", ctypes.c_int), ("slot", ctypes.c_uint32), ("ahead_ticks", ctypes.c_uint64),
+                ("back_us", ctypes.c_int64), ("wait_us", ctypes.c_int64)]
+
+
+def open_generator(options):
+    gen, error = ctypes.c_void_p(), CError()
+    if vesta.vesta_open_text(options.encode(), ctypes.byref(gen), ctypes.byref(error)) != 0:
+        raise ValueError(error.text.decode())
+    return gen
+
+
 def open_lane(gen, run):
-    lane, error = ctypes.c_void_p(), Error()
+    lane, error = ctypes.c_void_p(), CError()
     if vesta.vesta_lane_open(gen, run, ctypes.byref(lane), ctypes.byref(error)) != 0:
         raise ValueError(error.text.decode())
     return lane
 
 
 def next_of(lane):
-    number, pause = ctypes.c_uint64(), Pause()
+    number, pause = ctypes.c_uint64(), CPause()
     code = vesta.vesta_lane_next_wait(lane, ctypes.byref(number), WAIT_US_MAX, ctypes.byref(pause))
     if code == VESTA_EOPTION:
         raise RuntimeError("this lane is another thread's")
