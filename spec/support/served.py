@@ -1,9 +1,9 @@
-"""served.py -- real stores for the specs of the program: a MariaDB and a ZooKeeper, each started at the first use in a
-file, and stopped at its end; and a place for a store of each kind."""
+"""served.py -- real stores for the specs of the program: a MariaDB, a PostgreSQL and a ZooKeeper, each started at the
+first use in a file, and stopped at its end; and a place for a store of each kind."""
 import atexit
 import functools
 
-from servers import MariaDB, ZooKeeper
+from servers import MariaDB, PostgreSQL, ZooKeeper
 
 # Leaf's own columns, in a database of that name.
 LEAF = ("CREATE TABLE %s.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint(20) NOT NULL DEFAULT 1, "
@@ -23,6 +23,17 @@ def mariadb():
 
 
 @functools.cache
+def postgresql():
+    """With a database `vesta`, and its owner, who may create tables."""
+    db = PostgreSQL()
+    atexit.register(db.end)
+    db.start()
+    db.sql("CREATE ROLE owner LOGIN PASSWORD 'own/er'")
+    db.sql("CREATE DATABASE vesta OWNER owner")
+    return db
+
+
+@functools.cache
 def zookeeper():
     zk = ZooKeeper()
     atexit.register(zk.end)
@@ -31,6 +42,10 @@ def zookeeper():
 
 def mysql_uri(user="owner:own%2Fer", name="vesta", more=""):
     return "mysql://%s@127.0.0.1:%d/%s%s" % (user, mariadb().port, name, more)
+
+
+def postgresql_uri(user="owner:own%2Fer", name="vesta", more=""):
+    return "postgresql://%s@127.0.0.1:%d/%s%s" % (user, postgresql().port, name, more)
 
 
 def zk_uri(user="me:se%2Fcret@", root="/vesta", more=""):

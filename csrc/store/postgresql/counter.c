@@ -19,7 +19,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <strings.h>
 
 enum { PG_LEAF, PG_TINYID, PG_SEQUENCE, PG_SERIAL };
 static const struct pg_shape pg_shapes[] = {
@@ -40,7 +40,11 @@ void vs_pg_say_grant(const struct pg_store *self, const char *rights, const char
     const char *schema = self->place.schema, *sequence, *other;
     if (reply->fault != VS_FAULT_GRANT) return;
     snprintf(text, sizeof text, "%s", reply->text + reply->words);
-    if ((other = strstr(text, "for table vesta_"))) table = other + strlen("for table "), rights = VS_PG_OWN_RIGHTS;
+    if ((other = strstr(text, "for table "))) {
+        other += strlen("for table ");
+        if (strcasecmp(other, table) != 0) rights = VS_PG_OWN_RIGHTS;
+        table = other;
+    }
     if ((sequence = strstr(text, "for sequence ")))
         snprintf(what, sizeof what, "USAGE, SELECT ON SEQUENCE \"%s\".\"%.64s\"", schema,
                  sequence + strlen("for sequence "));

@@ -18,20 +18,21 @@ local NAMES_SHOWN = 5
 local TABLE_MAX = 64
 local ISSUED_MAX = (1 << 32) - 1
 
--- scheme     the scheme of --source
+-- scheme     the scheme of --source, or the schemes of databases
 -- node       the parent node of --name in a zk: source
 -- name       the meaning of --name; nil if the source needs no name
 -- lost       why an issued worker id can have no row, if the generator issues worker ids in sequence
 -- no_start   true if the generator does not start with a worker id that exceeds its field
 -- layouts    the possible layouts of the original's ids, unless --original names another
+local DATABASES = "mysql: or postgresql:"
 local KINDS = {
-  ["butterfly-db"] = { scheme = "mysql", name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
-  ["butterfly-zk"] = { scheme = "zk", node = "/butterfly", name = "Butterfly's namespace", is_butterfly = true },
-  leaf = { scheme = "zk", node = "/snowflake", name = "leaf.name", lost = "its node was deleted", no_start = true,
+  ["butterfly-db"] = { scheme = DATABASES, name = "Butterfly's namespace", is_butterfly = true, has_zone = true },
+  ["butterfly-zk"] = { scheme = "zk:", node = "/butterfly", name = "Butterfly's namespace", is_butterfly = true },
+  leaf = { scheme = "zk:", node = "/snowflake", name = "leaf.name", lost = "its node was deleted", no_start = true,
     layouts = { "leaf" } },
-  uid = { scheme = "mysql", lost = "its row was deleted", no_start = true,
+  uid = { scheme = DATABASES, lost = "its row was deleted", no_start = true,
     layouts = { "uid", "uid time:29 worker:21" } },
-  vesta = { scheme = "mysql", layouts = { "vesta-second", "vesta-milli" } },
+  vesta = { scheme = DATABASES, layouts = { "vesta-second", "vesta-milli" } },
 }
 local NOT_IN_RECORDS = "reserved by --issued"
 local BUTTERFLY_LAYOUTS = { ["1.0.1"] = "butterfly-v1.0.1", ["1.0.2"] = "butterfly" }
@@ -336,16 +337,16 @@ end
 
 local function check_source(options, rules)
   local scheme, name = rules.scheme, options.name
-  if not options.source then cli.usage("--source is missing: add the %s: URI of %s's store", scheme, options.from) end
-  if options.source:match "^[^:]*" ~= scheme then
-    cli.usage("--from %s needs a %s: URI as --source", options.from, scheme)
+  if not options.source then cli.usage("--source is missing: add the %s URI of %s's store", scheme, options.from) end
+  if not (" " .. scheme):find(" " .. options.source:match "^[^:]*" .. ":", 1, true) then
+    cli.usage("--from %s needs a %s URI as --source", options.from, scheme)
   end
   if rules.node and options.source:find "^zk://[^/]*/?$" then
     cli.usage("--source is %s, which names no node: add the node that %s uses, zk://HOSTS%s",
       term.shown(options.source), options.from, rules.node)
   end
   local table_name = options.table
-  if table_name and scheme ~= "mysql" then cli.usage("--table does not apply to %s", options.from) end
+  if table_name and scheme ~= DATABASES then cli.usage("--table does not apply to %s", options.from) end
   if table_name and (#table_name > TABLE_MAX or not table_name:find "^[%w_$-]+$") then
     cli.usage("--table is %s, which must be the name of a table in the database of --source", term.shown(table_name))
   end
@@ -405,7 +406,8 @@ return {
     { name = "from", kind = "choice", value = "butterfly-db|butterfly-zk|leaf|uid|vesta",
       help = "the generator that issued the worker ids" },
     { name = "source", value = "URI",
-      help = "that generator's store: mysql://USER@HOST/DB, zk://HOSTS/butterfly, zk://HOSTS/snowflake" },
+      help = "that generator's store: mysql://USER@HOST/DB, postgresql://USER@HOST/DB, zk://HOSTS/butterfly, "
+        .. "zk://HOSTS/snowflake" },
     { name = "name", value = "NAME", help = "Butterfly's namespace, or Leaf's leaf.name" },
     { name = "table", value = "NAME", help = "the table in the database of --source, if its name was changed" },
     { name = "butterfly", kind = "choice", value = "1.0.1|1.0.2",

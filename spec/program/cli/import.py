@@ -294,7 +294,7 @@ def _(world):
     store = ("--store", "sqlite:" + world.path("v.db"), *NS)
     zk, db = ("--source", "zk://h/butterfly"), ("--source", "mysql://u@h/d")
     for args, part in (((), "--from is missing"), (("--from", "x"), "butterfly-db|butterfly-zk|leaf|uid|vesta"), (("--from", "leaf"), "--source is missing"),
-                       (("--from", "leaf", *db), "needs a zk: URI"), (("--from", "uid", *zk), "needs a mysql: URI"),
+                       (("--from", "leaf", *db), "needs a zk: URI"), (("--from", "uid", *zk), "needs a mysql: or postgresql: URI"),
                        (("--from", "uid", *db, "--name", "a"), "does not apply to uid"), (("--from", "leaf", *zk), "leaf.name"),
                        (("--from", "butterfly-zk", *zk), "Butterfly's namespace"), (("--from", "leaf", *zk, "--name", "a/../b"), "no '/'"),
                        (("--from", "leaf", *zk, "--name", ".."), "no '/'"), (("--from", "leaf", *zk, "--name", "x" * 251), "250 bytes"),
