@@ -1,6 +1,6 @@
 """away.py -- tests faults of the store: disconnected, slow, stopped, emptied, restored from a backup.
 
-    away.py ISSUER VESTA sqlite|mysql|zk [PART]
+    away.py ISSUER VESTA sqlite|mysql|postgresql|zk [PART]
 """
 import sys
 import time

@@ -1,5 +1,5 @@
 """crowd.py -- many claims at the same time, and a claim with hardly any free worker id.  crowd.py ISSUER VESTA
-sqlite|mysql|zk|file [PART]"""
+sqlite|mysql|postgresql|zk|file [PART]"""
 import struct
 import sys
 
@@ -81,11 +81,25 @@ class Log:
                 sum("INSERT INTO vesta_lease" in line or "UPDATE vesta_lease" in line for line in done))
 
 
+class PgLog:
+    """Counts the same in PostgreSQL's own log."""
+
+    def __init__(self, _):
+        place.sql("ALTER SYSTEM SET log_statement = 'all'")
+        place.sql("SELECT pg_reload_conf()")
+
+    def found(self):
+        place.sql("ALTER SYSTEM RESET log_statement")
+        with open(place.path("log"), errors="replace") as file:
+            done = [line for line in file if "statement:" in line]
+        return sum("ORDER BY worker" in line for line in done), sum("WITH met AS" in line for line in done)
+
+
 @claim("the one free worker id of %d is claimed with one listing and at most three swaps" % NUMBERS)
 def _():
     with Schedule(place, layout="butterfly", lease="local" if place.kind == "file" else "strict") as s:
         s.fill(NUMBERS - 1)
-        counter = {"zk": Counter, "mysql": Log}.get(place.kind, lambda _: None)(s.ns)
+        counter = {"zk": Counter, "mysql": Log, "postgresql": PgLog}.get(place.kind, lambda _: None)(s.ns)
         issuer = s.start("ada", identity="ada", rate=1000)
         line = issuer.issues(60)
         told("one of %d: issuing after %.2f s", NUMBERS, (line.ms - issuer.begun_ms) / 1000)

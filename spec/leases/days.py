@@ -1,6 +1,6 @@
 """days.py -- tests faults of processes that hold leases, on one kind of store: killed, stopped, paused, copied.
 
-    days.py ISSUER VESTA sqlite|mysql|zk [PART]
+    days.py ISSUER VESTA sqlite|mysql|postgresql|zk [PART]
 """
 import shutil
 import sys

@@ -1,5 +1,5 @@
 """liars.py -- processes issue ids while the store's replies are falsified again and again.  liars.py ISSUER VESTA
-mysql|zk
+mysql|postgresql|zk
 
 There are no duplicates, and no id is outside of the range that the store shows as granted to its worker id."""
 import random
@@ -8,12 +8,12 @@ import time
 
 from world import LINE, PLACES, Schedule, told, version
 from servers import claim, main
-from liar import LIES, MysqlLiar, ZkLiar
+from liar import LIES, MysqlLiar, PgLiar, ZkLiar
 
 SECONDS = 40
 SEED = 8
 place = PLACES[sys.argv[3]]().begin()
-liar = {"mysql": MysqlLiar, "zk": ZkLiar}[place.kind](place.port, 3.5)
+liar = {"mysql": MysqlLiar, "postgresql": PgLiar, "zk": ZkLiar}[place.kind](place.port, 3.5)
 
 
 def until_of(record):

@@ -1,5 +1,5 @@
 """refused.py -- tests cases in which a holder must issue no ids, for example on a machine with a wrong clock.  It must
-report the reason, and recover by itself when the cause is corrected.  refused.py ISSUER VESTA sqlite|mysql|zk [PART]
+report the reason, and recover by itself when the cause is corrected.  refused.py ISSUER VESTA sqlite|mysql|postgresql|zk [PART]
 """
 import os
 import shutil
@@ -137,7 +137,7 @@ def _():
         gives_nothing(bob)
 
 
-if place.kind in ("mysql", "zk"):
+if place.kind in ("mysql", "postgresql", "zk"):
     @claim("with a store clock an hour behind, no claim succeeds until it is corrected; with one an hour ahead, ids follow the local clock")
     def _():
         uri = place.turned_uri()
@@ -168,21 +168,22 @@ if place.kind in ("mysql", "zk"):
                 until(lambda: any(i.last().worker == number and i.last().given and i.last().ms > right for i in s.issuers),
                       "number %d gives ids" % number)
 
-if place.kind == "mysql":
+if place.kind in ("mysql", "postgresql"):
     @claim("a locked row: ids continue until the window ends, and resume after the lock is released")
     def _():
         with Schedule(place) as s:
             ada = s.start("ada", worker=9)
             ada.issues()
-            session, begun = place.session(), now_ms()
+            session, begun = place.session("vesta"), now_ms()
             try:
-                session.stdin.write("BEGIN; SELECT worker FROM vesta.vesta_lease WHERE ns = '%s' AND worker = 9 FOR UPDATE;\n" % s.ns)
+                session.stdin.write("BEGIN; SELECT worker FROM vesta_lease WHERE ns = '%s' AND worker = 9 FOR UPDATE;\n" % s.ns)
                 assert session.stdout.readline() == "9\n"
                 ada.when(lambda line: line.state == "drained", "its window is over", since_ms=begun)
             finally:
                 session.communicate("ROLLBACK;\n", timeout=20)
             ada.issues(since_ms=now_ms())
 
+if place.kind == "mysql":
     @claim("a database that becomes read-only is reported, ids continue until the window ends, and resume when it is writable")
     def _():
         with Schedule(place) as s:

@@ -1,5 +1,5 @@
 """shared.py -- many leases of one process in one distant store.  The number of connections is about the number of calls
-in progress, and a fault of one lease does not affect the others.  shared.py ISSUER VESTA mysql|zk SHARER"""
+in progress, and a fault of one lease does not affect the others.  shared.py ISSUER VESTA mysql|postgresql|zk SHARER"""
 import subprocess
 import sys
 import threading

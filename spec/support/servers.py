@@ -139,9 +139,9 @@ class MariaDB(Server):
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def session(self):
+    def session(self, *database):
         """A client that stays connected.  Commands go to its stdin."""
-        return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n"],
+        return subprocess.Popen(["mariadb", "--no-defaults", "-S", self.path("sock"), "-uroot", "-N", "-B", "-n", *database],
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from servers import SLOW, MariaDB, Proxy, Server, ZooKeeper, until
+from servers import SLOW, MariaDB, PostgreSQL, Proxy, Server, ZooKeeper, until
 
 ISSUER, VESTA = (os.path.abspath(p) for p in sys.argv[1:3])
 LINE = 21  # length of an id's line in an issuer's file
@@ -130,7 +130,72 @@ class Maria(MariaDB):
         self.sql("DROP TABLE %s" % ", ".join("vesta." + t for t in self.TABLES))
 
 
-class Zoo(ZooKeeper):
+class Clocked:
+    """A server whose clock can be set.  Only the first time, this restarts the server."""
+
+    def set_clock(self, hours):
+        """Returns its environment (see spec/program/cli/clock_shift.c)."""
+        with open(self.path("clock.new"), "w") as file:
+            file.write("%+d" % (3600 * hours))
+        os.chmod(self.path("clock.new"), 0o644)
+        os.rename(self.path("clock.new"), self.path("clock"))
+        return dict(LD_PRELOAD=os.path.join(os.path.dirname(VESTA), "clock_shift.so"), CLOCK_SHIFT=self.path("clock"))
+
+    def turned_uri(self):
+        self.turn(0)
+        return self.uri()
+
+
+class Pg(Clocked, PostgreSQL):
+    kind = "postgresql"
+    TABLES = Maria.TABLES
+
+    def uri(self, port=None):
+        return "postgresql://postgres@127.0.0.1:%d/vesta" % (port or self.proxy.port)
+
+    def begin(self):
+        self.hba("local all all trust\nhost all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n")
+        self.start()
+        self.sql("CREATE DATABASE vesta", "postgres")
+        self.sql("CREATE SCHEMA saved")
+        self.proxy = Proxy(self.port)
+        return self
+
+    def sql(self, text, database="vesta"):
+        return super().sql(text, database)
+
+    def down(self):
+        self.stop(signal.SIGKILL)
+
+    def up(self):
+        self.start()
+
+    def save(self):
+        for table in self.TABLES:
+            self.sql("DROP TABLE IF EXISTS saved.%s; CREATE TABLE saved.%s AS TABLE %s" % (table, table, table))
+
+    def restore(self):
+        self.sql("".join("DELETE FROM %s; INSERT INTO %s TABLE saved.%s;" % (t, t, t) for t in self.TABLES))
+
+    def get(self, ns, number):
+        return bytes.fromhex(self.sql("SELECT encode(record, 'hex') FROM vesta_lease WHERE ns = '%s' AND worker = %d" % (ns, number)))
+
+    def put(self, ns, number, text):
+        self.sql("UPDATE vesta_lease SET record = decode('%s', 'hex'), ver = %s WHERE ns = '%s' AND worker = %d"
+                 % (text.hex(), version(text) or "ver", ns, number))
+
+    def turn(self, hours):
+        env = self.set_clock(hours)
+        if not self.env:
+            self.stop()
+            self.env = env
+            self.start()
+
+    def wipe(self):
+        self.sql("DROP TABLE %s" % ", ".join(self.TABLES))
+
+
+class Zoo(Clocked, ZooKeeper):
     kind = "zk"
     clock = {}
 
@@ -150,18 +215,11 @@ class Zoo(ZooKeeper):
 
     def turn(self, hours):
         """Sets its clock.  Its uptime, and so its sessions, continue."""
-        with open(self.path("clock.new"), "w") as file:
-            file.write("%+d" % (3600 * hours))
-        os.rename(self.path("clock.new"), self.path("clock"))
-        if not self.clock:  # see spec/program/cli/clock_shift.c
-            self.clock = dict(LD_PRELOAD=os.path.join(os.path.dirname(VESTA), "clock_shift.so"),
-                              CLOCK_SHIFT=self.path("clock"))
+        env = self.set_clock(hours)
+        if not self.clock:
+            self.clock = env
             self.down()
             self.up()
-
-    def turned_uri(self):
-        self.turn(0)
-        return self.uri()
 
     def copy(self, source, to):
         self.down()
@@ -190,7 +248,7 @@ class Zoo(ZooKeeper):
         self.copy("empty", "data")
 
 
-PLACES = {place.kind: place for place in (Sqlite, Maria, Zoo)}
+PLACES = {place.kind: place for place in (Sqlite, Maria, Pg, Zoo)}
 
 
 # ---------------------------------------------------------------- issuers
