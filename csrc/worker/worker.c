@@ -110,9 +110,13 @@ static void worker_answer(struct vs_worker *w, const struct vs_action *action, u
         ev->found = true;
         ev->cursor = end;
         break;
-    case VS_DO_PUBLISH:
-    case VS_DO_RAISE: break;
-    default: worker_ask(w, action, ev); break;
+    case VS_DO_NS_READ:
+    case VS_DO_NS_SWAP:
+    case VS_DO_READ:
+    case VS_DO_SWAP: worker_ask(w, action, ev); break;
+    default: /* RECOVER, if the store was repaired during a claim, and PUBLISH and RAISE: there is no map to change */
+        assert(action->kind == VS_DO_PUBLISH || action->kind == VS_DO_RAISE || action->kind == VS_DO_RECOVER);
+        break;
     }
 }
 

@@ -9,7 +9,10 @@
 #include <stddef.h>
 
 #define FAKE_LAYOUT "sign:1 time:41 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z"
+#ifndef FAKE_WORKERS
 #define FAKE_WORKERS 1024
+#endif
+#define FAKE_LATE_MAX 16
 #define FAKE_NOON_US (INT64_C(1800000000) * 1000000)
 
 /* What happens to a write. */
@@ -31,8 +34,9 @@ static struct vs_record fake_records[FAKE_WORKERS];
 static struct vs_ns_record fake_ns;
 static int64_t fake_now_us; /* true time since the start */
 static enum fake_fate fake_write_fate;
-static bool fake_is_down;              /* for reads and lists */
-static struct fake_write fake_late;    /* the write that has not arrived yet */
+static bool fake_is_down;                          /* for reads and lists */
+static struct fake_write fake_late[FAKE_LATE_MAX]; /* writes that have not arrived yet */
+static int fake_late_count;
 static int64_t (*fake_pass)(void *on); /* called before each call: time passes, and a fate is set */
 
 struct fake_host {
@@ -108,9 +112,11 @@ static void fake_apply(const struct fake_write *w, struct vs_reply *reply) {
 
 __attribute__((unused)) static void fake_arrive(void) {
     struct vs_reply reply;
-    vs_reply_clear(&reply);
-    if (fake_late.record.ver) fake_apply(&fake_late, &reply);
-    fake_late.record.ver = 0;
+    for (int i = 0; i < fake_late_count; i++) {
+        vs_reply_clear(&reply);
+        fake_apply(&fake_late[i], &reply);
+    }
+    fake_late_count = 0;
 }
 
 static void fake_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
@@ -119,7 +125,8 @@ static void fake_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver,
     struct fake_write write = {worker, old_ver, *record, host->met};
     enum fake_fate fate = fake_write_fate;
     if (fate == FAKE_DONE || fate == FAKE_NO_REPLY) fake_apply(&write, reply);
-    if (fate == FAKE_LATE) fake_late = write;
+    if (fate == FAKE_LATE && fake_late_count < FAKE_LATE_MAX) fake_late[fake_late_count++] = write;
+    if (fake_pass) fake_pass(store); /* the reply takes time, too */
     if (fate == FAKE_DONE || fate == FAKE_DOWN) return;
     vs_reply_clear(reply);
     vs_sent(reply);
@@ -144,7 +151,7 @@ static void fake_reset(void) {
     fake_now_us = 0;
     fake_write_fate = FAKE_DONE;
     fake_is_down = false;
-    fake_late.record.ver = 0;
+    fake_late_count = 0;
     fake_pass = NULL;
 }
 
