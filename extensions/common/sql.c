@@ -45,6 +45,8 @@ struct sql_open {
 
 static _Atomic(struct sql_open *) sql_first;
 
+unsigned vs_sql_flags = VESTA_FILE_KEEPER;
+
 static struct vesta_gen *sql_find(const struct sql_open *at, const char *folder, const char *name, size_t length) {
     for (; at; at = at->next)
         if (strncmp(at->name, name, length) == 0 && at->name[length] == '\0' && strcmp(at->folder, folder) == 0)
@@ -147,7 +149,7 @@ static int sql_open_file(const char *folder, const char *name, struct vesta_gen 
     struct vesta_error why;
     char path[PATH_BYTES];
     opts.namespace_ = name;
-    opts.flags = VESTA_FILE_KEEPER;
+    opts.flags = vs_sql_flags;
     if (*folder) {
         int length = snprintf(path, sizeof path, "%s/%s.gen", folder, name);
         if (length < 0 || (size_t)length >= sizeof path)

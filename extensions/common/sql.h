@@ -13,13 +13,16 @@
 /* The generator of a call that names none. */
 #define VS_SQL_NAME "default"
 
+/* The flags of vesta_open.  VESTA_FILE_KEEPER unless the extension sets other flags, before its first call. */
+extern unsigned vs_sql_flags;
+
 /* Finds the generator <folder>/<name>.gen, and opens it at the first call.  Never creates the file.  A name follows the
  * rules for namespaces, so it contains no slash.  Length 0 means VS_SQL_NAME.  If folder is NULL, the folder is the
  * state folder of this user, as for `vesta gen`.  The handle is valid until the process ends: do not close it.  Finding
  * an open generator compares a few strings and takes no lock.
  *
- * This process runs the generator's keeper only if the store is a file on this host.  Otherwise `vesta serve` must run
- * the keeper, so that no client library of a store enters the process of a database.
+ * With VESTA_FILE_KEEPER, this process runs the generator's keeper only if the store is a file on this host.  Otherwise
+ * `vesta serve` must run the keeper, so that no client library of a store enters the process of a database.
  *
  * Errors: VESTA_EOPTION for an invalid name.  VESTA_ENOGEN if there is no such file.  VESTA_EIO with the file, its
  * owner and this user if this user may not use it.  The errors of vesta_open. */

@@ -1,0 +1,147 @@
+/* next.c -- issues ids: vesta_next(), alone and in batches, and the wait during a pause. */
+#include <postgres.h>
+
+#include "extension.h"
+
+#include <access/xlog.h>
+#include <funcapi.h>
+#include <miscadmin.h>
+#include <portability/instr_time.h>
+#include <storage/latch.h>
+#include <tcop/utility.h>
+#include <utils/wait_event.h>
+
+PG_FUNCTION_INFO_V1(vpg_next);
+PG_FUNCTION_INFO_V1(vpg_next_set);
+
+#define SHORT_US 1000     /* such a wait ends in vesta_next_wait, which is exact */
+#define NAP_MS_MAX 50     /* the clock may be corrected, and the lease granted, at any time */
+#define LEASE_NAP_MS 2    /* a worker grants a lease within milliseconds */
+#define ASK_AGAIN_MS 500  /* the worker may have ended since it was asked */
+
+/* ------------------------------------------------------------------ pauses */
+
+static bool needs_keeper(enum vesta_why why) {
+    return why == VESTA_LEASE || why == VESTA_CLOSED || why == VESTA_FAILSTOP;
+}
+
+static int sqlstate_of_pause(enum vesta_why why) {
+    switch (why) {
+    case VESTA_END: return ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED;
+    case VESTA_FAILSTOP: return ERRCODE_SYSTEM_ERROR;
+    default: return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+    }
+}
+
+/* Why there is no lease.  vesta_pause_text would advise to start a server, but here the background worker keeps. */
+static const char *lease_text(const struct vpg_generator *generator, const char *no_worker) {
+    struct vesta_info info;
+    vesta_get_info(generator->gen, &info);
+    if (info.warning[0]) return pstrdup(info.warning);
+    if (info.keeper[0]) return pstrdup(info.keeper);
+    return no_worker ? no_worker : "the keeper is asking the store";
+}
+
+static pg_attribute_noreturn()
+    void raise_pause(const struct vpg_generator *generator, const struct vesta_pause *pause, const char *no_worker) {
+    char text[512];
+    const char *why = vesta_why_name(pause->why);
+    if (pause->why == VESTA_LEASE)
+        snprintf(text, sizeof text, "no lease: %s", lease_text(generator, no_worker));
+    else
+        vesta_pause_text(generator->gen, pause, text, sizeof text);
+    ereport(ERROR, errcode(sqlstate_of_pause(pause->why)),
+            errmsg("generator \"%s\" can issue no id now: %s", generator->name, text),
+            pause->wait_us >= 0 ? errdetail("The reason is \"%s\". The wait is %.3f s.", why, (double)pause->wait_us / 1e6)
+                                : errdetail("The reason is \"%s\". Waiting does not help.", why),
+            no_worker ? errhint("%s Or let vesta serve keep %s.", no_worker, generator->path)
+            : pause->wait_us >= 0
+                ? errhint("Retry after this time. vesta.wait_ms sets how long a call waits, now %d ms.", vpg_wait_ms)
+                : errhint("See docs/database-functions.md for the reason \"%s\".", why));
+}
+
+static int64 elapsed_ms(instr_time begun) {
+    instr_time now;
+    INSTR_TIME_SET_CURRENT(now);
+    INSTR_TIME_SUBTRACT(now, begun);
+    return (int64)INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* Sleeps on the latch, so that a cancel, a timeout or a shutdown ends the wait. */
+static void nap(int64 ms) {
+    (void)WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, ms, PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+}
+
+/* Waits until an id is available, or raises an error. */
+static pg_noinline uint64 next_after_pause(struct vpg_generator *generator) {
+    struct vesta_pause pause;
+    instr_time begun;
+    uint64_t id;
+    int64 ask_ms = 0;
+    const char *no_worker = NULL;
+    INSTR_TIME_SET_CURRENT(begun);
+    while (vesta_next_wait(generator->gen, &id, SHORT_US, &pause) != VESTA_OK) {
+        int64 spent_ms = elapsed_ms(begun), left_ms = vpg_wait_ms - spent_ms;
+        int64 wait_ms = needs_keeper(pause.why) ? LEASE_NAP_MS : pause.wait_us / 1000 + 1;
+        CHECK_FOR_INTERRUPTS();
+        if (needs_keeper(pause.why) && spent_ms >= ask_ms) {
+            no_worker = vpg_keeper_ask(generator);
+            ask_ms = spent_ms + ASK_AGAIN_MS;
+        }
+        if (pause.wait_us < 0 || wait_ms > left_ms) raise_pause(generator, &pause, no_worker);
+        nap(Min(wait_ms, NAP_MS_MAX));
+    }
+    return id;
+}
+
+/* ------------------------------------------------------------------ ids */
+
+/* An id above 2^63 - 1 would be a negative bigint, which sorts before all others. */
+static pg_noinline pg_attribute_noreturn() void raise_large(const struct vpg_generator *generator, uint64 id) {
+    ereport(ERROR, errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+            errmsg("generator \"%s\" issued " UINT64_FORMAT ", which exceeds the largest bigint", generator->name, id),
+            errhint("Use a generator whose layout begins with a constant bit: sign:1=0."));
+}
+
+static int64 issue(struct vpg_generator *generator) {
+    struct vesta_pause pause;
+    uint64_t id;
+    if (unlikely(!generator->is_announced)) {
+        (void)vpg_keeper_ask(generator); /* if it fails and no other program keeps the file, a pause reports it */
+        generator->is_announced = true;
+    }
+    if (unlikely(vesta_next(generator->gen, &id, &pause) != VESTA_OK)) id = next_after_pause(generator);
+    if (unlikely(id > PG_INT64_MAX)) raise_large(generator, id);
+    return (int64)id;
+}
+
+/* A standby is another host, or becomes one: it has no right to the primary's worker id. */
+static struct vpg_generator *generator_to_issue(FunctionCallInfo fcinfo) {
+    PreventCommandDuringRecovery("vesta_next()");
+    return vpg_generator_of(fcinfo, 0);
+}
+
+Datum vpg_next(PG_FUNCTION_ARGS) {
+    PG_RETURN_INT64(issue(generator_to_issue(fcinfo)));
+}
+
+Datum vpg_next_set(PG_FUNCTION_ARGS) {
+    FuncCallContext *calls;
+    if (SRF_IS_FIRSTCALL()) {
+        int32 count = PG_ARGISNULL(1) ? -1 : PG_GETARG_INT32(1);
+        if (count < 0)
+            ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                    errmsg("the number of ids must be 0 or more"));
+        struct vpg_generator *generator = generator_to_issue(fcinfo);
+        pfree(fcinfo->flinfo->fn_extra); /* the cache of vpg_generator_of, because a set keeps its state there */
+        fcinfo->flinfo->fn_extra = NULL;
+        calls = SRF_FIRSTCALL_INIT();
+        calls->max_calls = (uint64)count;
+        calls->user_fctx = generator;
+    }
+    calls = SRF_PERCALL_SETUP();
+    if (calls->call_cntr >= calls->max_calls) SRF_RETURN_DONE(calls);
+    SRF_RETURN_NEXT(calls, Int64GetDatum(issue(calls->user_fctx)));
+}
