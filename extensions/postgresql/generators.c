@@ -47,6 +47,9 @@ static struct vpg_generator *find_generator(const char *name, int length) {
     struct vesta_error err;
     struct vesta_gen *gen;
     char path[VPG_PATH_MAX];
+    if (length == 0) /* vs_sql_open would open the default generator */
+        ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the name of a generator must not be empty"),
+                errhint("Omit the name to use the generator that vesta.name names."));
     snprintf(path, sizeof path, "%s/%.*s.gen", vpg_directory, length, name);
     for (struct vpg_generator *at = generators; at; at = at->next)
         if (strcmp(at->path, path) == 0) return at;

@@ -114,7 +114,8 @@ Datum vpg_range(PG_FUNCTION_ARGS) {
         vpg_raise(&err);
     if (!is_empty) {
         lower.val = Int64GetDatum(range.min);
-        upper.val = Int64GetDatum(range.max);
+        /* PostgreSQL stores the bound max + 1, so a range cannot contain the largest bigint. */
+        upper.val = Int64GetDatum(Min(range.max, PG_INT64_MAX - 1));
     }
     PG_RETURN_RANGE_P(make_range(type, &lower, &upper, is_empty));
 }

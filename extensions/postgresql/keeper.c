@@ -51,19 +51,21 @@ static void attach(void) {
 
 /* ------------------------------------------------------------------ in a session */
 
+/* Starts the worker, at most once a second.  Returns false if it could not be started. */
 static bool start_worker(void) {
     static TimestampTz last;
-    BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS,
+    static bool was_started;
+    BackgroundWorker worker = {.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
                                .bgw_start_time = BgWorkerStart_RecoveryFinished,
                                .bgw_restart_time = BGW_NEVER_RESTART};
     TimestampTz now = GetCurrentTimestamp();
-    if (last && !TimestampDifferenceExceeds(last, now, START_AGAIN_MS)) return true;
+    if (last && !TimestampDifferenceExceeds(last, now, START_AGAIN_MS)) return was_started;
     last = now;
     strlcpy(worker.bgw_name, "vesta keeper", sizeof worker.bgw_name);
     strlcpy(worker.bgw_type, "vesta keeper", sizeof worker.bgw_type);
     strlcpy(worker.bgw_library_name, "vesta", sizeof worker.bgw_library_name);
     strlcpy(worker.bgw_function_name, "vpg_keeper_main", sizeof worker.bgw_function_name);
-    return RegisterDynamicBackgroundWorker(&worker, NULL);
+    return was_started = RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
 /* Enters a path into the list.  Returns false if the list is full.  Call with the lock held. */
@@ -151,6 +153,7 @@ void vpg_keeper_main(Datum unused) {
     pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
     BackgroundWorkerUnblockSignals();
+    BackgroundWorkerInitializeConnection(NULL, NULL, 0); /* to no database, only to be listed in pg_stat_activity */
     if (!take_over()) proc_exit(0);
     while (!ShutdownRequestPending && vpg_keeps) {
         int at;
