@@ -25,6 +25,7 @@ packages_for() {
             packages_for build
             store_packages
             echo build-essential debhelper fakeroot libhiredis-dev libssl-dev liblua5.1-0-dev liblua5.2-dev liblua5.3-dev
+            echo postgresql-server-dev-15
             ;;
         test)
             packages_for deb
