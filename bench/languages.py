@@ -1,4 +1,6 @@
-"""languages.py -- builds and runs the clients of examples/clients, next to a counter in their own language."""
+"""languages.py -- builds and runs the clients of examples/clients, next to a counter in their own language, and the classes of
+examples/inprocess, next to an empty call through their FFI and a generator in their own language."""
+import os
 import shutil
 import subprocess
 
@@ -85,3 +87,64 @@ def client_node(turns):
     made, counted = samples_of("node", turns, *([folder] if folder else []))
     return Made([{"rate": (s["ours"], s["yard"]), "take": (s["take"], s["take_yard"]),
                   **({"npm": (s["take"], s["npm"])} if folder else {})} for s in made], counted, {"rate": why})
+
+
+# ---------------------------------------------------------------- the classes of examples/inprocess
+
+CLASSES, COUNTS = ROOT / "examples" / "inprocess", ROOT / "bench" / "inprocess"
+JNA = "/usr/share/java/jna.jar"
+KOFFI = "koffi@3.3.4"
+WIDE = "sign:1 time:31 seq:24 worker:8 unit=1s epoch=2020-01-01T00:00:00Z"  # 16 million ids per second, so that no call waits
+
+
+def script(program, package, name):
+    def command(_turns):
+        need(program, package)
+        return [program, COUNTS / name], {}
+    return command
+
+
+def class_in_node(turns):
+    need("node", "nodejs")
+    folder, why = (None, "koffi is not fetched for a test") if turns.tiny else npm_folder(turns.build, KOFFI, NPM)
+    if not folder:
+        raise Missing(why)
+    return ["node", COUNTS / "count.js"], {"NODE_PATH": str(folder / "node_modules")}
+
+
+def class_in_go(turns):
+    need("go", "golang-go")
+    folder = turns.build / "inprocess" / "go"
+    (folder / "vestaids").mkdir(parents=True, exist_ok=True)
+    shutil.copy(CLASSES / "vesta_ids.go", folder / "vestaids")
+    shutil.copy(COUNTS / "count.go", folder / "main.go")
+    (folder / "go.mod").write_text("module count\n\ngo 1.19\n")
+    made("env", "GOCACHE=%s" % (turns.build / "clients" / "go" / "cache"), "GOPATH=%s" % (folder / "path"), "GOFLAGS=-mod=mod", "GOPROXY=off",
+         "CGO_CFLAGS=-O2 -I%s" % (ROOT / "csrc" / "include"), "CGO_LDFLAGS=-L%s" % (turns.build / "csrc"), "go", "build", "-o", "count", ".", cwd=folder)
+    return [folder / "count"], {}
+
+
+def class_in_java(turns):
+    need("javac", "default-jdk-headless")
+    if not os.path.exists(JNA):
+        raise Missing("JNA is not here (Debian: libjna-java)")
+    folder = turns.build / "inprocess" / "java"
+    made("javac", "-cp", JNA, "-d", folder, CLASSES / "VestaIds.java", COUNTS / "Count.java")
+    return ["java", "-cp", "%s:%s" % (folder, JNA), "Count"], {}
+
+
+CLASS_IN = {"python": script("python3", "python3", "count.py"), "php": script("php", "php-cli", "count.php"),
+            "ruby": script("ruby", "ruby", "count.rb"), "node": class_in_node, "go": class_in_go, "java": class_in_java}
+
+
+def inprocess(language):
+    def measure(turns):
+        empty = turns.build / "bench" / "bench_empty.so"
+        if not empty.exists():
+            raise Missing("bench_empty.so is not built")
+        command, env = CLASS_IN[language](turns)
+        with Folder() as folder:
+            *samples, counted = printed(turns, *command, "path=%s/ids.gen any_worker=true layout='%s'" % (folder, WIDE), turns.samples, empty,
+                                        env={**env, "VESTA_STATE": str(folder), "LD_LIBRARY_PATH": str(turns.build / "csrc")})
+        return Made([{"empty": (s["ours"], s["empty"]), "own": (s["ours"], s["own"])} for s in samples], counted)
+    return measure

@@ -206,6 +206,21 @@ CLIENTS = [
 ]
 
 
+def inprocess(language, interface, own, wanted="<= 1.3"):
+    return Row(f"inprocess_{language.lower()}", "inprocess", languages.inprocess(language.lower()), (
+        Figure("empty", f"class in {language}, next", f"an empty call through {interface}", "ns", wanted, WIDER),
+        Figure("own", "  the same", own, "ns", "", WIDER, of_speeds)))
+
+
+WIDER = "W with 24 bits of sequence, clock"
+OWN = "Twitter's algorithm in pure %s, with a lock"
+INPROCESS = [
+    inprocess("Python", "ctypes", OWN % "Python"), inprocess("PHP", "FFI", "Twitter's algorithm in pure PHP"),
+    inprocess("Ruby", "Fiddle", OWN % "Ruby"), inprocess("Node", "koffi", languages.NPM),
+    inprocess("Go", "cgo", OWN % "Go"), inprocess("Java", "JNA", OWN % "Java"),
+]
+
+
 # ---------------------------------------------------------------- other projects, and promises that they do not make
 
 def peer(key, what, remark):
@@ -240,9 +255,10 @@ RATES = [
                                 ("unix", "Redis protocol, unix socket", "redis-server, INCR")))),
 ]
 
-ROWS = [*RATES, *CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *PEERS]
+ROWS = [*RATES, *CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *INPROCESS, *PEERS]
 NAMED = {row.name: row for row in ROWS}
 GROUPS = {"rates": "the picture of the README: sustained rates", "core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP next to nginx",
           "resp": "the Redis protocol next to redis-server", "secured": "TLS, and clients with names",
           "latency": "open load", "host": "connections, namespaces, policies, start-up",
-          "bulk": "millions of ids", "clients": "blocks in other languages", "peers": "other generators and servers"}
+          "bulk": "millions of ids", "clients": "blocks in other languages", "inprocess": "ids in the process, in other languages",
+          "peers": "other generators and servers"}

@@ -69,7 +69,7 @@ def _(w):
     numbers = ids.next(200) + ids.ids("batch 10000").ids + ids.next(1)
     assert numbers == sorted(numbers) and len(numbers) == 10201
     fields, info = ids.fields("explain %d" % numbers[0]), ids.fields("info")
-    same((fields["sign"], fields["worker"]), ("0", info["worker"]))
+    same(({id & 1023 for id in numbers}, fields["worker"]), ({int(info["worker"])}, info["worker"]))
     assert abs(int(fields.pop("unix_ms")) - time.time() * 1000) < 60_000
     same(ids.say("make " + " ".join("%s=%s" % pair for pair in fields.items())).ids, numbers[:1])
     same((info["path"], info["layout"], info["holds_lease"]), (w.path("ids.gen"), WIDE, "true"))
@@ -90,11 +90,11 @@ def _(w):
             same(ids.say("parse %s %s" % (base, ids.say("format %d %s" % (id, base)).line.split(" ")[1])).ids, [id])
 
 
-@claim("an id above 2^53 and an id below it are equally exact")
+@claim("an id below 2^53, which an FFI may return as another type, is like all others")
 def _(w):
     ids = Ids(w).opens(layout="sign:10 time:31 seq:13 worker:10 unit=1s epoch=2020-01-01T00:00:00Z")
     numbers = ids.next(100) + ids.ids("batch 100").ids
-    assert numbers == sorted(numbers) and max(numbers) < 2**54, numbers[:3]
+    assert numbers == sorted(numbers) and max(numbers) < 2**53, numbers[:3]
     for id in 1, 2**53 - 1, 2**53 + 1:
         same(ids.say("parse decimal %d" % id).ids, [id])
 
@@ -159,8 +159,10 @@ def _(w):
 def _(w):
     ids = Ids(w).opens()
     for _ in range(5):
-        same(len(ids.ids("fork 300").ids), 300)
-        ids.next(300)
+        same(len(ids.ids("fork 307").ids), 307)  # with a buffer of ids, the child would inherit some
+        ids.next(1)
+        ids.ids("fork 1")
+        ids.next(301)
     ids.say("close")
     ids.rejects("fork 1", "closed")
 

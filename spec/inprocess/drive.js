@@ -19,7 +19,10 @@ const fields = (values) => `fields ${Object.entries(values).map(([name, value]) 
 async function take(count, next) {
   const numbers = [];
   try {
-    for (let i = 0; i < count; i += 1) numbers.push(await next());
+    for (let i = 0; i < count; i += 1) {
+      numbers.push(await next());
+      if (typeof numbers[i] !== 'bigint') throw new TypeError(`${numbers[i]} is not a BigInt`);
+    }
   } catch (error) {
     return `${told(numbers)} ${failed(error)}`;
   }

@@ -32,7 +32,7 @@ class Language:
 
 JAVA = "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx64m"
 BUILD_GO = """printf 'module example\\n\\ngo 1.19\\n' >go.mod
-GOCACHE="${GOCACHE:-$BUILD/go/cache}" GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local CGO_CFLAGS="-O1 -I$ROOT/csrc/include" \\
+GOCACHE="${GOCACHE:-$BUILD/../clients/go/cache}" GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local CGO_CFLAGS="-O1 -I$ROOT/csrc/include" \\
     CGO_LDFLAGS="-L$LIBRARY" go build -o use . && ./use"""
 
 LANGUAGES = [
