@@ -24,6 +24,7 @@
 typedef const void *thd_t; /* a client's session */
 thd_t _current_thd(void);
 bool thd_is_slave(thd_t);
+bool thd_is_strict_mode(thd_t);
 int thd_sql_command(thd_t);
 int thd_binlog_format(thd_t);
 int thd_kill_level(thd_t);
@@ -33,7 +34,13 @@ long thd_TIME_to_gmt_sec(thd_t, const MYSQL_TIME *, unsigned *);
 void thd_gmt_sec_to_TIME(thd_t, MYSQL_TIME *, long);
 void my_printf_error(unsigned, const char *, unsigned long, ...);
 
-enum { SQL_SELECT = 0, SQL_ALTER_TABLE = 3 };                  /* thd_sql_command */
+enum {
+    SQL_SELECT = 0,
+    SQL_CREATE_INDEX = 2,
+    SQL_ALTER_TABLE = 3,
+    SQL_DROP_INDEX = 10,
+    SQL_OPTIMIZE = 45
+};                                                             /* thd_sql_command */
 enum { BINLOG_STATEMENT = 1, BINLOG_OFF = 3 };                 /* thd_binlog_format */
 enum { ER_UNKNOWN_ERROR = 1105, ER_QUERY_INTERRUPTED = 1317 }; /* numbers of errors */
 enum { WAIT_SLEEP = 1 };                                       /* thd_wait_begin */
@@ -107,22 +114,33 @@ void vesta_next_deinit(UDF_INIT *init) {
     udf_deinit(init);
 }
 
-/* Rejects calls that would issue other ids on a replica, because the binary log has the statement and not its rows. */
-static bool is_replayed(thd_t thd) {
+enum udf_verdict { UDF_ISSUE, UDF_NULL, UDF_ERROR };
+
+/* Decides whether a call may issue an id.  If the binary log has the statement instead of its rows, each replica would
+ * issue other ids.
+ *
+ * A statement that changes a table is always logged itself.  It evaluates each DEFAULT of the table, even if no row
+ * needs it.  So the result is NULL, which the server rejects if a NOT NULL column needs the value.
+ * In a trigger or a function, thd_binlog_format returns BINLOG_OFF, so only the replica rejects the statement. */
+static enum udf_verdict udf_judge(thd_t thd) {
     int format = thd_binlog_format(thd), command = thd_sql_command(thd);
+    bool is_replica = thd_is_slave(thd);
+    bool alters = command == SQL_ALTER_TABLE || command == SQL_CREATE_INDEX || command == SQL_DROP_INDEX ||
+                  command == SQL_OPTIMIZE;
     const char *why = NULL;
-    if (thd_is_slave(thd))
+    if (alters && (is_replica || (format != BINLOG_OFF && thd_is_strict_mode(thd)))) return UDF_NULL;
+    if (is_replica)
         why = "a replica does not issue ids when it repeats a statement of its primary. Set binlog_format to MIXED or "
               "ROW on the primary, and copy this table to the replica again (replica)";
+    else if (alters && format != BINLOG_OFF)
+        why = "without strict mode, this statement could store 0 instead of an id. Run SET SESSION sql_mode = "
+              "'STRICT_ALL_TABLES' first (sql_mode)";
     else if (format == BINLOG_STATEMENT && command != SQL_SELECT)
-        why =
-            "binlog_format is STATEMENT, so each replica would need other ids. Use SET SESSION binlog_format = 'ROW', "
-            "or SELECT the id first (binlog_format)";
-    else if (format != BINLOG_OFF && command == SQL_ALTER_TABLE)
-        why = "the binary log records ALTER TABLE as a statement, so each replica would need other ids. Add the column "
-              "without a DEFAULT, fill it with UPDATE, and then set the DEFAULT (binlog_format)";
-    if (why) udf_fail(ER_UNKNOWN_ERROR, "vesta_next", why);
-    return why != NULL;
+        why = "binlog_format is STATEMENT, so each replica would need other ids. Set binlog_format to MIXED or ROW, "
+              "or SELECT the id first (binlog_format)";
+    if (!why) return UDF_ISSUE;
+    udf_fail(ER_UNKNOWN_ERROR, "vesta_next", why);
+    return UDF_ERROR;
 }
 
 /* A wait of a session.  The thread pool may start another thread meanwhile. */
@@ -146,8 +164,10 @@ long long udf_next(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsig
     struct vesta_gen *gen;
     struct vesta_error err;
     int64_t id = 0;
-    (void)is_null, (void)error;
-    if (is_replayed(wait.thd) || !(gen = udf_gen(init, args, "vesta_next"))) return 0;
+    (void)error;
+    enum udf_verdict verdict = udf_judge(wait.thd);
+    *is_null = verdict == UDF_NULL;
+    if (verdict != UDF_ISSUE || !(gen = udf_gen(init, args, "vesta_next"))) return 0;
     int rc = vs_sql_next(gen, udf_is_stopped, &wait, &id, &err);
     if (wait.has_begun) thd_wait_end(wait.thd);
     if (rc == VESTA_OK) return id;
