@@ -78,6 +78,8 @@ def damages(kind, uri):
        "after a repair")
 def _(world):
     for kind, uri in served.stores(world).items():
+        if kind == "postgresql":
+            continue  # its columns have types, and spec/stores/postgresql_counters.py tests the other values
         same(world.run("store", "init", "--segments", "--store", uri).code, 0)
         for tag in ("orders", "users"):
             same(world.run("segments", "add", tag, "--from", "500", "--step", "10", "--store", uri).code, 0)

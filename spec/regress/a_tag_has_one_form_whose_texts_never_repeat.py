@@ -3,7 +3,7 @@ Two hosts with different forms during a deployment also duplicated numbers."""
 import os
 import sqlite3
 
-from served import mariadb, stores
+from served import mariadb, postgresql, stores
 from serving import Configured, claim, main, same
 
 YEARS, DAYS = "INV-{year:%Y}-{number:4}", "INV-{day:%Y%m%d}-{number:4}"
@@ -13,7 +13,7 @@ MIDST = "is in a period of another form"
 
 def made(world, tag):
     for kind, uri in stores(world).items():
-        if kind in ("mysql", "zk"):
+        if kind in ("mysql", "postgresql", "zk"):
             done = world.run("store", "init", "--segments", "--store", uri, "--namespace", "any", "--layout", "snowflake")
             same((kind, done.code, done.err), (kind, 0, ""))
         done = world.run("segments", "add", tag, "--store", uri)
@@ -40,6 +40,8 @@ def forget(world, kind):
             db.execute("DELETE FROM vesta_segment_share")
     elif kind == "mysql":
         mariadb().sql("DELETE FROM vesta.vesta_segment_share")
+    elif kind == "postgresql":
+        postgresql().sql("DELETE FROM vesta_segment_share", "vesta")
 
 
 def years_days_years(world, kind, uri):

@@ -24,12 +24,13 @@ def mariadb():
 
 @functools.cache
 def postgresql():
-    """With a database `vesta`, and its owner, who may create tables."""
+    """With the same database and users."""
     db = PostgreSQL()
     atexit.register(db.end)
     db.start()
-    db.sql("CREATE ROLE owner LOGIN PASSWORD 'own/er'")
+    db.sql("CREATE ROLE owner LOGIN PASSWORD 'own/er'; CREATE ROLE vesta LOGIN PASSWORD 's3cret'")
     db.sql("CREATE DATABASE vesta OWNER owner")
+    db.sql("ALTER DEFAULT PRIVILEGES FOR ROLE owner GRANT SELECT, INSERT, UPDATE ON TABLES TO vesta", "vesta")
     return db
 
 
@@ -54,4 +55,5 @@ def zk_uri(user="me:se%2Fcret@", root="/vesta", more=""):
 
 def stores(world):
     """A fresh place for a store of each kind, by name.  Shared stores are kept apart by namespaces."""
-    return {"file": "file:" + world.path("files"), "sqlite": "sqlite:" + world.path("v.db"), "mysql": mysql_uri(), "zk": zk_uri()}
+    return {"file": "file:" + world.path("files"), "sqlite": "sqlite:" + world.path("v.db"), "mysql": mysql_uri(), "postgresql": postgresql_uri(),
+            "zk": zk_uri()}

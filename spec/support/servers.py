@@ -146,8 +146,7 @@ class MariaDB(Server):
 
 
 class PostgreSQL(Server):
-    """As root, it runs as the user postgres, because PostgreSQL refuses to run as root.  Nothing is written to a disk,
-    so only the tests of durability would need fsync."""
+    """As root, it runs as the user postgres, because PostgreSQL refuses to run as root."""
 
     BIN = os.path.join(sorted(glob.glob("/usr/lib/postgresql/*/") or ["/usr"], key=lambda path: (len(path), path))[-1], "bin/")
     HBA = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\nhost replication all 127.0.0.1/32 trust\n"
@@ -186,7 +185,7 @@ class PostgreSQL(Server):
     def start(self, **settings):
         """Settings are remembered for later starts."""
         self.settings.update(settings)
-        here = dict(port=self.port, listen_addresses="127.0.0.1", unix_socket_directories=self.folder, fsync="off", full_page_writes="off",
+        here = dict(port=self.port, listen_addresses="127.0.0.1", unix_socket_directories=self.folder,
                     shared_buffers="16MB", max_connections=200, dynamic_shared_memory_type="mmap", autovacuum="off", **self.settings)
         self.spawn([self.BIN + "postgres", "-D", self.path("data"), *(word for name, value in here.items() for word in ("-c", "%s=%s" % (name, value)))],
                    cwd="/", env=dict(os.environ, **self.env), **self.as_user())

@@ -44,7 +44,7 @@ def _(world):
         has(found, "ok", "orders: it answers, and the namespace is there")
         has(found, "ok", "can be read and written")
         has(found, "ok", "0 of 1024 worker ids are held")
-        same(any("clock is" in says for _, says, _ in found), kind in ("mysql", "zk"))
+        same(any("clock is" in says for _, says, _ in found), kind in ("mysql", "postgresql", "zk"))
         same(json.loads(world.run("workers", "--store", uri, "--namespace", "orders", "--json").out)["never"], 1024)
 
 
@@ -103,6 +103,24 @@ def _(world):
         has(examine(world, *flags(served.mysql_uri("vesta:s3cret"), "rights"), code=1), "fail", "read-only")
     finally:
         db.sql("SET GLOBAL read_only = 0")
+
+
+@claim("the same faults of a PostgreSQL store, and settings of its server that lose acknowledged writes, fail")
+def _(world):
+    db, uri = served.postgresql(), served.postgresql_uri
+    init(world, uri(), "rights")
+    db.sql("CREATE ROLE looker LOGIN PASSWORD 'l'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO looker", "vesta")
+    has(examine(world, *flags(uri("looker:l"), "rights"), code=1), "fail", "cannot be written to", "permission denied for table", "GRANT USAGE ON SCHEMA, and SELECT")
+    has(examine(world, *flags(uri("vesta:wr0ng"), "rights"), code=1), "fail", "password authentication failed", "correct the user and the password")
+    has(examine(world, *flags(uri(name="postgres"), "rights"), code=1), "fail", "its tables are missing", "vesta store init")
+    has(examine(world, *flags("postgresql://u:s3cret@127.0.0.1:1/v"), code=1), "fail", "127.0.0.1:1", "start the store")
+    for setting in ("fsync", "full_page_writes"):
+        db.sql("ALTER SYSTEM SET %s = off" % setting)
+        db.sql("SELECT pg_reload_conf()")
+        until(lambda: db.sql("SHOW " + setting) == "off", "it is set")
+        has(examine(world, *flags(uri(), "rights"), code=1), "fail", setting + " is off", "set %s=on" % setting)
+        db.sql("ALTER SYSTEM RESET " + setting)
+    db.sql("SELECT pg_reload_conf()")
 
 
 @claim("doctor, the other commands, the server's log and /readyz give the same remedy for a fault")

@@ -33,7 +33,7 @@ def database(name):
 
 
 def prepared(world):
-    for uri in (served.mysql_uri(), served.zk_uri()):
+    for uri in (served.mysql_uri(), served.postgresql_uri(), served.zk_uri()):
         same(world.run("store", "init", "--segments", "--namespace", "any", "--layout", "snowflake", "--store", uri).code, 0)
     return served.stores(world)
 

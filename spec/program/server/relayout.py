@@ -181,7 +181,7 @@ def away(kind, world):
             yield
             db.execute("ROLLBACK")
     else:
-        server = served.mariadb() if kind == "mysql" else served.zookeeper()
+        server = {"mysql": served.mariadb, "postgresql": served.postgresql, "zk": served.zookeeper}[kind]()
         server.pause()
         yield
         server.go_on()
@@ -235,7 +235,7 @@ def move_all(world, load, kind):
 def move_on(kind, world):
     os.mkdir(world.folder)
     uri = {"file": lambda: "file:" + world.path("files"), "sqlite": lambda: "sqlite:" + world.path("v.db"),
-           "mysql": served.mysql_uri, "zk": served.zk_uri}[kind]()
+           "mysql": served.mysql_uri, "postgresql": served.postgresql_uri, "zk": served.zk_uri}[kind]()
     init(world, uri=uri)
     with world.ends, Load(world, uri) as load:
         move_all(world, load, kind)
@@ -245,13 +245,13 @@ def move_on(kind, world):
 @claim("on each kind of store, a live namespace changes its layout twice while parts fail, without duplicates or "
        "rejected requests")
 def _(world):
-    kinds = ("file", "sqlite", "mysql", "zk")
+    kinds = ("file", "sqlite", "mysql", "postgresql", "zk")
     with ThreadPoolExecutor(len(kinds)) as pool:
         tables = list(pool.map(lambda kind: move_on(kind, World(world.path(kind))), kinds))
-    print("# store   leased as layout                        ids  twice  refused  backwards                least             greatest")
+    print("# store      leased as layout                        ids  twice  refused  backwards                least             greatest")
     for kind, table in zip(kinds, tables):
         for (leased_as, layout), row in zip(LAYOUTS, table):
-            print("# %-7s %-9s %-24s %8d %6d %8d %10d %20d %20d" % (kind, leased_as, layout, *row))
+            print("# %-10s %-9s %-24s %8d %6d %8d %10d %20d %20d" % (kind, leased_as, layout, *row))
     same([row[1:4] for table in tables for row in table], [(0, 0, 0)] * len(kinds) * len(LAYOUTS))
     for table in tables:  # in the order of the layouts, for any host
         assert all(row[5] < after[4] for row, after in zip(table, table[1:])), table
