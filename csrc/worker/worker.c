@@ -16,10 +16,16 @@ int64_t vs_worker_ttl_ms_max(const struct vs_store *store) {
     return 2 * assumed->window_ms;
 }
 
-/* The window is as long as the lease, so that ids can be issued until the deadline. */
-static struct vs_lease_timing worker_timing(const struct vs_store *store, int64_t ttl_ms) {
+/* Returns the length of the window.  It begins with the current time unit, and is so long that ids can be issued until
+ * the deadline. */
+static int64_t worker_window_ms(int64_t ttl_ms, int32_t unit_us) {
+    return unit_us > 1000 ? ttl_ms + unit_us / 1000 : ttl_ms;
+}
+
+static struct vs_lease_timing worker_timing(const struct vs_store *store, const struct vesta_layout *layout,
+                                            int64_t ttl_ms) {
     return (struct vs_lease_timing){.name = "worker",
-                                    .window_ms = ttl_ms,
+                                    .window_ms = worker_window_ms(ttl_ms, layout->unit_us),
                                     .renew_ms = ttl_ms / 3,
                                     .idle_ms = ttl_ms / 3,
                                     .lease_ms = ttl_ms,
@@ -50,7 +56,8 @@ static uint64_t end_tick(const struct vs_shape *shape, int64_t ended_ms, uint64_
 
 /* Returns a lower bound of the first tick of the lease with this record: its `until` is at least a window above it. */
 static uint64_t from_at_least(const struct vs_shape *shape, const struct vs_record *r) {
-    uint64_t units = (uint64_t)((r->lease_ms * 1000 + shape->unit_us - 1) / shape->unit_us);
+    int64_t window_us = worker_window_ms(r->lease_ms, (int32_t)shape->unit_us) * 1000;
+    uint64_t units = (uint64_t)((window_us + shape->unit_us - 1) / shape->unit_us);
     uint64_t time = r->until >> shape->seq_bits;
     bool has_begun = r->until != time << shape->seq_bits;
     return time + has_begun > units ? (time + has_begun - units) << shape->seq_bits : 0;
@@ -102,6 +109,7 @@ static void worker_answer(struct vs_worker *w, const struct vs_action *action, u
     switch (action->kind) {
     case VS_DO_CHOOSE: worker_choose(w, ev); break;
     case VS_DO_TAKE:
+        w->earlier = w->lease.record.until;
         ev->kind = VS_EV_SLOT;
         ev->slot = vs_random(ev->owner, sizeof ev->owner) == 0 ? 0 : VS_SLOT_NO_TOKEN;
         break;
@@ -144,9 +152,16 @@ static struct vs_action worker_run(struct vs_worker *w, struct worker_turn *turn
 
 /* ------------------------------------------------------------------ results */
 
+/* Returns the instant at which the ids of earlier holders end.  It may be long before the claim. */
+static int64_t worker_earlier_ms(const struct vs_worker *w) {
+    uint64_t floor = w->lease.ns.floor_ms ? vs_tick_at(&w->lease.shape, w->lease.ns.floor_ms * 1000) : 0;
+    return first_ms(&w->lease.shape, w->earlier > floor ? w->earlier : floor);
+}
+
 static enum vs_worker_end worker_held(struct vs_worker *w) {
     const struct vs_lease *lease = &w->lease;
     assert(lease->published);
+    if (!w->earlier_ms) w->earlier_ms = worker_earlier_ms(w);
     w->key = (struct vs_worker_key){lease->worker, {lease->owner[0], lease->owner[1]}, lease->incarnation};
     w->fence = lease->record.epoch;
     w->ttl_ms = lease->timing.lease_ms;
@@ -201,7 +216,7 @@ static enum vs_worker_end worker_look(struct vs_worker *w, struct vesta_error *e
     const struct vs_record *r = &w->lease.record;
     int64_t most_ms = vs_worker_ttl_ms_max(w->at.store), ttl_ms = r->lease_ms;
     ttl_ms = ttl_ms < VS_WORKER_TTL_MS_MIN ? VS_WORKER_TTL_MS_MIN : ttl_ms > most_ms ? most_ms : ttl_ms;
-    w->lease.timing = worker_timing(w->at.store, ttl_ms);
+    w->lease.timing = worker_timing(w->at.store, &w->layout, ttl_ms);
     w->lease.from = from_at_least(&w->lease.shape, r);
     w->is_resumed = false;
     return VS_WORKER_HELD;
@@ -278,14 +293,14 @@ int vs_worker_init(struct vs_worker *w, const struct vs_lineage *at, const struc
     int rc = identify(w, ask->identity, err);
     if (rc != VESTA_OK) return rc;
     if (vs_random(&opts.entropy, sizeof opts.entropy) != 0) return vs_fail(err, VESTA_EIO, "%s", VS_NO_RANDOM);
-    opts.timing = worker_timing(at->store, ask->ttl_ms);
+    opts.timing = worker_timing(at->store, ask->layout, ask->ttl_ms);
     worker_begin(w, ask, opts);
     return VESTA_OK;
 }
 
 void vs_worker_resume(struct vs_worker *w, const struct vs_lineage *at, const struct vs_worker_key *key,
                       const struct vs_worker_ask *ask) {
-    struct vs_lease_opts opts = {.timing = worker_timing(at->store, VS_WORKER_TTL_MS_DEFAULT),
+    struct vs_lease_opts opts = {.timing = worker_timing(at->store, ask->layout, VS_WORKER_TTL_MS_DEFAULT),
                                  .incarnation = key->incarnation,
                                  .published = true,
                                  .slot_worker = key->worker,

@@ -143,7 +143,7 @@ static void step_release(struct holder *h) {
 
 static void step_hold(struct holder *h) {
     struct vesta_error err;
-    int64_t starts_us = h->w.starts_ms * 1000 - FAKE_NOON_US - h->host.off_us;
+    int64_t starts_us = (h->w.fence % 2 ? h->w.earlier_ms : h->w.starts_ms) * 1000 - FAKE_NOON_US - h->host.off_us;
     if (h->doing == RUNS && fake_now_us >= h->limit_us) end_program(h, h->limit_us);
     if (h->doing == HOLDS && fake_now_us >= starts_us && fake_now_us < h->limit_us) {
         h->doing = RUNS;

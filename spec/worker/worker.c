@@ -39,6 +39,7 @@ static void limits_of_a_claim(void) {
     CHECK_EQ_U64(w[0].key.worker, 3);
     CHECK_EQ_U64(w[0].fence, 1);
     CHECK_EQ_I64(w[0].starts_ms, fake_store_ms());
+    CHECK(w[0].earlier_ms < fake_store_ms() - 365 * INT64_C(86400000)); /* it was never used */
     CHECK_EQ_I64(w[0].expires_ms, fake_store_ms() + TTL_MS);
     CHECK_EQ_I64(w[0].deadline_boot_us, fake_boot_us(NULL) + 24 * SECOND_US);
     CHECK(fake_records[3].held);
@@ -59,6 +60,7 @@ static void next_holder_after_a_release(void) {
     ENDS(vs_worker_release(&w[0], ended_ms, &err), VS_WORKER_RELEASED);
     ENDS(claim(1, 0), VS_WORKER_HELD);
     CHECK_EQ_I64(w[1].starts_ms, ended_ms + 1); /* the millisecond of the end may have ids */
+    CHECK_EQ_I64(w[1].earlier_ms, ended_ms + 1);
     CHECK_EQ_U64(w[1].fence, 2);
 }
 
@@ -68,6 +70,7 @@ static void next_holder_after_a_release_without_ids(void) {
     ENDS(vs_worker_release(&w[0], VS_WORKER_UNUSED, &err), VS_WORKER_RELEASED);
     ENDS(claim(1, -60 * SECOND_US), VS_WORKER_HELD);
     CHECK_EQ_I64(w[1].starts_ms, fake_store_ms());
+    CHECK(w[1].earlier_ms <= w[1].starts_ms);
 }
 
 /* The end is not known, so the next holder starts at the end of the lease.  A shorter ttl is within the tolerated
