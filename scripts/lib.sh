@@ -38,7 +38,8 @@ packages_for() {
             echo iproute2 python3-yaml
             echo man-db mandoc zsh fish
             echo mariadb-server-core mariadb-client-core postgresql pgbouncer libzookeeper-java default-jre-headless
-            echo golang-go default-jdk-headless libjna-java php-cli ruby haproxy tarantool zabbix-agent2 prometheus-redis-exporter
+            echo golang-go default-jdk-headless libjna-java php-cli php-fpm ruby haproxy tarantool zabbix-agent2 prometheus-redis-exporter
+            echo gunicorn puma
             echo lintian chromium
             echo redis-server python3-redis lua-redis lua-nginx-redis nodejs npm systemd
             ;;
