@@ -54,15 +54,27 @@ static void caller_name(const struct vs_run_opts *opts, char holder[VS_HOLDER_MA
         snprintf(holder + used, (size_t)(VS_HOLDER_MAX - used), ": %.48s", opts->command[0]);
 }
 
+/* The latest time that an id of the program may have: the lease must cover it. */
+static int64_t caller_unix_us(void *self) {
+    const struct vs_run_caller *caller = self;
+    const struct vesta_clock *clock = vs_clock_system();
+    int64_t unix_us = clock->unix_us(clock->self), boot_us = clock->boot_us(clock->self);
+    int64_t high_us = boot_us + caller->high_offset_ms * 1000;
+    return high_us > unix_us ? high_us : unix_us;
+}
+
 static int caller_prepare(struct vs_run_caller *caller, struct vesta_error *err) {
     const struct vs_run_opts *opts = caller->opts;
     struct vesta_layout layout;
     int rc = caller->store ? VESTA_OK : caller_open_store(caller, err);
     if (rc != VESTA_OK) return rc;
+    caller->clock = *vs_clock_system();
+    caller->clock.self = caller;
+    caller->clock.unix_us = caller_unix_us;
     const struct vs_lineage at = {.uri = opts->uri,
                                   .secret = opts->secret,
                                   .name = opts->namespace_,
-                                  .clock = vs_clock_system(),
+                                  .clock = &caller->clock,
                                   .call_ms_max = caller->store->call_ms_max,
                                   .store = caller->store};
     rc = caller_find_layout(opts, &at, &layout, err);
@@ -102,7 +114,8 @@ static enum vs_worker_end caller_release(struct vs_run_caller *caller, int64_t e
 
 void vs_run_call(struct vs_run_caller *caller, enum vs_run_step step, int64_t ended_ms) {
     const struct vesta_clock *clock = vs_clock_system();
-    caller->sent = (struct vs_run_now){clock->boot_us(clock->self), clock->unix_us(clock->self) / 1000};
+    caller->sent.boot_us = clock->boot_us(clock->self);
+    caller->sent.unix_ms = clock->unix_us(clock->self) / 1000;
     if (step == VS_RUN_CLAIM)
         caller->end = caller_claim(caller);
     else if (step == VS_RUN_RENEW)
@@ -139,8 +152,9 @@ int vs_run_caller_start(struct vs_run_caller *caller) {
     return vs_thread_start(&caller->thread, caller_run, caller);
 }
 
-void vs_run_caller_ask(struct vs_run_caller *caller, enum vs_run_step step, int64_t ended_ms) {
+void vs_run_caller_ask(struct vs_run_caller *caller, enum vs_run_step step, int64_t ended_ms, int64_t high_offset_ms) {
     pthread_mutex_lock(&caller->mutex);
+    caller->high_offset_ms = high_offset_ms;
     caller->step = step;
     caller->ended_ms = ended_ms;
     pthread_cond_signal(&caller->asked);
@@ -153,7 +167,7 @@ bool vs_run_caller_take(struct vs_run_caller *caller) {
 }
 
 void vs_run_caller_close(struct vs_run_caller *caller) {
-    vs_run_caller_ask(caller, VS_RUN_END, 0);
+    vs_run_caller_ask(caller, VS_RUN_END, 0, 0);
     pthread_join(caller->thread, NULL);
     if (caller->store) caller->store->backend->close(caller->store);
 }

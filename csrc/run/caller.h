@@ -19,6 +19,8 @@ struct vs_run_caller {
     /* Private. */
     struct vs_store *store;
     bool is_prepared;
+    struct vesta_clock clock; /* of the lease: it does not go back while the program runs */
+    int64_t high_offset_ms;
     char holder[VS_HOLDER_MAX];
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -32,8 +34,8 @@ void vs_run_call(struct vs_run_caller *caller, enum vs_run_step step, int64_t en
 
 /* Starts the thread.  Returns 0, or an errno. */
 int vs_run_caller_start(struct vs_run_caller *caller);
-/* Requests a call.  One call at a time. */
-void vs_run_caller_ask(struct vs_run_caller *caller, enum vs_run_step step, int64_t ended_ms);
+/* Requests a call.  One call at a time.  high_offset_ms: see vs_run_high_ms. */
+void vs_run_caller_ask(struct vs_run_caller *caller, enum vs_run_step step, int64_t ended_ms, int64_t high_offset_ms);
 /* Returns whether a call has ended since the last time. */
 bool vs_run_caller_take(struct vs_run_caller *caller);
 void vs_run_caller_close(struct vs_run_caller *caller);

@@ -76,7 +76,7 @@ static enum vs_run_step run_wait(struct vs_run_facts *run, const struct vs_run_n
 static enum vs_run_why why_kill(const struct vs_run_facts *run, const struct vs_run_now *now) {
     if (!run->has_lease) return VS_RUN_LOST;
     if (now->boot_us >= vs_run_kill_at_us(run)) return VS_RUN_NO_ANSWER;
-    if (now->unix_ms >= vs_run_kill_at_ms(run)) return VS_RUN_AHEAD;
+    if (now->high_ms >= vs_run_kill_at_ms(run)) return VS_RUN_AHEAD;
     return now->unix_ms < run->starts_ms ? VS_RUN_BEHIND : VS_RUN_FINE;
 }
 
@@ -84,7 +84,7 @@ static enum vs_run_why why_kill(const struct vs_run_facts *run, const struct vs_
 static enum vs_run_why why_term(const struct vs_run_facts *run, const struct vs_run_now *now) {
     int64_t grace_ms = run->times.kill_after_ms;
     if (now->boot_us >= vs_run_kill_at_us(run) - grace_ms * 1000) return VS_RUN_NO_ANSWER;
-    if (now->unix_ms >= vs_run_kill_at_ms(run) - grace_ms) return VS_RUN_AHEAD;
+    if (now->high_ms >= vs_run_kill_at_ms(run) - grace_ms) return VS_RUN_AHEAD;
     if (run->is_orphaned) return VS_RUN_ORPHANED;
     /* A program that ends well and leaves processes is a daemon, which has the worker id. */
     return !run->is_alive && (run->is_asked || !run->has_ended_well) ? VS_RUN_LEFT : VS_RUN_FINE;
@@ -109,7 +109,7 @@ static enum vs_run_step run_watch(struct vs_run_facts *run, const struct vs_run_
     if (run->kill_boot_us) return run_sleep(now, run_sooner(next_us, run->kill_boot_us + VS_RUN_AGAIN_MS * 1000), until_boot_us);
     int64_t grace_ms = run->times.kill_after_ms, end_us = vs_run_kill_at_us(run), end_ms = vs_run_kill_at_ms(run);
     if (!run->term_boot_us) end_us -= grace_ms * 1000, end_ms -= grace_ms;
-    next_us = run_sooner(next_us, run_sooner(end_us, now->boot_us + (end_ms - now->unix_ms) * 1000));
+    next_us = run_sooner(next_us, run_sooner(end_us, now->boot_us + (end_ms - now->high_ms) * 1000));
     return run_sleep(now, run->term_boot_us ? run_sooner(next_us, graced_us) : next_us, until_boot_us);
 }
 

@@ -61,7 +61,14 @@ struct vs_run_facts {
 
 struct vs_run_now {
     int64_t boot_us, unix_ms;
+    /* The latest time that an id of the program may have.  Later than unix_ms after the clock went back, because some
+     * generators read the clock once, and add the monotonic clock to that time. */
+    int64_t high_ms;
 };
+static inline int64_t vs_run_high_ms(const struct vs_run_now *now, int64_t high_offset_ms) {
+    int64_t high_ms = now->boot_us / 1000 + high_offset_ms;
+    return high_ms > now->unix_ms ? high_ms : now->unix_ms;
+}
 
 enum vs_run_step {
     VS_RUN_SLEEP,

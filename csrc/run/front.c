@@ -55,7 +55,8 @@ static void front_reap(struct front *f) {
 /* Returns when the keeper is late.  It sends KILL when a limit has passed, and then half the margin remains. */
 static int64_t front_late_us(struct front *f, const struct vs_run_now *now) {
     int64_t kill_at_us = f->page->kill_at_us, slack_us = vs_run_margin_ms(f->opts->times.ttl_ms) * 500;
-    bool is_off = now->unix_ms >= f->page->kill_at_ms || now->unix_ms < f->page->starts_ms;
+    bool is_off =
+        vs_run_high_ms(now, f->page->high_offset_ms) >= f->page->kill_at_ms || now->unix_ms < f->page->starts_ms;
     if (!kill_at_us || !is_off) f->off_boot_us = 0;
     if (!kill_at_us) return INT64_MAX;
     if (is_off && !f->off_boot_us) {
@@ -80,7 +81,7 @@ static void front_kill(struct front *f) {
 static void front_watch(struct front *f) {
     const struct vesta_clock *clock = vs_clock_system();
     while (f->has_keeper) {
-        struct vs_run_now now = {clock->boot_us(clock->self), clock->unix_us(clock->self) / 1000};
+        struct vs_run_now now = {.boot_us = clock->boot_us(clock->self), .unix_ms = clock->unix_us(clock->self) / 1000};
         int64_t until_us = front_late_us(f, &now);
         bool is_late = now.boot_us >= until_us;
         if (is_late) until_us = now.boot_us + VS_RUN_AGAIN_MS * 1000;

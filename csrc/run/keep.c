@@ -36,8 +36,8 @@ struct keep {
     int why_not; /* errno: COMMAND could not be run */
     int asked_signal;
     struct vs_run_now now;
-    int64_t high_ms;   /* the highest time that the program can have read */
-    int64_t offset_ms; /* the clock minus boot time, at the last look */
+    int64_t offset_ms;      /* the clock minus boot time, at the last look */
+    int64_t high_offset_ms; /* the highest offset since the program started */
     int64_t ended_ms;  /* the last instant at which a process of the program was alive */
     bool is_told_wait, is_told_trouble, is_told_undead;
 };
@@ -61,18 +61,18 @@ static const char *keep_iso(int64_t unix_ms, char *buf) {
 
 /* ------------------------------------------------------------------ what has happened */
 
-/* Reads the clocks.  The highest time matters if the clock went back: ids with that time may exist. */
+/* Reads the clocks. */
 static void keep_look(struct keep *k) {
     const struct vesta_clock *clock = vs_clock_system();
-    k->now = (struct vs_run_now){clock->boot_us(clock->self), clock->unix_us(clock->self) / 1000};
+    k->now = (struct vs_run_now){.boot_us = clock->boot_us(clock->self), .unix_ms = clock->unix_us(clock->self) / 1000};
     int64_t offset_ms = k->now.unix_ms - k->now.boot_us / 1000, back_ms = k->offset_ms - offset_ms;
     if (k->offset_ms && back_ms > KEEP_TOLD_STEP_MS && k->run.is_started)
         KEEP_SAY(k, "the clock went back %.1f s: the program may wait, or repeat its own ids. Check the program's "
                     "documentation", (double)back_ms / 1000);
-    if (k->offset_ms && back_ms > 0 && k->run.is_started && k->high_ms < k->now.unix_ms + back_ms)
-        k->high_ms = k->now.unix_ms + back_ms;
-    if (k->high_ms < k->now.unix_ms) k->high_ms = k->now.unix_ms;
     k->offset_ms = offset_ms;
+    if (!k->run.is_started || k->high_offset_ms < offset_ms) k->high_offset_ms = offset_ms;
+    k->now.high_ms = vs_run_high_ms(&k->now, k->high_offset_ms);
+    k->opts->page->high_offset_ms = k->high_offset_ms;
 }
 
 /* Publishes the deadlines for the front.  Those of a new lease are later, so any order is safe. */
@@ -101,7 +101,7 @@ static void keep_reap(struct keep *k) {
     k->run.has_others = pid == 0 && !k->run.is_alive;
     if (!was_alive || k->run.is_alive || k->run.has_others) return;
     keep_look(k);
-    k->ended_ms = k->high_ms;
+    k->ended_ms = k->now.high_ms;
     keep_publish(k);
 }
 
@@ -130,7 +130,7 @@ static void keep_read_orders(struct keep *k) {
 static void keep_call(struct keep *k, enum vs_run_step step, int64_t ended_ms) {
     k->run.is_calling = true;
     k->call = step;
-    vs_run_caller_ask(&k->caller, step, ended_ms);
+    vs_run_caller_ask(&k->caller, step, ended_ms, k->high_offset_ms);
 }
 
 static void keep_held(struct keep *k) {

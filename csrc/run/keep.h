@@ -12,6 +12,7 @@
 struct vs_run_page {
     /* Instants from which the program must not be alive.  kill_at_us is 0 if it is not. */
     _Atomic int64_t kill_at_us, kill_at_ms, starts_ms;
+    _Atomic int64_t high_offset_ms; /* of the program's latest possible time from boot time */
     _Atomic int64_t worker;
     /* Set before the keeper ends.  code: the exit code.  signal: the signal that ended COMMAND, or 0. */
     _Atomic int code, signal;

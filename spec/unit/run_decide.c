@@ -18,12 +18,18 @@ static enum vs_run_step step(void) {
 static void pass_ms(int64_t ms) {
     now.boot_us += ms * 1000;
     now.unix_ms += ms;
+    now.high_ms += ms;
+}
+
+static void set_clock(int64_t unix_ms) {
+    now.unix_ms = unix_ms;
+    if (now.high_ms < unix_ms) now.high_ms = unix_ms;
 }
 
 static void begin_with(int64_t ttl_ms, int64_t kill_after_ms) {
     run = (struct vs_run_facts){
         .times = {.ttl_ms = ttl_ms, .skew_ms = 1000, .kill_after_ms = kill_after_ms, .patience_ms = 0}};
-    now = (struct vs_run_now){.boot_us = 100 * S_US, .unix_ms = NOON_MS};
+    now = (struct vs_run_now){.boot_us = 100 * S_US, .unix_ms = NOON_MS, .high_ms = NOON_MS};
 }
 
 /* A lease that the store has acknowledged now.  Ids of earlier holders end `ago_ms` ago. */
@@ -162,18 +168,28 @@ static void an_answer_after_the_deadline_is_too_late(void) {
 
 static void a_clock_beyond_the_lease_kills_at_once(void) {
     begin_running();
-    now.unix_ms = run.expires_ms;
+    set_clock(run.expires_ms);
     CHECK_EQ_I64(step(), VS_RUN_KILL);
     CHECK_EQ_I64(run.why, VS_RUN_AHEAD);
 }
 
 static void a_clock_before_the_lease_kills_at_once(void) {
     begin_running();
-    now.unix_ms = run.starts_ms;
+    set_clock(run.starts_ms);
     CHECK_EQ_I64(step(), VS_RUN_SLEEP);
     now.unix_ms--;
     CHECK_EQ_I64(step(), VS_RUN_KILL);
     CHECK_EQ_I64(run.why, VS_RUN_BEHIND);
+}
+
+static void ids_may_not_follow_a_clock_that_goes_back(void) {
+    begin_running();
+    pass_ms(9000);
+    vs_run_held(&run, &now, run.starts_ms, now.high_ms + 12000, now.boot_us + 24 * S_US);
+    set_clock(now.unix_ms - 8000);
+    CHECK_EQ_I64(next_within(30000, VS_RUN_RENEW), VS_RUN_TERM);
+    CHECK_EQ_I64(run.why, VS_RUN_AHEAD);
+    CHECK(now.high_ms < run.expires_ms && now.unix_ms < run.expires_ms - 8000);
 }
 
 static void renews_sooner_if_id_times_end_sooner(void) {
@@ -270,14 +286,14 @@ static void never_alive_after_the_limits(void) {
         for (int i = 0; i < 40 && run.is_alive; i++) {
             dice = dice * 6364136223846793005u + 1442695040888963407u;
             unsigned roll = (unsigned)(dice >> 40) % 100, size = (unsigned)(dice >> 33) % 3000;
-            if (roll < 3) now.unix_ms += (int64_t)size * 20;
+            if (roll < 3) set_clock(now.unix_ms + (int64_t)size * 20);
             if (roll >= 3 && roll < 6) now.unix_ms -= (int64_t)size * 20;
             if (roll == 6) run.is_asked = true;
             if (roll == 7) run.is_orphaned = true;
             if (roll == 8) vs_run_lost(&run);
             if (roll >= 9 && roll < 20 && run.has_lease) hold(0);
             pass_ms(size);
-            bool must_end = !run.has_lease || now.boot_us >= run.deadline_boot_us || now.unix_ms >= run.expires_ms ||
+            bool must_end = !run.has_lease || now.boot_us >= run.deadline_boot_us || now.high_ms >= run.expires_ms ||
                             now.unix_ms < run.starts_ms;
             enum vs_run_step next = step();
             if (must_end) CHECK_EQ_I64(next, VS_RUN_KILL);
@@ -300,6 +316,7 @@ static const struct check_case cases[] = {
     {"an answer after the deadline is too late", an_answer_after_the_deadline_is_too_late},
     {"a clock that reaches the end of the lease kills at once", a_clock_beyond_the_lease_kills_at_once},
     {"a clock that goes back to earlier holders kills at once", a_clock_before_the_lease_kills_at_once},
+    {"a clock that goes back prolongs no lease: ids may not follow it", ids_may_not_follow_a_clock_that_goes_back},
     {"a renewal is due sooner if the id times of the lease end sooner", renews_sooner_if_id_times_end_sooner},
     {"a resume from a long suspend kills at once", suspend_kills_at_once},
     {"a lost lease kills at once, and is not released", a_lost_lease_kills_at_once},
