@@ -3,6 +3,7 @@ import audit
 import databases
 import host
 import inside
+import inserting
 import languages
 import latency
 import log
@@ -221,6 +222,18 @@ INPROCESS = [
 ]
 
 
+# ---------------------------------------------------------------- inside a database
+
+NEXTVAL, ASYNC = "DEFAULT nextval()", "snowflake, no sync"
+DATABASES = [
+    Row("insert_postgresql", "databases", inserting.postgresql, (
+        Figure("one", "PostgreSQL: INSERT of a row, 1 session", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
+        Figure("sixteen", "  16 sessions", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
+        Figure("select", "  INSERT of 1,000,000 rows by SELECT", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
+        Figure("copy", "  COPY of 1,000,000 rows", NEXTVAL, "rows/s", ">= 0.95", ASYNC))),
+]
+
+
 # ---------------------------------------------------------------- other projects, and promises that they do not make
 
 def peer(key, what, remark):
@@ -255,10 +268,10 @@ RATES = [
                                 ("unix", "Redis protocol, unix socket", "redis-server, INCR")))),
 ]
 
-ROWS = [*RATES, *CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *INPROCESS, *PEERS]
+ROWS = [*RATES, *CORE, *LUA, *HTTP, *RESP, *SECURED, *LATENCY, *HOST, *BULK, *CLIENTS, *INPROCESS, *DATABASES, *PEERS]
 NAMED = {row.name: row for row in ROWS}
 GROUPS = {"rates": "the picture of the README: sustained rates", "core": "in the process", "lua": "from Lua, and inside nginx", "http": "HTTP next to nginx",
           "resp": "the Redis protocol next to redis-server", "secured": "TLS, and clients with names",
           "latency": "open load", "host": "connections, namespaces, policies, start-up",
           "bulk": "millions of ids", "clients": "blocks in other languages", "inprocess": "ids in the process, in other languages",
-          "peers": "other generators and servers"}
+          "databases": "ids made inside a database", "peers": "other generators and servers"}

@@ -4,6 +4,7 @@
 #include "extension.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sql.h>
 #include <storage/fd.h>
 #include <unistd.h>
@@ -36,8 +37,18 @@ void vpg_raise(const struct vesta_error *err) {
     ereport(ERROR, errcode(sqlstate_of(err->code)), errmsg("%s", err->text));
 }
 
+/* The server's user must create the file, because the background worker must be able to write to its store. */
+static pg_attribute_noreturn() void raise_missing(const char *path) {
+    const struct passwd *user = getpwuid(geteuid());
+    ereport(ERROR, errcode(ERRCODE_UNDEFINED_FILE), errmsg("there is no generator file %s", path),
+            errhint("Correct the name or vesta.directory, or create the file as user %s: vesta gen --path %s --store file:%s "
+                    "--namespace NAME --layout LAYOUT",
+                    user ? user->pw_name : "of the server", path, vpg_directory));
+}
+
 static pg_attribute_noreturn() void raise_open(const char *path, const struct vesta_error *err) {
     bool is_denied = faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES;
+    if (err->code == VESTA_ENOGEN) raise_missing(path);
     if (!is_denied) vpg_raise(err);
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("%s", err->text));
 }

@@ -98,7 +98,7 @@ def names():
 
 @claim("a missing file is named with the command that creates it")
 def missing():
-    fails("SELECT vesta_next('users')", "58P01", os.path.join(db.generators, "users.gen"), "vesta gen --namespace users")
+    fails("SELECT vesta_next('users')", "58P01", os.path.join(db.generators, "users.gen"), "HINT:  Correct the name or vesta.directory, or create the file as user ")
     assert not os.path.exists(os.path.join(db.generators, "users.gen"))
 
 

@@ -185,8 +185,8 @@ class PostgreSQL(Server):
     def start(self, **settings):
         """Settings are remembered for later starts."""
         self.settings.update(settings)
-        here = dict(port=self.port, listen_addresses="127.0.0.1", unix_socket_directories=self.folder,
-                    shared_buffers="16MB", max_connections=200, dynamic_shared_memory_type="mmap", autovacuum="off", **self.settings)
+        here = {**dict(port=self.port, listen_addresses="127.0.0.1", unix_socket_directories=self.folder,
+                       shared_buffers="16MB", max_connections=200, dynamic_shared_memory_type="mmap", autovacuum="off"), **self.settings}
         self.spawn([self.BIN + "postgres", "-D", self.path("data"), *(word for name, value in here.items() for word in ("-c", "%s=%s" % (name, value)))],
                    cwd="/", env=dict(os.environ, **self.env), **self.as_user())
         self.wait_ready(lambda: self.client("SELECT 1").returncode == 0)
