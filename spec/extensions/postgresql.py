@@ -40,6 +40,26 @@ def first():
     assert int(db.sql("SELECT vesta_next('orders')")) > 0
 
 
+@claim("the session in docs/database-functions.md runs as printed there")
+def page():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/database-functions.md")) as file:
+        text = "".join(re.findall(r"(?ms)^```psql\n(.*?)^```", file.read()))
+    commands = re.findall(r"(?ms)^shop=# (.*?;)\n(.*?)(?=^shop=# |\Z)", text)
+    assert len(commands) > 5
+    db.sql("CREATE DATABASE shop")
+    for command, want in commands:
+        got = db.tool("psql", "-X", "-d", "shop", "-c", command)
+        assert plain(got) == plain(want), "%s\n%s" % (command, got)
+    db.sql("DROP DATABASE shop")
+
+
+def plain(output):
+    """Without ids, times, the worker id and the widths of columns."""
+    output = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:.]+", "TIME", re.sub(r"\b\d{19}\b", "ID", output))
+    output = re.sub(r"TIME\+00 \| +\d+", "TIME | WORKER", output)
+    return [re.sub(r"-+", "-", " ".join(line.split())) for line in output.splitlines() if line.strip()]
+
+
 @claim("the ids of a statement ascend and differ, one by one and as a set")
 def ascend():
     for query in ("SELECT vesta_next('orders') FROM generate_series(1, 20000)", "SELECT vesta_next('orders', 20000)",
