@@ -90,7 +90,7 @@ const char *vpg_keeper_ask(const struct vpg_generator *generator) {
     LWLockRelease(&kept->lock);
     if (!is_room) return "The background worker keeps 64 generators already. Use fewer.";
     if (runs || start_worker()) return NULL;
-    return "No background worker can start, because max_worker_processes are in use. Raise max_worker_processes.";
+    return "No background worker can start, because all max_worker_processes are in use. Raise max_worker_processes.";
 }
 
 /* ------------------------------------------------------------------ in the worker */

@@ -39,7 +39,7 @@ static const char *lease_text(const struct vpg_generator *generator, const char 
     vesta_get_info(generator->gen, &info);
     if (info.warning[0]) return pstrdup(info.warning);
     if (info.keeper[0]) return pstrdup(info.keeper);
-    return no_worker ? no_worker : "the keeper is asking the store";
+    return no_worker ? "no process keeps this generator" : "the keeper is asking the store";
 }
 
 static pg_attribute_noreturn()

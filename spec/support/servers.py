@@ -1,5 +1,6 @@
 """servers.py -- real servers for the specs of stores: started in folders of their own on free ports of this machine,
 stopped by pid; a proxy that disturbs connections; and store_call, a store object that a spec controls."""
+import contextlib
 import glob
 import os
 import re
@@ -221,7 +222,8 @@ class PostgreSQL(Server):
 
     def go_on(self):
         for pid in self.processes():
-            os.kill(pid, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):  # of a session that ends
+                os.kill(pid, signal.SIGCONT)
 
     def client(self, text, database="postgres"):
         return subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-p", str(self.port), "-U", "postgres", "-c", text, database],
