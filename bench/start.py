@@ -31,6 +31,25 @@ def gen(turns):
     return Made(pairs("ms", made), notes={"": "CPU time"})
 
 
+def first_moment(env, *command):
+    """Returns milliseconds from the start of a command until `date`, which it runs, reads the clock."""
+    begun = time.time_ns()
+    done = subprocess.run([*command, "/bin/date", "+%s%N"], env=env, check=True, capture_output=True, timeout=60)
+    return (int(done.stdout) - begun) / 1e6
+
+
+def lease(turns):
+    """A worker id that was never used, so that no earlier holder's ids delay the start."""
+    made = []
+    for _ in range(turns.samples):
+        with Folder() as folder:
+            vesta, env = str(turns.build / "vesta"), {**os.environ, "VESTA_STATE": str(folder)}
+            runs = [(first_moment(env, vesta, "lease", "run", "--"), first_moment(env)) for _ in range(turns.few(RUNS, 2))]
+            with_lease, bare = (statistics.median(side) for side in zip(*runs))
+            made.append((with_lease - bare, 10))
+    return Made(pairs("ms", made))
+
+
 def first_answer(begin, request, good):
     """Returns milliseconds from a server's start to its first reply with an id."""
     begun = time.monotonic()

@@ -172,6 +172,8 @@ HOST = [
         Figure("rest", "  CPU time when idle", "with one", "% of a core", "<= 1", "", ours_alone),
         Figure("cost", "  an id over RESP -P 16, CPU time", "with one", "us", "<= 1.15", setting("snowflake, clock", ONE)))),
     Row("start", "host", start.gen, (Figure("ms", "vesta gen, existing generator file", "/bin/true", "ms", "<= 1.5"),)),
+    Row("lease_run", "host", start.lease, (
+        Figure("ms", "vesta lease run, to the start of a program, over the bare start", "10 ms", "ms", "<= 1", "a store in files"),)),
     Row("serve", "host", start.serve, (Figure("ms", "vesta serve, to the first id", "redis-server", "ms", "", setting(W, FREE)),)),
     Row("page", "host", page.row, (
         Figure("size", "web page, total file size", "150 KB", "bytes", "<= 1"),
