@@ -262,9 +262,9 @@ nothing.  More: docs/counters.md.
   resume   resumes a counter that stopped because its database went back to an
            older state.  Repair the database first.
   import   imports the counters from a table of tinyid, Leaf or a ticket
-           server.  Each counter continues above every number that was issued.
-           Without --yes it only shows the changes.  `vesta help segments
-           import` lists its options.
+           server, or from a sequence of PostgreSQL.  Each counter continues
+           above every number that was issued.  Without --yes it only shows
+           the changes.  `vesta help segments import` lists its options.
 
   $ vesta segments add orders --step 500 --store sqlite:/var/lib/vesta/v.db
   orders begins with 1, in steps of 500
