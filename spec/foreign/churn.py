@@ -71,14 +71,11 @@ class Clock:
         self.set(self.shift)
 
 
-port, uri = started()
-subprocess.run([VESTA, "store", "init", "--store", uri(port), "--namespace", "churn", "--layout",
-                "snowflake worker:%d seq:%d" % (BITS, 22 - BITS)], check=True,
-               stdin=subprocess.DEVNULL)
-
-
 @claim("%d holders over %s: no two generators with one worker id at one time, and no equal ids" % (HOLDERS, STORE))
 def _():
+    port, uri = started()
+    subprocess.run([VESTA, "store", "init", "--store", uri(port), "--namespace", "churn", "--layout",
+                    "snowflake worker:%d seq:%d" % (BITS, 22 - BITS)], check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     weathers = [Weather(port) for _ in range(WEATHERS if port else 0)]
 
     def command(slot):
