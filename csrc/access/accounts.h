@@ -22,8 +22,8 @@
 #define VS_ACCOUNT_RATE_MAX 1000000000
 #define VS_ACCOUNT_WEIGHT_MAX 1000
 
-enum vs_class { VS_GIVE = 1, VS_BLOCK = 2, VS_READ = 4, VS_MAKE = 8, VS_OPERATE = 16, VS_ALL_CLASSES = 31 };
-#define VS_CLASS_WORDS "give|block|read|make|operate"
+enum vs_class { VS_GIVE = 1, VS_BLOCK = 2, VS_READ = 4, VS_MAKE = 8, VS_OPERATE = 16, VS_LEASE = 32, VS_ALL_CLASSES = 63 };
+#define VS_CLASS_WORDS "give|block|read|make|operate|lease"
 
 struct vs_account {
     char name[VS_ACCOUNT_NAME_MAX];

@@ -15,7 +15,7 @@
 
 /* ------------------------------------------------------------------ parsing */
 
-enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_OPTIONS = 16 };
+enum vs_method { VS_GET = 1, VS_POST = 2, VS_HEAD = 4, VS_OTHER_METHOD = 8, VS_OPTIONS = 16, VS_PUT = 32, VS_DELETE = 64 };
 
 /* The value of Sec-Fetch-Site. */
 enum vs_site {

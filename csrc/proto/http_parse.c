@@ -195,6 +195,8 @@ static int http_on_headers_complete(llhttp_t *parser) {
     case HTTP_POST: reading->out->method = VS_POST; break;
     case HTTP_HEAD: reading->out->method = VS_HEAD; break;
     case HTTP_OPTIONS: reading->out->method = VS_OPTIONS; break;
+    case HTTP_PUT: reading->out->method = VS_PUT; break;
+    case HTTP_DELETE: reading->out->method = VS_DELETE; break;
     default: reading->out->method = VS_OTHER_METHOD;
     }
     return 0;

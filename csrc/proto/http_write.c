@@ -25,6 +25,7 @@ const char *vs_http_reason(int status) {
                    {406, "Not Acceptable"},
                    {408, "Request Timeout"},
                    {409, "Conflict"},
+                   {410, "Gone"},
                    {411, "Length Required"},
                    {413, "Content Too Large"},
                    {414, "URI Too Long"},
@@ -68,6 +69,7 @@ void vs_http_tick(struct vs_http_plain *plain, int64_t unix_s) {
 }
 
 const char *vs_http_allow(unsigned methods) {
+    if (methods & VS_PUT) return "PUT, DELETE, OPTIONS";
     return methods == VS_POST ? "POST, OPTIONS" : methods & VS_POST ? "GET, HEAD, POST, OPTIONS" : "GET, HEAD, OPTIONS";
 }
 

@@ -135,7 +135,8 @@ int vs_ending_release(struct vs_serving *serving) {
     bool started = vs_start_end(serving->start, until_us(serving, RELEASE_MS));
     bool returned = vs_segments_release(serving, until_us(serving, RELEASE_MS));
     bool unread = vs_server_holders_end(serving, until_us(serving, RELEASE_MS));
-    if (!begun || threads || !started || !returned || !unread) leave(serving);
+    bool ended = vs_leasing_end(serving, until_us(serving, RELEASE_MS));
+    if (!begun || threads || !started || !returned || !unread || !ended) leave(serving);
     free(release);
     return kept > 0 ? VS_FAILED : VS_DONE;
 }

@@ -164,7 +164,8 @@ static int run(struct vs_serving *serving) {
     vs_secure_use(serving, &opts);
     serving->server.monitor.started_us = serving->server.clock->boot_us(serving->server.clock->self);
     if (!vs_server_holders_begin(serving) || !(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
-    int rc = vs_life_begin(serving);
+    int rc = vs_leasing_begin(serving);
+    if (rc == VS_GO) rc = vs_life_begin(serving);
     if (rc != VS_GO) return rc;
     rc = vs_serve(&opts, &err) == VESTA_OK ? VS_DONE : vs_report(&err);
     int released = vs_ending_release(serving), started = vs_start_result(serving->start);

@@ -50,6 +50,7 @@ struct vs_serving {
     struct vs_start *start;
     struct vs_crews crews; /* which threads open and close which namespaces */
     struct vs_segments *segments; /* NULL: the config has no segments */
+    struct vs_lease_clerks *leasing;   /* NULL: the config has no leases */
     int64_t ended_us;             /* vs_monotonic_us when stopping began (0: the server is not stopping) */
     struct vs_server server;
 };
@@ -125,6 +126,12 @@ bool vs_segments_release(struct vs_serving *serving, int64_t until_us);
 void vs_segments_close(struct vs_serving *serving);
 /* Logs the state of the tags.  Threads: a loop's. */
 void vs_segments_state(const struct vs_serving *serving);
+
+/* Starts the threads that lease worker ids for other programs (leases.c).  Returns VS_GO, or an exit code after a
+ * message. */
+int vs_leasing_begin(struct vs_serving *serving);
+/* Call it after the event loops have ended.  Returns false if a thread hangs in a store call at until_us. */
+bool vs_leasing_end(struct vs_serving *serving, int64_t until_us);
 
 /* Makes TERM and INT end the program until the event loops run, even if the process is PID 1 of a container. */
 void vs_ending_prepare(void);

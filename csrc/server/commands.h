@@ -8,6 +8,7 @@
 
 #define VS_READ_METHODS (VS_GET | VS_HEAD)
 #define VS_ANY_METHOD (VS_GET | VS_HEAD | VS_POST)
+#define VS_LEASE_METHODS (VS_PUT | VS_DELETE)
 #define VS_CALL_NAME_MAX 32
 
 enum vs_call_flags {
@@ -25,12 +26,14 @@ enum vs_call_flags {
     VS_CALL_OPEN = 1024,      /* none, for probes and load balancers */
     VS_CALL_SHOWS_ALL = 2048, /* access to all names, because the reply shows all */
     VS_CALL_DEAR = 4096,      /* may take long, so the clock is read after the command */
+    VS_CALL_HIDES = 16384, /* HTTP: the rest of the path is a secret, so it is not logged */
     VS_CALL_EXEC = 8192,      /* runs the queued commands */
     VS_CALL_NEEDS = 16,       /* shift of the bits of enum vs_class (not a flag) */
     VS_NEEDS_GIVE = VS_GIVE << VS_CALL_NEEDS,
     VS_NEEDS_BLOCK = VS_BLOCK << VS_CALL_NEEDS,
     VS_NEEDS_READ = VS_READ << VS_CALL_NEEDS,
-    VS_NEEDS_MAKE = VS_MAKE << VS_CALL_NEEDS
+    VS_NEEDS_MAKE = VS_MAKE << VS_CALL_NEEDS,
+    VS_NEEDS_LEASE = VS_LEASE << VS_CALL_NEEDS
 };
 
 struct vs_call {

@@ -15,6 +15,18 @@
 
 #define VS_SHARE_KINDS 8    /* enum vs_share_kind */
 
+/* Results of requests for leases over the network. */
+enum vs_lease_result {
+    VS_LEASE_LEASED,
+    VS_LEASE_RENEWED,
+    VS_LEASE_RELEASED,
+    VS_LEASE_BUSY,
+    VS_LEASE_GONE,
+    VS_LEASE_FAILED,
+    VS_LEASE_RESULTS
+};
+extern const char *const vs_lease_result_name[VS_LEASE_RESULTS];
+
 /* Counters of a client.  REFUSED_... count rejected requests by cause. */
 enum vs_client_count {
     VS_CLIENT_ANSWERED,
@@ -33,6 +45,7 @@ enum vs_client_count {
 #define VS_OF_CODE [VS_PROTOCOLS][VS_CODES_MAX]
 #define VS_OF_TURNED [VS_PROTOCOLS][VS_TURNED_REASONS]
 #define VS_OF_SHARE [VS_SHARE_KINDS]
+#define VS_OF_LEASE [VS_LEASE_RESULTS]
 
 struct vs_counts {
 #define COUNT(name, member, labels, ...) vs_count member VS_OF_##labels;

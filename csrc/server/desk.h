@@ -14,7 +14,15 @@
 
 struct vs_tag_set;
 
-enum vs_desk_ask { VS_DESK_NUMBERS, VS_DESK_RESERVE, VS_DESK_COMMIT, VS_DESK_CANCEL };
+enum vs_desk_ask {
+    VS_DESK_NUMBERS,
+    VS_DESK_RESERVE,
+    VS_DESK_COMMIT,
+    VS_DESK_CANCEL,
+    VS_DESK_LEASE, /* this and the next two: of a worker id, for the desk of leases */
+    VS_DESK_RENEW,
+    VS_DESK_RELEASE
+};
 enum vs_desk_answer {
     VS_DESK_DONE,
     /* not done, and a retry is useless, because the number's row forbids the job.  `text` is the reason for this and
@@ -22,7 +30,27 @@ enum vs_desk_answer {
     VS_DESK_SETTLED,
     VS_DESK_BACK,    /* not done: the database was restored to an older state, and an operator must act */
     VS_DESK_DOWN,    /* not done: the database is unreachable or currently cannot do the job */
-    VS_DESK_UNKNOWN  /* the job may have been done */
+    VS_DESK_UNKNOWN, /* the job may have been done */
+    /* not done, for a lease only: */
+    VS_DESK_BUSY,     /* no worker id is free, or the wanted one is held */
+    VS_DESK_LOST,     /* the store has no such lease */
+    VS_DESK_REJECTED, /* a person must act */
+    VS_DESK_BAD,      /* the ttl or the worker id is out of range */
+    VS_DESK_NO_NAME   /* the store has no such namespace */
+};
+
+/* A lease of a worker id over the network: the request, and the result. */
+#define VS_LEASE_TEXT_MAX 160
+struct vs_desk_lease {
+    int of; /* the index in server->leases.name */
+    char client[64], name[64 + 1]; /* name: of the program, "" if it has none */
+    char from[96];                 /* the client and its address, for people to read */
+    bool has_worker;
+    int64_t ttl_ms, ended_ms;
+    /* its key (RENEW and RELEASE: as requested) */
+    uint64_t worker, owner[2], incarnation;
+    uint64_t fence;
+    int64_t starts_ms, expires_ms;
 };
 
 /* A job.  Both the request and the desk hold a reference, and the last holder frees the job, so neither has to wait for
@@ -44,6 +72,7 @@ struct vs_desk_job {
     struct vesta_numbers numbers;
     struct vesta_pause pause; /* the reason if no numbers were issued */
     enum vs_desk_answer answer;
+    struct vs_desk_lease lease;
     int64_t held_until_ms; /* RESERVE: end of the reservation, by the database's clock */
     char text[400];
 };

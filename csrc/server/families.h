@@ -53,6 +53,8 @@ FAMILY(vesta_tag_store_errors_total, vs_put_tag_errors, COUNTER, OF_TAGS, "tag",
 FAMILY(vesta_tag_numbers_left, vs_put_tag_left, GAUGE, OF_TAGS, "tag",
        "Numbers left in the ranges that this server holds")
 FAMILY(vesta_tag_step, vs_put_tag_step, GAUGE, OF_TAGS, "tag", "Numbers that the server requests as the next range")
+COUNT(vesta_network_leases_total, leases, LEASE, COUNTER,
+      "Requests for leases of worker ids over the network, by result")
 COUNT(vesta_requests_total, requests, CODE, COUNTER, "Requests answered, by error code, or ok")
 FAMILY(vesta_request_duration_seconds, put_durations, HISTOGRAM, ALWAYS, "proto",
        "Time from reading a request to writing its response")

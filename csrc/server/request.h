@@ -24,6 +24,7 @@ enum vs_waits_for {
     VS_FOR_SHARE,   /* the client, address or namespace exceeds a rate limit or a fair share */
     VS_FOR_TABLES,  /* tables of tags are being read, and may contain the name */
     VS_FOR_IDS,
+    VS_FOR_LEASE, /* a store works on session->waiting.job, for another program */
     VS_FOR_JOB /* a database works on session->waiting.job */
 };
 

@@ -87,6 +87,7 @@ struct vs_history;
 struct vs_recent;
 struct vs_roster;
 struct vs_access;
+struct vs_desk;
 struct vs_out;
 
 /* How often a namespace's worker list had changed (`list`) and had been read (`reading`) when a viewer last received it
@@ -147,6 +148,14 @@ struct vs_rules {
     bool leaf_any_key;               /* Leaf's route uses the first namespace for an unknown key */
 };
 
+/* The namespaces whose worker ids clients may lease over the network, which may be other namespaces than the served
+ * ones. */
+struct vs_leases {
+    const char *const *name;
+    int count;
+    struct vs_desk *desk; /* NULL: there are none */
+};
+
 /* Counters and monitoring of the server.  vs_serve creates all but the access log. */
 struct vs_monitor {
     int64_t started_us;    /* boot_us when the server began */
@@ -178,6 +187,7 @@ struct vs_server {
     struct vs_tags tags;
     struct vs_rules rules;
     struct vs_monitor monitor;
+    struct vs_leases leases;
     struct vs_above above;
     struct vs_gate *gate;  /* client accounts (NULL: none, only the secrets in `rules` apply) */
     struct ledger *ledger; /* usage of clients (created by vs_serve, freed by the caller) */

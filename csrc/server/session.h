@@ -14,10 +14,11 @@
 
 _Static_assert(VS_RESP_BULK_MAX + 32 <= VS_REPLY_MAX, "an echo fits a reply");
 
-/* The queues of a loop.  VS_QUEUE_OF_TABLES: requests that wait for tables of tags to be read.  VS_QUEUE_OF_SHARES:
+/* The queues of a loop.  VS_QUEUE_OF_TABLES: requests that wait for tables of tags to be read.  VS_QUEUE_OF_LEASES:
+ * requests that wait for a worker id of another program.  VS_QUEUE_OF_SHARES:
  * requests that wait because of a rate limit or fair share.  From VS_QUEUE_OF_IDS on: one queue per namespace (by
  * index), then one per tag (by place). */
-enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
+enum { VS_QUEUE_OF_TABLES, VS_QUEUE_OF_LEASES, VS_QUEUE_OF_SHARES, VS_QUEUE_OF_IDS };
 static inline int vs_queues_of(int namespaces) {
     return VS_QUEUE_OF_IDS + namespaces + VS_SERVED_TAGS_MAX;
 }

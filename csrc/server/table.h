@@ -51,6 +51,15 @@ CALL("VESTA.CANCEL", vs_on_cancel, 3, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_
      VS_POST, "tag,number,token", true,
      "VESTA.CANCEL tag number token -- returns a reserved number",
      "/v1/reservations/cancel?tag=TAG&number=N&token=TOKEN -- returns a reserved number")
+CALL("VESTA.LEASE", vs_on_lease, 1, 4, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_LEASE, "/v1/leases", VS_POST,
+     "ns,ttl,worker,name", true,
+     "VESTA.LEASE name [ttl [worker|* [program]]] -- leases a worker id for a program, for ttl seconds",
+     "/v1/leases?ns=NAME&ttl=30&worker=N&name=PROGRAM -- leases a worker id for a program, for ttl seconds")
+ROUTE(vs_on_lease_route, VS_CALL_HIDES | VS_NEEDS_LEASE, "/v1/leases/", VS_LEASE_METHODS, "ended_ms", true,
+      "/v1/leases/{lease}?ended_ms=MS -- renews a lease (PUT), or releases it (DELETE)")
+RESP("VESTA.RENEW", vs_on_renew, 1, 1, VS_CALL_ALONE | VS_NEEDS_LEASE, " lease -- renews the lease of a worker id")
+RESP("VESTA.RELEASE", vs_on_release, 1, 2, VS_CALL_ALONE | VS_NEEDS_LEASE,
+     " lease [ended_ms] -- releases a worker id (ended_ms: Unix time of the last id)")
 ROUTE(vs_on_segments, VS_CALL_DEAR | VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- the state of the tags: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,

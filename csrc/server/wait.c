@@ -35,6 +35,7 @@ static int64_t request_step_us(const struct vs_request *r, int64_t left_us) {
 
 static int queue_of(const struct vs_request *r) {
     if (r->waits_for == VS_FOR_SHARE) return VS_QUEUE_OF_SHARES;
+    if (r->waits_for == VS_FOR_LEASE) return VS_QUEUE_OF_LEASES;
     return r->waits_for == VS_FOR_TABLES ? VS_QUEUE_OF_TABLES : vs_request_queue(r);
 }
 
@@ -227,6 +228,17 @@ static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) 
     return queue_up(r, OPENING_STEP_US);
 }
 
+/* Lets a request wait for the desk of leases, which wakes the loops (vs_serve_wake). */
+static enum vs_reply_state settle_lease(struct vs_request *r, int64_t now_us) {
+    struct vs_waiting *waiting = &r->session->waiting;
+    waiting->deadline_us = waiting->job->until_us;
+    int64_t left_us = waiting->deadline_us - now_us;
+    r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = RANGE_STEP_US};
+    if (left_us > 0) return queue_up(r, left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US);
+    return vs_refuse(r, "lease_unknown",
+                     "the store did not reply in time, so the change may have been applied: send the request again");
+}
+
 static bool request_is_used_up(const struct vs_request *r) {
     return !r->tag && (r->pause.why == VESTA_FULL || r->pause.why == VESTA_AHEAD);
 }
@@ -276,6 +288,7 @@ static enum vs_reply_state request_settle(struct vs_request *r) {
     case VS_FOR_OPENING:
     case VS_FOR_TABLES: return settle_opening(r, now_us);
     case VS_FOR_SHARE: return settle_share(r, now_us);
+    case VS_FOR_LEASE: return settle_lease(r, now_us);
     case VS_FOR_NOTHING:
     case VS_FOR_IDS:
     case VS_FOR_JOB: break;

@@ -214,6 +214,10 @@ static enum vs_worker_end worker_look(struct vs_worker *w, struct vesta_error *e
     if (action.kind == VS_DO_CLOSE) return worker_end(VS_WORKER_LOST, WORKER_GONE, err);
     if (!is_idle(w, &action)) return worker_failed(w, &action, err);
     const struct vs_record *r = &w->lease.record;
+    if (strncmp(r->identity, w->identity, strlen(w->identity)) != 0)
+        return worker_end(VS_WORKER_LOST, WORKER_GONE, err);
+    memcpy(w->identity, r->identity, sizeof w->identity);
+    memcpy(w->lease.holder, r->holder, sizeof w->lease.holder);
     int64_t most_ms = vs_worker_ttl_ms_max(w->at.store), ttl_ms = r->lease_ms;
     ttl_ms = ttl_ms < VS_WORKER_TTL_MS_MIN ? VS_WORKER_TTL_MS_MIN : ttl_ms > most_ms ? most_ms : ttl_ms;
     w->lease.timing = worker_timing(w->at.store, &w->layout, ttl_ms);
@@ -272,7 +276,7 @@ static void worker_begin(struct vs_worker *w, const struct vs_worker_ask *ask, s
     w->layout = *ask->layout;
     opts.layout = &w->layout;
     opts.identity = w->identity;
-    opts.holder = ask->holder;
+    opts.holder = ask->holder ? ask->holder : "";
     opts.waits_for_expiry = true;
     vs_lease_init(&w->lease, &opts);
 }

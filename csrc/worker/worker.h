@@ -92,7 +92,8 @@ int vs_worker_layout(const struct vs_lineage *at, const struct vesta_layout *fal
 int vs_worker_init(struct vs_worker *w, const struct vs_lineage *at, const struct vs_worker_ask *ask,
                    struct vesta_error *err);
 /* Prepares the renewal or the release of a lease that another process may have claimed.  The first call finds out
- * whether the store still has that lease, with its ttl.  `ask` has the layout, the identity and the holder. */
+ * whether the store still has that lease, with its ttl, its identity and its holder.  The lease is not found unless its
+ * identity begins with ask->identity.  Of `ask`, only that and the layout are used. */
 void vs_worker_resume(struct vs_worker *w, const struct vs_lineage *at, const struct vs_worker_key *key,
                       const struct vs_worker_ask *ask);
 

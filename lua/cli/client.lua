@@ -250,7 +250,7 @@ local RIGHTS_OPTIONS = {
   { name = "names", value = "NAME,...",
     help = "namespaces and tags that it may use, where * matches any characters (default for add: *)" },
   { name = "calls", value = "CLASS,...",
-    help = "classes of calls that it may make: give, block, read, make, operate (default for add: give,read)" },
+    help = "classes of calls that it may make: give, block, read, make, lease, operate (default for add: give,read)" },
   { name = "n", value = "N", help = "maximum ids per request, or off (default: off)" },
   { name = "rate", value = "N", help = "maximum ids per second, or off (default: off)" },
   { name = "requests", value = "N", help = "maximum requests per second, or off (default: off)" },
@@ -275,6 +275,7 @@ namespaces and tags that it may use, limits, and classes of calls that it may ma
   block    get ranges of ids
   read     decode ids, read metrics
   make     build ids from fields
+  lease    lease worker ids for programs with their own generator
   operate  use the admin routes
 
 `add` and `rotate` print the token once.  The file stores only its SHA-256.  Two tokens can be valid at the

@@ -170,6 +170,9 @@ local rows = {
     default = "1", help = "number of worker threads, each with an event loop" },
   { key = "connections_max", kind = "integer", min = 16, max = CONNECTIONS_MAX, flag = "connections", value = "N",
     default = "10000", help = "maximum number of HTTP and Redis connections together" },
+  { key = "leases", kind = "list", max = 64, is = "VS_CONF_HOSTS_MAX", check = "namespace", flag = "leases",
+    value = "NAME,...", without = "none",
+    help = "namespaces whose worker ids clients can lease for programs with their own generator" },
   { key = "proxies", kind = "list", max = 64, is = "VS_CONF_HOSTS_MAX", check = "proxy",
     flag = "proxies", value = "NETWORK,...", without = "none",
     help = 'addresses or networks (10.0.0.0/8) of proxies, or "unix" (each connection from a proxy must begin '

@@ -30,7 +30,9 @@ static void reads(void) {
     CHECK(parse_text("HEAD /genid HTTP/1.0\r\n\r\n") > 0 && http.http10 && !http.keep_alive && http.method == VS_HEAD);
     CHECK(parse_text("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n") > 0 && http.keep_alive);
     CHECK(parse_text("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n") > 0 && !http.keep_alive);
-    CHECK(parse_text("DELETE / HTTP/1.1\r\nHost: a\r\n\r\n") > 0 && http.method == VS_OTHER_METHOD);
+    CHECK(parse_text("DELETE / HTTP/1.1\r\nHost: a\r\n\r\n") > 0 && http.method == VS_DELETE);
+    CHECK(parse_text("PUT / HTTP/1.1\r\nHost: a\r\n\r\n") > 0 && http.method == VS_PUT);
+    CHECK(parse_text("PATCH / HTTP/1.1\r\nHost: a\r\n\r\n") > 0 && http.method == VS_OTHER_METHOD);
 }
 
 /* RFC 9112, section 3.2.2: the host of the target replaces the Host header. */

@@ -537,7 +537,7 @@ static void has_whole_rows(void) {
         CHECK(call->handler && (call->name || call->route));
         CHECK(!call->help == !call->name && !call->route_help == !call->route);
         CHECK(call->args_min <= call->args_max && call->args_max < VS_RESP_ARGS_MAX);
-        CHECK(!call->route || (call->methods & (VS_GET | VS_POST)));
+        CHECK(!call->route || (call->methods & (VS_GET | VS_POST | VS_PUT)));
         if (call->help) CHECK_HAS(call->help, call->name);
         if (call->route_help) CHECK_HAS(call->route_help, call->route);
         if (call->name) CHECK(vs_call_named((struct vs_slice){call->name, strlen(call->name)}) == call);

@@ -133,7 +133,7 @@ static void step_release(struct holder *h) {
     if (chance(30)) { /* another process releases it, by its key */
         const struct vs_lineage at = h->w.at;
         struct vs_worker_key key = h->w.key;
-        struct vs_worker_ask ask = {.layout = &layout, .identity = "other", .holder = "a server"};
+        struct vs_worker_ask ask = {.layout = &layout, .identity = ""};
         vs_worker_resume(&h->w, &at, &key, &ask);
         if (!has_run) ended_ms = 0;
     }

@@ -300,7 +300,7 @@ static void a_release_without_a_claim(void) {
 
 static void resume(int i, const struct vs_worker_key *key) {
     const struct vs_lineage at = fake_connect(&host[i], 0);
-    struct vs_worker_ask ask = {.layout = &layout, .identity = "client", .holder = "host c pid 3"};
+    struct vs_worker_ask ask = {.layout = &layout, .identity = "lease "};
     vs_worker_resume(&w[i], &at, key, &ask);
 }
 

@@ -27,6 +27,8 @@ static const char *method_of(const struct vs_request *r) {
     case VS_POST: return "POST";
     case VS_HEAD: return "HEAD";
     case VS_OPTIONS: return "OPTIONS";
+    case VS_PUT: return "PUT";
+    case VS_DELETE: return "DELETE";
     default: return "(other)";
     }
 }
@@ -41,7 +43,7 @@ static void put_target(struct vs_line *line, const struct vs_request *r) {
         if (has_key && first.at) vs_line_text(line, "target", note_text_of(first, buf));
     } else if (!r->call) {
         if (r->http && r->http->path.at) vs_line_text(line, "target", note_text_of(r->http->path, buf));
-    } else if (r->call->route[strlen(r->call->route) - 1] == '/' && first.at) {
+    } else if (r->call->route[strlen(r->call->route) - 1] == '/' && first.at && !(r->call->flags & VS_CALL_HIDES)) {
         size_t length = strlen(r->call->route);
         memcpy(path, r->call->route, length);
         strcpy(path + length, note_text_of(first, buf));

@@ -236,6 +236,7 @@ enum vs_reply_state vs_on_index(struct vs_request *r) {
         const struct vs_call *call = vs_call_at(i);
         if (!call->route || !vs_call_is_at(call, r->session->protocol) || vs_call_is_kept(call, r->session)) continue;
         if (call->methods == VS_POST) vs_put_text(r->out, "POST ");
+        if (call->methods == VS_LEASE_METHODS) vs_put_text(r->out, "PUT|DELETE ");
         vs_put_text(r->out, call->route_help);
         vs_put(r->out, "\n", 1);
     }

@@ -248,12 +248,17 @@ static const char *shake_name(int what) {
     return names[what];
 }
 
+static const char *lease_name(int result) {
+    return vs_lease_result_name[result];
+}
+
 static const struct labels labels_NONE = {.to = 1}, labels_PROTO = {.by_proto = true, .to = 1},
                            labels_CODE = {true, "code", 0, VS_CODES_MAX, vs_code_name},
                            labels_TURNED = {true, "reason", VS_LET_IN + 1, VS_TURNED_REASONS, turned_name},
                            labels_HEADER = {true, "result", 0, NET_PROXY_RESULTS, header_name},
                            labels_SHAKE = {true, "result", 0, NET_SHAKES, shake_name},
-                           labels_SHARE = {false, "share", VS_SHARE_NONE + 1, VS_SHARES, share_name};
+                           labels_SHARE = {false, "share", VS_SHARE_NONE + 1, VS_SHARES, share_name},
+                           labels_LEASE = {false, "result", 0, VS_LEASE_RESULTS, lease_name};
 
 /* Writes the samples of a counter.  `of` is the address of its first element in the first loop's counts. */
 static void metrics_put_counts(struct vs_metrics *m, const vs_count *of, const struct labels *l) {

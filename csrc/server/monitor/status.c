@@ -183,6 +183,22 @@ static void status_put_durations(struct vs_out *out, const struct vs_server *ser
     vs_put(out, "}", 1);
 }
 
+/* Writes the namespaces whose worker ids clients may lease, and how often they did. */
+static void status_put_leases(struct vs_out *out, const struct vs_server *server) {
+    const struct vs_leases *leases = &server->leases;
+    if (leases->count == 0) return;
+    vs_json_open(out, "leases", '{');
+    vs_json_open(out, "namespaces", '[');
+    for (int i = 0; i < leases->count; i++) {
+        if (i > 0) vs_put(out, ",", 1);
+        vs_put_json(out, leases->name[i]);
+    }
+    vs_put(out, "]", 1);
+    for (int i = 0; i < VS_LEASE_RESULTS; i++)
+        vs_json_uint(out, vs_lease_result_name[i], vs_total(&server->monitor, &server->monitor.counts[0]->leases[i]));
+    vs_put(out, "}", 1);
+}
+
 /* Writes the host, and the first name in http.hosts or else the name in the certificate. */
 static void status_put_names(struct vs_out *out, const struct vs_server *server) {
     char host[256];
@@ -240,6 +256,7 @@ void vs_put_status(struct vs_out *out, const struct vs_server *server, int ns, b
     vs_json_uint(out, "waiting", vs_total(&server->monitor, &server->monitor.counts[0]->waiting));
     put_requests(out, server);
     status_put_durations(out, server);
+    status_put_leases(out, server);
     put_policy(out, server);
     put_tls(out, server);
     if (ns < 0 && server->names.count > VS_NAMESPACES_TOLD) put_others(out, server);

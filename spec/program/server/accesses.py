@@ -85,7 +85,7 @@ def _(world):
             server.say(server.http, get(path, "Connection: close", "Authorization: Bearer b3arer"))
         server.say(server.http, b"GET /x\x01y HTTP/1.1\r\nHost: t\r\n\r\n")
         # The line has no key of the previous request.
-        server.say(server.http, get("/v1/ids/12345", "Connection: close", method="DELETE"))
+        server.say(server.http, get("/v1/ids/12345", "Connection: close", method="PATCH"))
         body = b"bizType=x&token=t0ken"
         server.say(server.http, get("/tinyid/id/nextId", "Connection: close", "Content-Type: application/x-www-form-urlencoded",
                                     "Content-Length: %d" % len(body), method="POST") + body)

@@ -205,7 +205,7 @@ def _(world):
 # failure.
 COMMANDS = {"give": ["get x", "mget x", "vesta.next x", "incr x", "incrby x 2", "decr x", "decrby x 2", "vesta.reserve x", "vesta.commit x 1 t",
                      "vesta.cancel x 1 t"],
-            "block": ["vesta.block x 1"], "read": ["vesta.explain x 1"], "make": ["vesta.make x time 1 seq 1"],
+            "block": ["vesta.block x 1"], "lease": ["vesta.lease x", "vesta.renew %s.1.x" % (48 * "0"), "vesta.release %s.1.x" % (48 * "0")], "read": ["vesta.explain x 1"], "make": ["vesta.make x time 1 seq 1"],
             "a client": ["ping", "vesta.info", "vesta.layouts", "multi", "exec", "discard", "watch x", "unwatch", "echo x", "time", "acl whoami",
                          "client id", "select 0", "command", "config get x", "info", "dbsize", "readonly", "readwrite", "wait 0 0",
                          "slowlog len", "latency latest", "memory stats", "module list", "cluster info", "role", "lastsave"],
@@ -216,8 +216,9 @@ ROUTES = {"give": ["/genid?ns=x", "/v1/ids?ns=x", "/api/snowflake/get/x", "/api/
           "block": ["/v1/blocks?ns=x&n=1", "/tinyid/id/nextSegmentId?bizType=x", "/tinyid/id/nextSegmentIdSimple?bizType=x"],
           "read": ["/v1/ids/1?ns=x", "/expid?id=1&ns=x", "/transtime?time=1&ns=x", "/v1/segments?tag=x", "/decodeSnowflakeId?snowflakeId=1&ns=x",
                    "/v1/segments", "/metrics"],
+          "lease": ["/v1/leases?ns=x", "/v1/leases/%s.1.x" % (48 * "0")],
           "make": ["/makeid?ns=x&time=1&seq=1"], "a client": ["/version", "/"], "nobody": ["/healthz", "/readyz"]}
-CLASSES = ("give", "block", "read", "make")
+CLASSES = ("give", "block", "read", "make", "lease")
 
 
 def lacking(world):
@@ -247,15 +248,15 @@ def _(world):
     far, without = lacking(world)
     with named(world) as server:
         def status(path, *said):
-            method = "POST" if "/reservations" in path else "GET"
+            method = "PUT" if "/leases/" in path else "POST" if "/reservations" in path or "/leases" in path else "GET"
             said = {"Authorization": bearer(*said)} if said else {}
             reply = server.get(path, method, said)
             # tinyid reports errors with status 200. Its simple routes return an empty body, which shows that no id was
             # issued but not why.
             return 403 if "/tinyid/" in path and reply.body in ("", '{"data":null,"code":5,"message":"token is error"}') else reply.status
         index = server.get("/", headers={"Authorization": bearer(far)}).body
-        listed = {re.sub(r"\{\w+\}", "", path) for path in re.findall(r"(?m)^(?:POST )?(/[\w/{}]*)", index)}
-        same(sorted(listed), sorted({re.sub(r"\?.*|(?<=/)[x1]\b.*", "", path) for paths in ROUTES.values() for path in paths}))
+        listed = {re.sub(r"\{\w+\}", "", path) for path in re.findall(r"(?m)^(?:POST |PUT\|DELETE )?(/[\w/{}]*)", index)}
+        same(sorted(listed), sorted({re.sub(r"\?.*|(?<=/)(?:[x1]\b|0{48}).*", "", path) for paths in ROUTES.values() for path in paths}))
         for kind, paths in ROUTES.items():
             for path in paths:
                 same((path, status(path) in (401, 403)), (path, kind != "nobody"))

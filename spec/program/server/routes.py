@@ -159,8 +159,8 @@ def _(world):
 def _(world):
     with Server(world) as server:
         lines = server.get("/").body.splitlines()[2:]
-        same([line for line in lines if not re.fullmatch(r"(POST )?/\S* -- \S.*", line)], [])
-        same(len(lines), len({line.removeprefix("POST ").split("?")[0].split(" ")[0] for line in lines}))
+        same([line for line in lines if not re.fullmatch(r"(POST |PUT\|DELETE )?/\S* -- \S.*", line)], [])
+        same(len(lines), len({line.removeprefix("POST ").removeprefix("PUT|DELETE ").split("?")[0].split(" ")[0] for line in lines}))
         for path in ("/genid", "/v1/ids", "/expid", "/v1/blocks"):
             (line,) = [line for line in lines if re.match(re.escape(path) + r"[? ]", line)]
             assert "unknown parameter 'nosuch': " + line in server.get(path + "?nosuch=1").body, line

@@ -1,0 +1,214 @@
+"""network_leases.py -- leases of worker ids over the network, for programs that have their own generator."""
+import json
+import re
+import socket
+import time
+
+from serving import SLOW, Configured, claim, command, main, same
+
+TWO = "sign:1 time:41 seq:21 worker:1 unit=1ms epoch=2020-01-01T00:00:00Z"
+
+
+def config(world, more="", store=None, layout="snowflake"):
+    return ("return { stores = { a = { uri = '%s' } }, namespaces = { default = { store = 'a', layout = '%s' } }, "
+            "admin = { listen = 'unix:%s' }, leases = { 'default', 'jobs' } %s }" % (store or "file:" + world.path("store"), layout, world.path("admin.sock"), more))
+
+
+def asks(server, path, method="POST", token=None):
+    reply = server.get("/v1/leases" + path, method, {"Authorization": "Bearer " + token} if token else None)
+    return reply.status, json.loads(reply.body)
+
+
+def leased(server, query="ns=default&ttl=30", token=None):
+    status, lease = asks(server, "?" + query, token=token)
+    same((status, sorted(lease)), (200, ["expires_at", "expires_ms", "fence", "lease", "ns", "starts_at", "starts_ms", "ttl", "worker"]))
+    return lease
+
+
+def refused(server, path, method="POST", token=None):
+    status, error = asks(server, path, method, token)
+    return status, error["code"]
+
+
+def now_ms():
+    return int(time.time() * 1000)
+
+
+@claim("a worker id is leased, renewed and released, and the next holder's ids begin after the last one's")
+def _(world):
+    with Configured(world, config(world)) as server:
+        asked_ms = now_ms()
+        lease = leased(server, "ns=default&ttl=20&worker=7&name=billing")
+        same((lease["ns"], lease["worker"], lease["fence"], lease["ttl"]), ("default", 7, 1, 20))
+        assert asked_ms <= lease["starts_ms"] <= now_ms() and lease["expires_ms"] == lease["starts_ms"] + 20000, lease
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", lease["expires_at"]), lease
+        same(refused(server, "?ns=default&worker=7"), (503, "lease_busy"))
+        status, renewed = asks(server, "/" + lease["lease"], "PUT")
+        same((status, renewed["worker"], renewed["fence"], renewed["lease"]), (200, 7, 1, lease["lease"]))
+        assert renewed["expires_ms"] > lease["expires_ms"], renewed
+        ended_ms = now_ms()
+        same(asks(server, "/%s?ended_ms=%d" % (lease["lease"], ended_ms), "DELETE"), (200, {"status": "released"}))
+        for method in "DELETE", "PUT":
+            same(refused(server, "/" + lease["lease"], method), (410, "lease_lost"))
+        again = leased(server, "ns=default&worker=7")
+        assert again["fence"] == 2 and again["starts_ms"] > ended_ms, again
+        # Without an end, the next holder's ids begin where this lease would have ended.
+        short = leased(server, "ns=default&ttl=5&worker=8")
+        same(asks(server, "/" + short["lease"], "DELETE")[0], 200)
+        same(leased(server, "ns=default&worker=8")["starts_ms"], short["expires_ms"])
+        # A name gets the worker id that it had last.
+        first = leased(server, "ns=default&name=web")
+        same(asks(server, "/%s?ended_ms=0" % first["lease"], "DELETE")[0], 200)
+        same(leased(server, "ns=default&name=web")["worker"], first["worker"])
+
+
+@claim("the Redis protocol has the same leases")
+def _(world):
+    with Configured(world, config(world)) as server:
+        lines = server.redis("VESTA.LEASE", "default", "20", "7", "billing").split(b"\r\n")
+        fields = dict(zip(lines[2::4], lines[4::4]))
+        names = [line.decode() for line in lines if re.fullmatch(rb"[a-z_]+", line)]
+        same(names, ["ns", "default", "worker", "lease", "fence", "ttl", "starts_at", "starts_ms", "expires_at", "expires_ms"])
+        lease = next(line for line in lines if line.endswith(b".7.default")).decode()
+        assert fields, lines
+        same(server.redis("VESTA.LEASE", "default", "20", "7")[:9], b"-TRYAGAIN")
+        assert lease.encode() in server.redis("VESTA.RENEW", lease)
+        same(server.redis("VESTA.RELEASE", lease, str(now_ms())), b"+OK\r\n")
+        assert server.redis("VESTA.RENEW", lease).startswith(b"-ERR the store has no such lease"), lease
+        assert b".default\r\n" in server.redis("VESTA.LEASE", "default", "20", "*", "web")
+        assert b".default\r\n" in server.redis("VESTA.LEASE", "default")
+        assert server.say(server.resp, b"MULTI\r\nVESTA.LEASE default\r\n").endswith(b"-ERR VESTA.LEASE is not allowed in a transaction\r\n")
+
+
+@claim("a lease outlives its server: a restarted server and another server of the store renew and release it")
+def _(world):
+    with Configured(world, config(world)) as server:
+        lease, other = leased(server), leased(server)
+        server.kill()
+    with Configured(world, config(world)) as server, Configured(world, config(world).replace("admin.sock", "b.sock"), env={"VESTA_STATE": world.path("b")}) as second:
+        same(refused(second, "?ns=default&worker=%d" % lease["worker"]), (503, "lease_busy"))
+        for one in server, second, server:
+            status, renewed = asks(one, "/" + lease["lease"], "PUT")
+            same((status, renewed["worker"], renewed["fence"]), (200, lease["worker"], 1))
+        same(asks(second, "/" + other["lease"], "DELETE")[0], 200)
+        same(refused(server, "/" + other["lease"], "PUT"), (410, "lease_lost"))
+
+
+@claim("the lease of a client that disappears expires, and the old lease cannot return")
+def _(world):
+    with Configured(world, config(world, layout=TWO)) as server:
+        lease = leased(server, "ns=default&ttl=1")
+        same(refused(server, "?ns=default"), (503, "lease_busy"))  # the server holds the other worker id
+        until = time.monotonic() + 20 * SLOW
+        while True:
+            status, again = asks(server, "?ns=default&ttl=30")
+            if status == 200:
+                break
+            assert time.monotonic() < until, again
+            time.sleep(0.05)
+        same((again["worker"], again["fence"]), (lease["worker"], 2))
+        assert again["starts_ms"] >= lease["expires_ms"], (lease, again)
+        for method in "PUT", "DELETE":
+            same(refused(server, "/" + lease["lease"], method), (410, "lease_lost"))
+
+
+@claim("wrong namespaces, ttls, worker ids, names and leases are rejected, and change nothing")
+def _(world):
+    with Configured(world, config(world)) as server:
+        lease = leased(server)["lease"]
+        key, worker, _ = lease.split(".")
+        for query, want in (("", (400, "bad_field")), ("?ns=other", (404, "unknown_name")), ("?ns=jobs", (404, "unknown_name")),
+                            ("?ns=default&ttl=0", (400, "bad_field")), ("?ns=default&ttl=x", (400, "bad_field")),
+                            ("?ns=default&ttl=-1", (400, "bad_field")), ("?ns=default&ttl=361", (400, "bad_field")),
+                            ("?ns=default&ttl=99999999999999999999", (400, "bad_field")), ("?ns=default&worker=1024", (400, "bad_field")),
+                            ("?ns=default&worker=x", (400, "bad_field")), ("?ns=default&name=a%20b", (400, "bad_field")),
+                            ("?ns=default&name=" + 65 * "a", (400, "bad_field")), ("?ns=default&x=1", (400, "bad_field"))):
+            same((query, refused(server, query)), (query, want))
+        for wrong, want in (("", (404, "not_found")), ("x", (400, "bad_field")), (key, (400, "bad_field")), (key[1:] + "." + worker + ".default", (400, "bad_field")),
+                            (key.upper() + "." + worker + ".default", (400, "bad_field")), (key + ".x.default", (400, "bad_field")),
+                            (key + "." + worker + ".other", (404, "unknown_name")), (key + "." + worker + ".jobs", (404, "unknown_name")),
+                            ("0" * 48 + "." + worker + ".default", (410, "lease_lost")), (key[:-1] + "0." + worker + ".default", (410, "lease_lost")),
+                            ("0" + key[1:] if key[0] != "0" else "1" + key[1:], (400, "bad_field")),
+                            (key + ".1000.default", (410, "lease_lost")), (key + ".18446744073709551615.default", (410, "lease_lost"))):
+            for method in "PUT", "DELETE":
+                same((wrong, method, refused(server, "/" + wrong, method)), (wrong, method, want))
+        same(refused(server, "/" + lease + "?ended_ms=x", "DELETE"), (400, "bad_field"))
+        same(refused(server, "/" + lease + "?ended_ms=1", "PUT"), (400, "bad_field"))
+        for path, method, allow in (("/v1/leases", "GET", "POST, OPTIONS"), ("/v1/leases/" + lease, "GET", "PUT, DELETE, OPTIONS")):
+            reply = server.get(path, method)
+            same((reply.status, reply.headers["allow"]), (405, allow))
+        for word in "VESTA.RENEW", "VESTA.RELEASE":
+            assert server.redis(word, "x").startswith(b"-ERR the lease is malformed")
+        same(asks(server, "/" + lease, "PUT")[0], 200)
+    with Configured(world, config(world).replace(", leases = { 'default', 'jobs' }", "")) as server:
+        same(refused(server, "?ns=default"), (404, "unknown_name"))  # nothing is leased by default
+        same(refused(server, "/" + lease, "PUT"), (404, "unknown_name"))
+
+
+@claim("only a client with the right `lease` and the name may lease, and only that client may renew or release")
+def _(world):
+    token = {}
+    for name, calls, names in ("a", "lease", "default"), ("b", "lease,give", "*"), ("c", "give,read", "*"), ("d", "lease", "orders*"):
+        done = world.run("client", "add", name, "--names", names, "--calls", calls, "--file", world.path("clients"))
+        same(done.code, 0)
+        token[name] = done.out.strip()
+    log = world.path("access")
+    with Configured(world, config(world, ", clients = '%s'" % world.path("clients")), "--access-log", log) as server:
+        lease = leased(server, "ns=default&worker=9", token["a"])["lease"]
+        for name in "c", "d":
+            same((name, refused(server, "?ns=default", token=token[name])), (name, (403, "not_allowed")))
+            same((name, refused(server, "/" + lease, "PUT", token[name])), (name, (403, "not_allowed")))
+        for method in "PUT", "DELETE":  # a stolen lease
+            same(refused(server, "/" + lease, method, token["b"]), (410, "lease_lost"))
+        same(server.get("/genid", headers={"Authorization": "Bearer " + token["a"]}).status, 403)
+        same(asks(server, "/" + lease, "PUT", token["a"])[0], 200)
+        admin = server.world.run("workers", "--store", "file:" + world.path("store"), "--json")
+        assert "client a at 127.0.0.1" in admin.out and "net:a:" in admin.out, admin.out
+        same(asks(server, "/" + lease, "DELETE", token["a"])[0], 200)
+    assert lease.split(".")[0] not in open(log).read() + server.said  # the lease is a secret
+
+
+def admin_get(world, path):
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.connect(world.path("admin.sock"))
+        sock.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
+        return json.loads(b"".join(iter(lambda: sock.recv(65536), b"")).partition(b"\r\n\r\n")[2])
+
+
+@claim("/admin/status, /admin/workers and the metrics show leases over the network")
+def _(world):
+    with Configured(world, config(world)) as server:
+        lease = leased(server, "ns=default&worker=9&name=billing")
+        refused(server, "?ns=default&worker=9")
+        asks(server, "/" + lease["lease"], "PUT")
+        same(admin_get(world, "/admin/status")["leases"],
+             {"namespaces": ["default", "jobs"], "leased": 1, "renewed": 1, "released": 0, "busy": 1, "lost": 0, "failed": 0})
+        until = time.monotonic() + 20 * SLOW
+        while not (held := [row for row in admin_get(world, "/admin/workers")["workers"] if row["worker"] == "9"]):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        same((held[0]["state"], held[0]["identity"]), ("held", "net:default:billing"))
+        metrics = server.get("/metrics").body
+        assert 'vesta_network_leases_total{result="leased"} 1\n' in metrics and 'vesta_network_leases_total{result="busy"} 1\n' in metrics, metrics
+
+
+@claim("while a store does not reply, requests for leases fail in time and other requests are answered")
+def _(world):
+    with socket.create_server(("127.0.0.1", 0)) as dumb:
+        store = "mysql://u:p@127.0.0.1:%d/v" % dumb.getsockname()[1]
+        served = ("return { stores = { a = { uri = '%s' } }, namespaces = { default = {}, away = { worker = 3, store = 'a' } }, "
+                  "leases = { 'away' } }" % store)
+        server = Configured(world, served)
+        server.quiet = True
+        with server, server.connect(server.resp) as sock:
+            sock.sendall(command("VESTA.LEASE", "away"))
+            began = time.monotonic()
+            while time.monotonic() - began < 0.5:
+                same(server.get("/healthz").status, 200)
+                same(server.get("/genid?ns=default").status, 200)
+            with sock.makefile("rb") as file:
+                reply = file.readline()
+            assert reply.startswith(b"-TRYAGAIN ") and time.monotonic() - began < 15 * SLOW, (reply, time.monotonic() - began)
+
+
+main()
