@@ -59,7 +59,7 @@ def postgresql(turns):
     from extended import Extended
     db = Extended(str(turns.build))
     try:
-        db.start(synchronous_commit="off", shared_buffers="256MB", max_wal_size="4GB")
+        db.start(fsync="off", full_page_writes="off", synchronous_commit="off", shared_buffers="256MB", max_wal_size="4GB")
         db.generator("orders", "--layout", "snowflake")
         db.sql(POSTGRESQL)
         host = PostgreSQL(db, turns)

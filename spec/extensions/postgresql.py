@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -151,6 +152,23 @@ def directory():
         assert why in done, done
 
 
+@claim("a session that runs follows a reload of the directory")
+def reloaded():
+    other = db.folder_of_user("other")
+    db.vesta("gen", "--path", os.path.join(other, "orders.gen"), "--store", "file:" + other, "--namespace", "orders", "--layout", "js53")
+    session = db.session()
+    session.stdin.write("PREPARE next AS SELECT vesta_next('orders') < 9007199254740991; EXECUTE next;\n")
+    session.stdin.flush()
+    assert session.stdout.readline() == "f\n"
+    db.sql("ALTER SYSTEM SET vesta.directory = '%s'" % other)
+    db.sql("SELECT pg_reload_conf()")
+    session.stdin.write("SELECT pg_sleep(0.2);EXECUTE next;\n" * 2)
+    out, _ = session.communicate(timeout=30)
+    assert out.split() == ["t", "t"], out
+    db.sql("ALTER SYSTEM RESET vesta.directory")
+    db.sql("SELECT pg_reload_conf()")
+
+
 @claim("vesta_next is volatile and runs in the leader of a parallel query, so its ids ascend with the rows")
 def parallel():
     labels = column("SELECT DISTINCT format('%s %s %s', proname, provolatile, proparallel) FROM pg_proc WHERE proname LIKE 'vesta%' ORDER BY 1")
@@ -223,6 +241,20 @@ def twice():
     assert int(db.sql("LOAD 'vesta'; LOAD 'vesta'; CREATE EXTENSION IF NOT EXISTS vesta; SELECT vesta_next('orders')")) > 0
     db.stop()
     db.start(shared_preload_libraries="vesta", session_preload_libraries="vesta")
+    assert int(db.sql("SELECT vesta_next('orders')")) > 0
+
+
+@claim("make in extensions/postgresql builds the extension without CMake")
+def by_hand():
+    prefix, sources = db.path("prefix"), db.path("extensions")
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL, timeout=120)
+    found = subprocess.run(["find", prefix, "-name", "vesta.pc"], check=True, capture_output=True, text=True).stdout.strip()
+    for name in "common", "postgresql":
+        shutil.copytree(os.path.join(db.sources, "..", name), os.path.join(sources, name))
+    done = subprocess.run(["make", "-C", os.path.join(sources, "postgresql"), "COPT=-Werror"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+                          env=dict(os.environ, PKG_CONFIG_PATH=os.path.dirname(found)))
+    assert done.returncode == 0, done.stdout[-2000:]
+    db.put(os.path.join(sources, "postgresql", "vesta.so"), db.module())
     assert int(db.sql("SELECT vesta_next('orders')")) > 0
 
 

@@ -54,7 +54,7 @@ def replica():
     global standby
     before = tick()
     standby = Extended(BUILD, primary=db)
-    standby.start(**{"vesta.directory": db.generators, "hot_standby": "on"})
+    standby.start(**{"vesta.directory": db.generators})
     db.sql("INSERT INTO orders (n) SELECT generate_series(1, %d)" % ROWS)
     until(lambda: standby.has_replayed(db), "the standby has the rows")
     assert same_rows(standby)

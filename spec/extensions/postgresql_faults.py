@@ -108,6 +108,25 @@ def clock_back():
     assert int(db.sql("SELECT vesta_next('orders')")) > 0
 
 
+@claim("if the shared memory of a generator is removed, ids continue on new memory and none repeats")
+def removed():
+    maps = db.folder_of_user("removed")
+    db.vesta("gen", "--path", os.path.join(db.generators, "moved.gen"), "--namespace", "moved", "--store", "file:" + db.generators, "--layout", "snowflake",
+             VESTA_MAPS=maps)
+    session = db.session()
+    ask = "SELECT vesta_next('moved', 1000);\n"
+    session.stdin.write(ask)
+    session.stdin.flush()
+    ids = [session.stdout.readline() for _ in range(1000)]
+    for name in os.listdir(maps):
+        os.unlink(os.path.join(maps, name))
+    ids += [line + "\n" for line in db.sql(ask).split()]
+    session.stdin.write("SELECT pg_sleep(1.5);" + ask * 2)
+    out, _ = session.communicate(timeout=30)
+    ids += [line + "\n" for line in out.split()]
+    assert len(ids) == len(set(ids)) == 4000, (len(ids), len(set(ids)))
+
+
 @claim("vesta.keep = off leaves the generators to vesta serve")
 def served():
     set_keep("off")

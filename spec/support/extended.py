@@ -26,7 +26,8 @@ class Extended(PostgreSQL):
         os.chmod(self.folder, 0o755)
         self.make_tree()
         self.generators = self.folder_of_user("generators")
-        self.settings["vesta.directory"] = self.generators
+        with open(self.path("data/postgresql.conf"), "a") as file:  # not on the command line, so that tests can change it
+            file.write("vesta.directory = '%s'\n" % self.generators)
 
     def folder_of_user(self, name):
         os.mkdir(self.path(name))
