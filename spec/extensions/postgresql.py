@@ -57,7 +57,7 @@ def page():
 def plain(output):
     """Without ids, times, the worker id and the widths of columns."""
     output = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:.]+", "TIME", re.sub(r"\b\d{19}\b", "ID", output))
-    output = re.sub(r"TIME\+00 \| +\d+", "TIME | WORKER", output)
+    output = re.sub(r"TIME\+00 +\| +\d+", "TIME | WORKER", output)
     return [re.sub(r"-+", "-", " ".join(line.split())) for line in output.splitlines() if line.strip()]
 
 
@@ -267,18 +267,18 @@ def upgraded():
         file.truncate(at)
     with open(db.extension("vesta--0.1--0.2.sql"), "w") as file:
         file.write(text[at:])
-    db.sql("CREATE DATABASE shop")
-    db.sql("CREATE EXTENSION vesta VERSION '0.1'; CREATE TABLE sold (id bigint PRIMARY KEY DEFAULT vesta_next('orders'))", "shop")
-    session = db.session("shop")
+    db.sql("CREATE DATABASE upgraded")
+    db.sql("CREATE EXTENSION vesta VERSION '0.1'; CREATE TABLE sold (id bigint PRIMARY KEY DEFAULT vesta_next('orders'))", "upgraded")
+    session = db.session("upgraded")
     session.stdin.write("INSERT INTO sold SELECT FROM generate_series(1, 1000);\\echo ready\n")
     session.stdin.flush()
     assert session.stdout.readline() == "ready\n"
     db.put(os.path.join(BUILD, "postgresql/vesta.so"), db.module())
     db.put(os.path.join(BUILD, "csrc/libvesta.so.0"), db.path("tree/libvesta.so.0"))
-    db.sql("ALTER EXTENSION vesta UPDATE; INSERT INTO sold SELECT FROM generate_series(1, 1000); SELECT vesta_time_of(1, 'snowflake')", "shop")
+    db.sql("ALTER EXTENSION vesta UPDATE; INSERT INTO sold SELECT FROM generate_series(1, 1000); SELECT vesta_time_of(1, 'snowflake')", "upgraded")
     out, _ = session.communicate("INSERT INTO sold SELECT FROM generate_series(1, 1000); SELECT vesta_time_of(1, 'snowflake') < now();\n", timeout=30)
     assert out == "t\n", out
-    assert db.sql("SELECT count(*) FROM sold", "shop") == "3000"
+    assert db.sql("SELECT count(*) FROM sold", "upgraded") == "3000"
 
 
 main()
