@@ -243,7 +243,7 @@ int vs_sql_explain(struct vesta_gen *gen, int64_t id, struct vs_sql_parts *out, 
         return sql_fail(err, VESTA_EEPOCH,
                         "the time of %lld is after the year 294000: no database stores it (epoch_end)", (long long)id);
     out->time_us = us;
-    out->worker = (int64_t)parts.worker;
+    out->worker = layout->worker >= 0 ? (int64_t)parts.worker : -1;
     return VESTA_OK;
 }
 

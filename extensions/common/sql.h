@@ -37,7 +37,7 @@ int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, i
 /* The fields of an id that SQL functions return. */
 struct vs_sql_parts {
     int64_t time_us; /* Unix microseconds of the id's time unit */
-    int64_t worker;  /* 0 if the layout has no worker id */
+    int64_t worker;  /* -1 if the layout has no worker id */
 };
 
 /* Splits an id of a signed column into its fields.  A negative number is an id above INT64_MAX.

@@ -82,23 +82,26 @@ static void udf_deinit(UDF_INIT *init) {
     free(init->ptr);
 }
 
-/* Returns the generator of a call, or NULL after an error. */
-static struct vesta_gen *udf_gen(const UDF_INIT *init, const UDF_ARGS *args, const char *function) {
-    struct udf_call *call = (struct udf_call *)init->ptr;
+static struct vesta_gen *udf_open(const struct udf_call *call, const UDF_ARGS *args, const char *function) {
     struct vesta_gen *gen;
     struct vesta_error err;
     bool is_named = args->arg_count > call->name_at;
     const char *name = is_named ? args->args[call->name_at] : "", *folder = getenv("VESTA_STATE");
-    if (call->gen) return call->gen;
     if (!name || (is_named && args->lengths[call->name_at] == 0)) {
         udf_fail(ER_UNKNOWN_ERROR, function, "the generator's name is NULL or empty: leave it out for `default`");
         return NULL;
     }
     if (!folder || !*folder) folder = "/var/lib/vesta";
-    if (vs_sql_open(folder, name, is_named ? args->lengths[call->name_at] : 0, &gen, &err) != VESTA_OK) {
-        udf_fail(ER_UNKNOWN_ERROR, function, err.text);
-        return NULL;
-    }
+    if (vs_sql_open(folder, name, is_named ? args->lengths[call->name_at] : 0, &gen, &err) == VESTA_OK) return gen;
+    udf_fail(ER_UNKNOWN_ERROR, function, err.text);
+    return NULL;
+}
+
+/* Returns the generator of a call, or NULL after an error. */
+static struct vesta_gen *udf_gen(const UDF_INIT *init, const UDF_ARGS *args, const char *function) {
+    struct udf_call *call = (struct udf_call *)init->ptr;
+    if (call->gen) return call->gen;
+    struct vesta_gen *gen = udf_open(call, args, function);
     if (call->is_constant) call->gen = gen;
     return gen;
 }
@@ -204,7 +207,7 @@ void vesta_worker_deinit(UDF_INIT *init) {
 long long vesta_worker(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) {
     struct vs_sql_parts parts = {0, 0};
     (void)error;
-    *is_null = !udf_explain(init, args, "vesta_worker", &parts);
+    *is_null = !udf_explain(init, args, "vesta_worker", &parts) || parts.worker < 0;
     return parts.worker;
 }
 

@@ -83,7 +83,8 @@ static bool mod_explain(sqlite3_context *context, int count, sqlite3_value **arg
 
 static void mod_worker(sqlite3_context *context, int count, sqlite3_value **args) {
     struct vs_sql_parts parts;
-    if (mod_explain(context, count, args, &parts)) sqlite3_result_int64(context, parts.worker);
+    if (mod_explain(context, count, args, &parts) && parts.worker >= 0)
+        sqlite3_result_int64(context, parts.worker);
 }
 
 static void mod_time(sqlite3_context *context, int count, sqlite3_value **args) {
