@@ -145,6 +145,27 @@ def _():
     assert sql("SELECT vesta_worker(-1, 'large')") == "1023"
 
 
+@claim("the session in docs/database-functions.md runs as printed there")
+def _():
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "database-functions.md")) as file:
+        text = re.search(r"(?ms)^```mariadb\n(.*?)^```", file.read())[1].replace("\n             ->", "\n")
+    commands = re.findall(r"(?ms)^MariaDB \[shop\]> (.*?;)\n(.*?)(?=^MariaDB|\Z)", text)
+    assert len(commands) == 5, commands
+    db.sql("CREATE DATABASE page")
+    for command, want in commands:
+        done = subprocess.run(["mariadb", "--no-defaults", "-S", db.path("sock"), "-uroot", "-t", "page", "-e", command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert plain(done.stdout) == plain(want), done.stdout
+    db.sql("DROP DATABASE page")
+
+
+def plain(output):
+    """Without ids, times, the worker id and the widths of columns."""
+    output = re.sub(r"\d{4}-[\d: .-]{21}", "TIME", re.sub(r"\b\d{19}\b", "ID", output))
+    output = re.sub(r"TIME \| +\d+", "TIME | WORKER", output)
+    return [re.sub(r"-+", "-", " ".join(line.split())) for line in output.splitlines() if line.strip()]
+
+
 # Each statement needs an id while there is none.  Without an error, each of them would store NULL, 0 or a counter's number.
 PAUSED = {
     "a VALUES list": "INSERT INTO t (id, x) VALUES (1, 1), (vesta_next('held'), 2)",
