@@ -1,4 +1,5 @@
-"""databases.py VESTA [SECONDS] -- a tag of two MariaDB servers.  One is killed with -9 and started again under load.
+"""databases.py VESTA [SECONDS] -- a tag of a MariaDB and a server of the kind $VESTA_SPEC_STORE.  The latter is killed
+with -9 and started again under load.
 
 A phase lasts for at least SECONDS (0.3), and until its result is visible: numbers of both, the lost one reported, and
 numbers of the restarted one.
@@ -48,7 +49,7 @@ class Show:
 
 @claim("one of two databases is killed with -9 and started again under load: no request fails, no number repeats, and it grants numbers again")
 def _(world):
-    (_, a_uri), (b, b_uri) = leaf_database(orders=STEP), leaf_database(orders=STEP)
+    (_, a_uri), (b, b_uri) = leaf_database("mysql", orders=STEP), leaf_database(orders=STEP)
     tally = Count()
     with Configured(world, config("stores = { 'a', 'b' }, tags = 'orders', step_max = %d" % STEP, a=a_uri, b=b_uri)) as server:
         with Takers([(server.resp, tally.take)] * CLIENTS) as takers:

@@ -14,14 +14,15 @@ import threading
 
 ENDING = sys.argv.pop(2)
 
-from served import mysql_uri, zk_uri  # noqa: E402
+from served import mysql_uri, postgresql_uri, zk_uri  # noqa: E402
 from serving import VESTA, Configured, claim, main, same  # noqa: E402
 from taking import Connection, Tally, size, told  # noqa: E402
 
 ENDS = size(0, 40)
 HOSTS, STEP = 3, 2
 WAYS = ["release", "close", "twice", "handles", "fork", "kill"]
-SCHEMES = ["file", "sqlite", "mysql", "zk"]
+SERVERS = {"mysql": "mariadbd", "postgresql": "psql", "zk": "java"}
+SCHEMES = ["file", "sqlite", *SERVERS]
 
 
 class Host:
@@ -89,10 +90,10 @@ class Place:
     def __init__(self, world, scheme):
         self.redis = Redis(world) if shutil.which("redis-server") else None
         self.uri = {"file": lambda: "file:" + world.path("files"), "sqlite": lambda: "sqlite:" + world.path("v.db"),
-                    "mysql": mysql_uri, "zk": lambda: zk_uri(root="/ends")}[scheme]()
+                    "mysql": mysql_uri, "postgresql": postgresql_uri, "zk": lambda: zk_uri(root="/ends")}[scheme]()
         self.config = ("return { stores = { a = { uri = '%s' } }, segments = { { store = 'a', tags = 'orders', step_max = %d, "
                        "wait_ms_max = 60000 } } }" % (self.uri, STEP))
-        if scheme in ("mysql", "zk"):
+        if scheme in SERVERS:
             done = world.run("store", "init", "--segments", "--store", self.uri, "--namespace", "unused", "--layout", "snowflake")
             same((done.code, done.err), (0, ""))
         done = world.run("segments", "add", "orders", "--step", str(STEP), "--store", self.uri)
@@ -100,8 +101,7 @@ class Place:
 
 
 def is_here(scheme):
-    return scheme in ("file", "sqlite") or {"mysql": "mariadbd", "zk": "java"}[scheme] and shutil.which(
-        {"mysql": "mariadbd", "zk": "java"}[scheme], path=os.environ["PATH"] + ":/usr/sbin") is not None
+    return scheme not in SERVERS or shutil.which(SERVERS[scheme], path=os.environ["PATH"] + ":/usr/sbin") is not None
 
 
 for scheme in filter(is_here, SCHEMES):

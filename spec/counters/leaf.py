@@ -1,4 +1,4 @@
-"""leaf.py VESTA [NUMBERS] -- a leaf_alloc table with Leaf's columns, three servers on separate hosts, and another
+"""leaf.py VESTA [NUMBERS] -- a leaf_alloc table with Leaf's columns in the store $VESTA_SPEC_STORE, three servers on separate hosts, and another
 writer with Leaf's UPDATE and SELECT on the same row, until NUMBERS (20,000) were issued.  No number repeats, and every
 gap is explained.
 
@@ -27,7 +27,7 @@ class Writer:
 
     def take(self, _):
         self.session.stdin.write(LEAFS)
-        _, max_id, step = self.session.stdout.readline().split()
+        _, max_id, step = self.session.stdout.readline().replace("|", " ").split()
         self.tally.add_range(int(max_id) - int(step), int(step))
         self.given += int(step)
         time.sleep(0.005)  # so that the three servers take more ranges than this writer

@@ -5,6 +5,7 @@ scripts/prove uses the sizes of the claim.  Times are printed but not judged.
 """
 import atexit
 import json
+import os
 import socket
 import sys
 import threading
@@ -14,7 +15,7 @@ SIZES = [float(word) for word in sys.argv[2:]]
 del sys.argv[2:]  # the harness would take them for a part of a claim
 
 from served import LEAF  # noqa: E402
-from servers import MariaDB  # noqa: E402
+from servers import MariaDB, PostgreSQL  # noqa: E402
 from serving import SLOW, command  # noqa: E402
 
 PATIENCE_S = 120 * SLOW
@@ -148,14 +149,34 @@ class Takers:
         return len(self.refusals)
 
 
-def leaf_database(**steps):
-    """Starts a MariaDB with Leaf's table, with these steps for the tags.  Returns it and its URI."""
-    db = MariaDB()
-    atexit.register(db.end)
+def leaf_postgresql(db):
+    """The schema is `leaf`, so that statements are the same as for MariaDB."""
     db.start()
-    db.sql("CREATE DATABASE leaf; " + LEAF % "leaf" + "".join(
-        "; INSERT INTO leaf.leaf_alloc (biz_tag, max_id, step) VALUES ('%s', 1, %d)" % row for row in steps.items()))
-    return db, "mysql://root@127.0.0.1:%d/leaf" % db.port
+    db.sql("CREATE ROLE leaf LOGIN PASSWORD 'l'; CREATE SCHEMA leaf AUTHORIZATION leaf; SET ROLE leaf;"
+           "CREATE TABLE leaf.leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '' PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1,"
+           " step integer NOT NULL, description varchar(256), update_time timestamp NOT NULL DEFAULT now())")
+    return "postgresql://leaf:l@127.0.0.1:%d/postgres?schema=leaf" % db.port
+
+
+def leaf_mariadb(db):
+    db.start()
+    db.sql("CREATE DATABASE leaf; " + LEAF % "leaf")
+    return "mysql://root@127.0.0.1:%d/leaf" % db.port
+
+
+KINDS = {"mysql": (MariaDB, leaf_mariadb), "postgresql": (PostgreSQL, leaf_postgresql)}
+
+
+def leaf_database(kind=None, **steps):
+    """Starts a database of the kind, or of $VESTA_SPEC_STORE, with Leaf's table and these steps for the tags.  Returns
+    it and its URI."""
+    make, prepare = KINDS[kind or os.environ.get("VESTA_SPEC_STORE", "mysql")]
+    db = make()
+    atexit.register(db.end)
+    uri = prepare(db)
+    for row in steps.items():
+        db.sql("INSERT INTO leaf.leaf_alloc (biz_tag, max_id, step) VALUES ('%s', 1, %d)" % row)
+    return db, uri
 
 
 def config(*rows, wait_ms_max=60000, **stores):
