@@ -4,7 +4,7 @@ STORE_COUNTERS STORE_RESERVATIONS"""
 import sys
 import threading
 
-from servers import Caller, PostgreSQL, Proxy, claim, contract, has, main, until
+from servers import Caller, PgBouncer, PostgreSQL, Proxy, claim, contract, has, main, until
 
 CALL, COUNTERS, RESERVATIONS = sys.argv[1:4]
 db = PostgreSQL().start()
@@ -90,19 +90,35 @@ def _():
         contract(RESERVATIONS, (OWNER, table), 7)
 
 
-@claim("whatever the user's and the database's settings are, numbers are granted as usual")
+@claim("whatever the user's settings are, also through pgbouncer in transaction mode, numbers are granted as usual")
 def _():
-    for isolation in ("serializable", "repeatable read"):
+    pool = PgBouncer(db, owner="o")
+    for isolation, port in (("serializable", db.port), ("repeatable read", pool.port)):
         for setting in ("default_transaction_isolation = '%s'" % isolation, "statement_timeout = 200", "lock_timeout = 1", "search_path = 'nowhere'",
                         "idle_in_transaction_session_timeout = 1", "standard_conforming_strings = off", "DateStyle = 'German'",
                         "TimeZone = 'Asia/Kathmandu'", "bytea_output = escape", "default_transaction_read_only = on"):
             sql("ALTER ROLE owner SET " + setting)
         try:
             for claims in ("concurrent takers", "a list of tags", "a database remembers its share"):
-                contract(COUNTERS, (OWNER, "-", claims), 1)
-            contract(RESERVATIONS, (OWNER, "-", "after reservers were killed"), 1)
+                contract(COUNTERS, (uri("owner:o", port), "-", claims), 1)
+            contract(RESERVATIONS, (uri("owner:o", port), "-", "after reservers were killed"), 1)
         finally:
             sql("ALTER ROLE owner RESET ALL")
+
+
+@claim("a standby takes no number, and after its promotion it continues above every number of the primary")
+def _():
+    row("moved", 500)
+    with taker() as caller:
+        assert took(caller.ask("take moved 5", "OK")) == (500, 505)
+    standby = PostgreSQL(primary=db).start()
+    with Caller(CALL, uri(port=standby.port)) as caller:
+        for order in ("take moved 5", "untake moved 500 505", "step moved 7", "tags"):
+            has(caller.ask(order, "REFUSED")["text"], "cannot set transaction read-write mode during recovery", "Name the primary")
+        until(lambda: standby.has_replayed(db), "the standby has the counter")
+        standby.promote()
+        assert took(caller.settle("take moved 5")) == (505, 510)
+    standby.end()
 
 
 @claim("a table with other columns is reported as such")
