@@ -69,7 +69,8 @@ local rows = {
     help = "ZooKeeper credentials, user:password" },
   { key = "stores.*.password", kind = "secret", max = SECRET_MAX, without = "none", help = "the database's password" },
   { key = "stores.*.tls", kind = "choice", words = "off|verify", default = "verify",
-    help = "the TLS mode for a mysql: or postgresql: store on another machine: verify its certificate, or do not use TLS" },
+    help = "the TLS mode for a mysql: or postgresql: store on another machine: verify its certificate, or do not use "
+      .. "TLS" },
 
   { key = "segments.#.store", kind = "text", max = NAME_BYTES_MAX, without = "see stores",
     help = "the store that contains the table" },

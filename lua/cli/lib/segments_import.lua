@@ -1,6 +1,6 @@
 --- segments_import.lua -- `vesta segments import`: imports the counters from a table of tinyid, Leaf or a ticket
--- server, or from a sequence of PostgreSQL.  Each counter continues above every number that was issued.  All databases of
--- a counter are read together, because each database issues different numbers.
+-- server, or from a sequence of PostgreSQL.  Each counter continues above every number that was issued.  All databases
+-- of a counter are read together, because each database issues different numbers.
 local cli = require "cli.lib.cli"
 local places = require "cli.lib.segments_places"
 local screen = require "screen"
