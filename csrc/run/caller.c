@@ -5,7 +5,8 @@
 #include "os/host.h"
 #include "os/thread.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -46,12 +47,16 @@ static int caller_check_parts(const struct vs_run_opts *opts, const struct vesta
                    opts->datacenter_bits, width, width - 1);
 }
 
+/* Names the process that a person may end: the front, which is the keeper's parent. */
 static void caller_name(const struct vs_run_opts *opts, char holder[VS_HOLDER_MAX]) {
     char host[64];
+    const char *command = opts->command[0], *slash = command ? strrchr(command, '/') : NULL;
+    const char *name = slash ? slash + 1 : command;
     vs_host_name(host, sizeof host);
-    int used = snprintf(holder, VS_HOLDER_MAX, "%s pid %d", host, (int)getpid());
-    if (opts->command && opts->command[0] && used < VS_HOLDER_MAX - 8)
-        snprintf(holder + used, (size_t)(VS_HOLDER_MAX - used), ": %.48s", opts->command[0]);
+    if (command)
+        snprintf(holder, VS_HOLDER_MAX, "%s pid %d: %s", host, (int)getppid(), VS_QUOTE(name, strlen(name)));
+    else
+        snprintf(holder, VS_HOLDER_MAX, "%s: lease run --once", host);
 }
 
 /* The latest time that an id of the program may have: the lease must cover it. */
@@ -104,7 +109,7 @@ static enum vs_worker_end caller_claim(struct vs_run_caller *caller) {
     return vs_worker_claim(&caller->w, &caller->err);
 }
 
-/* A program whose clock jumped ahead may have issued ids beyond its lease.  A renewal covers their times, unless the
+/* If the clock jumped ahead, the program may have issued ids beyond its lease.  A renewal covers their times, unless the
  * clock is further ahead than the store permits. */
 static enum vs_worker_end caller_release(struct vs_run_caller *caller, int64_t ended_ms) {
     bool is_beyond = ended_ms != VS_WORKER_UNUSED && ended_ms >= caller->w.expires_ms;

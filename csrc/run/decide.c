@@ -117,8 +117,7 @@ static enum vs_run_step run_watch(struct vs_run_facts *run, const struct vs_run_
 
 static enum vs_run_step run_release(struct vs_run_facts *run, const struct vs_run_now *now, int64_t *until_boot_us) {
     if (run->is_calling) return run_sleep(now, INT64_MAX, until_boot_us);
-    if (!run->has_lease || run->is_released) return VS_RUN_END;
-    return VS_RUN_RELEASE;
+    return run->is_released ? VS_RUN_END : VS_RUN_RELEASE;
 }
 
 enum vs_run_step vs_run_next(struct vs_run_facts *run, const struct vs_run_now *now, int64_t *until_boot_us) {

@@ -59,7 +59,7 @@ static const char *keep_iso(int64_t unix_ms, char *buf) {
     return buf;
 }
 
-/* ------------------------------------------------------------------ what has happened */
+/* ------------------------------------------------------------------ events */
 
 /* Reads the clocks. */
 static void keep_look(struct keep *k) {

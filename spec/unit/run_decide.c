@@ -171,6 +171,9 @@ static void a_clock_beyond_the_lease_kills_at_once(void) {
     set_clock(run.expires_ms);
     CHECK_EQ_I64(step(), VS_RUN_KILL);
     CHECK_EQ_I64(run.why, VS_RUN_AHEAD);
+    now.unix_ms = now.high_ms = run.starts_ms + 5000; /* the clock was corrected */
+    pass_ms(VS_RUN_AGAIN_MS);
+    CHECK_EQ_I64(step(), VS_RUN_KILL); /* until all processes have ended */
 }
 
 static void a_clock_before_the_lease_kills_at_once(void) {
@@ -205,7 +208,8 @@ static void renews_sooner_if_id_times_end_sooner(void) {
 
 static void suspend_kills_at_once(void) {
     begin_running();
-    pass_ms(3600000);
+    now.boot_us = vs_run_kill_at_us(&run);
+    CHECK(now.boot_us < run.deadline_boot_us);
     CHECK_EQ_I64(step(), VS_RUN_KILL);
 }
 
@@ -293,8 +297,8 @@ static void never_alive_after_the_limits(void) {
             if (roll == 8) vs_run_lost(&run);
             if (roll >= 9 && roll < 20 && run.has_lease) hold(0);
             pass_ms(size);
-            bool must_end = !run.has_lease || now.boot_us >= run.deadline_boot_us || now.high_ms >= run.expires_ms ||
-                            now.unix_ms < run.starts_ms;
+            bool must_end = !run.has_lease || now.boot_us >= vs_run_kill_at_us(&run) ||
+                            now.high_ms >= vs_run_kill_at_ms(&run) || now.unix_ms < run.starts_ms;
             enum vs_run_step next = step();
             if (must_end) CHECK_EQ_I64(next, VS_RUN_KILL);
             CHECK(next != VS_RUN_RELEASE && next != VS_RUN_END && next != VS_RUN_START);

@@ -215,6 +215,8 @@ def _(w):
     polite = Run(w, "polite", "trap 'echo end >> told; exit' TERM; while :; do sleep 0.1; done", "--ttl", "30")
     stubborn = Run(w, "stubborn", "trap '' TERM; while :; do sleep 0.1; done", "--ttl", "30", "--kill-after", "1")
     same(held(w), sorted([polite.worker, stubborn.worker]))
+    holders = sorted(row["holder"].split(" pid ")[1] for row in workers(w))
+    same(holders, sorted("%d: sh" % run.program.pid for run in (polite, stubborn)))  # a process that a person may end
     polite.program.kill(), stubborn.program.kill()
     until("ends", lambda: not is_alive(polite.child) and not is_alive(stubborn.child))
     until("release", lambda: held(w) == [])
