@@ -233,6 +233,13 @@ DATABASES = [
         Figure("sixteen", "  16 sessions", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
         Figure("select", "  INSERT of 1,000,000 rows by SELECT", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
         Figure("copy", "  COPY of 1,000,000 rows", NEXTVAL, "rows/s", ">= 0.95", ASYNC))),
+    Row("insert_mariadb", "databases", inserting.mariadb, (
+        Figure("one", "MariaDB: INSERT of a row, 1 session", "AUTO_INCREMENT", "rows/s", ">= 0.95", ASYNC),
+        Figure("sixteen", "  16 sessions", "AUTO_INCREMENT", "rows/s", ">= 0.95", ASYNC),
+        Figure("select", "  INSERT of 1,000,000 rows by SELECT", "AUTO_INCREMENT", "rows/s", "", ASYNC))),
+    Row("insert_sqlite", "databases", inserting.sqlite, (
+        Figure("one", "SQLite: INSERT of a row, in a transaction", "INTEGER PRIMARY KEY", "rows/s", "", "snowflake, in memory"),
+        Figure("select", "  INSERT of 1,000,000 rows by SELECT", "INTEGER PRIMARY KEY", "rows/s", "", "snowflake, in memory"))),
 ]
 
 
