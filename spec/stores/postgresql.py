@@ -93,8 +93,7 @@ EVIL = ("CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO PUBLIC; CREATE TABLE 
         "GRANT ALL ON ALL TABLES IN SCHEMA evil TO PUBLIC")
 
 
-@claim("the contract holds through pgbouncer in transaction mode, in a LATIN1 database, with a user whose settings are hostile")
-def _():
+def make_hostile():
     database("latin", "ENCODING LATIN1")
     with Caller(CALL, uri("owner:own%2Fer", name="latin")) as caller:
         caller.ask("init", "OK")
@@ -102,6 +101,10 @@ def _():
     db.sql("CREATE ROLE hostile LOGIN PASSWORD 'h'")
     for setting in HOSTILE_SETTINGS:
         db.sql("ALTER ROLE hostile SET " + setting)
+
+
+@claim("the contract holds through pgbouncer in transaction mode, in a LATIN1 database, with a user whose settings are hostile")
+def _():
     pool = PgBouncer(db, hostile="h", probe="p")
     contract(CONTRACT, uri("hostile:h", pool.port, "latin"), 17)
 
@@ -655,5 +658,5 @@ part = sys.argv[3] if len(sys.argv) > 3 else ""
 if part:  # the state that the first claims leave
     with Caller(CALL, OWNER) as first:
         first.ask("init", "OK")
-    db.sql("CREATE ROLE hostile LOGIN PASSWORD 'h'")
+make_hostile()
 main(part)
