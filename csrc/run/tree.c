@@ -78,20 +78,59 @@ static bool tree_read(pid_t pid, struct tree_process *out) {
     return true;
 }
 
+static void tree_add(struct tree *tree, pid_t pid, bool is_ours) {
+    if (tree->count == tree->room) {
+        size_t room = tree->room ? 2 * tree->room : 256;
+        void *more = realloc(tree->processes, room * sizeof *tree->processes);
+        if (!more) return;
+        tree->processes = more;
+        tree->room = room;
+    }
+    struct tree_process *process = &tree->processes[tree->count];
+    if (!tree_read(pid, process)) return;
+    process->is_ours = is_ours;
+    tree->count++;
+}
+
+/* Adds the children of a thread. */
+static void tree_add_children(struct tree *tree, pid_t pid, const char *thread) {
+    char path[64], *line = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%.16s/children", (int)pid, thread);
+    FILE *file = fopen(path, "re");
+    if (!file) return;
+    if (getline(&line, &room, file) > 0) {
+        char *next = line;
+        for (pid_t child; (child = (pid_t)strtol(next, &next, 10)) > 0;)
+            tree_add(tree, child, true);
+    }
+    free(line);
+    fclose(file);
+}
+
+/* Lists the descendants from parent to child.  This is much faster than to read all of /proc on a host with many
+ * processes.  Returns false if the kernel does not list children. */
+static bool tree_walk(struct tree *tree, pid_t root) {
+    if (access("/proc/thread-self/children", R_OK) != 0) return false;
+    pid_t pid = root;
+    for (size_t done = 0;; pid = tree->processes[done++].pid) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+        DIR *threads = opendir(path);
+        const struct dirent *entry;
+        while (threads && (entry = readdir(threads)))
+            if (entry->d_name[0] != '.') tree_add_children(tree, pid, entry->d_name);
+        if (threads) closedir(threads);
+        if (done == tree->count) return true;
+    }
+}
+
 static void tree_list(struct tree *tree) {
     DIR *list = opendir("/proc");
     const struct dirent *entry;
     while (list && (entry = readdir(list))) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid <= 0) continue;
-        if (tree->count == tree->room) {
-            size_t room = tree->room ? 2 * tree->room : 256;
-            void *more = realloc(tree->processes, room * sizeof *tree->processes);
-            if (!more) break;
-            tree->processes = more;
-            tree->room = room;
-        }
-        tree->count += tree_read(pid, &tree->processes[tree->count]);
+        if (pid > 0) tree_add(tree, pid, false);
     }
     if (list) closedir(list);
 }
@@ -130,8 +169,10 @@ static void tree_signal(const struct tree_process *process, int number) {
 int vs_run_signal_all(pid_t root, int number) {
     struct tree tree = {NULL, 0, 0};
     int alive = 0;
-    tree_list(&tree);
-    tree_mark(&tree, root);
+    if (!tree_walk(&tree, root)) {
+        tree_list(&tree);
+        tree_mark(&tree, root);
+    }
     for (size_t i = 0; i < tree.count; i++) {
         const struct tree_process *p = &tree.processes[i];
         if (!p->is_ours || p->is_zombie) continue;
