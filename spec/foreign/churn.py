@@ -94,7 +94,10 @@ def _():
             is_set = slot.number % 8 >= 4
             slot.clock = Clock(path, -BEHIND_S / 2 if is_set else -BEHIND_S, (-BEHIND_S / 3, -1) if is_set else (), crew.dice)
             slot.env = dict(LD_PRELOAD=SHIFT, CLOCK_SHIFT=path, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0")
-        crew.run(CHURNS, SECONDS, 0 if IS_LONG else CHURNS / 4)
+        if IS_LONG:
+            crew.run(CHURNS, SECONDS)
+        else:
+            crew.run(CHURNS, SECONDS, CHURNS / 4, 1.5)
         crew.end()
         got, faults = crew.judged()
         show(crew, slots, got)

@@ -202,11 +202,18 @@ class Crew:
 
     # ---------------------------------------------------------------- the run
 
-    def run(self, churns, seconds, least=0):
-        """Runs until there were so many churns, or for so long.  On a busy machine, longer for the least churns."""
+    def run(self, churns, seconds, least=0, look_s=1e9):
+        """Runs until there were so many churns, or for so long.  On a busy machine, longer for the least churns.  Ends early
+        if the judge has found a fault, which is asked every look_s seconds."""
         begun = time.monotonic()
+        next_look = begun + look_s
         while self.churns < churns and (time.monotonic() - begun < seconds or self.churns < least):
             assert time.monotonic() - begun < 10 * seconds + 10, (self.churns, self.said)
+            if time.monotonic() >= next_look:
+                got = self.judged()[0]
+                if got["pairs"] or got["equal"]:
+                    break
+                next_look = time.monotonic() + look_s
             self.read_lives()
             for slot in self.slots:
                 self.step(slot)
