@@ -26,8 +26,15 @@ def alternate(samples, measure):
     return made
 
 
-def rate_of(printed):
-    return float(re.search(r"(?m)^tps = ([\d.]+)", printed)[1])
+def number(pattern, printed):
+    return float(re.search(pattern, printed)[1])
+
+
+def ended_cpu_s(pid):
+    """CPU time of all processes of sessions that have ended."""
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 class PostgreSQL:
@@ -36,14 +43,19 @@ class PostgreSQL:
         self.rows = db.write("rows", "".join("%d\n" % n for n in range(turns.few(1000000, 1000))))
 
     def inserts(self, sessions):
-        """Transactions of one row each, with a prepared statement.  Returns rows per second."""
+        """Transactions of one row each, with a prepared statement.  Returns rows per second, and microseconds of CPU time
+        of the sessions per row, which other programs of the host disturb less."""
         def measure(table):
             self.db.sql("TRUNCATE %s; CHECKPOINT" % table)
             with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
                 script.write("INSERT INTO %s (n) VALUES (1);\n" % table)
                 script.flush()
-                return rate_of(self.db.tool("pgbench", "-n", "-c", str(sessions), "-j", "1", "-T", str(self.turns.few(4, 1)), "-M", "prepared",
-                                            "-f", script.name, "postgres"))
+                before = ended_cpu_s(self.db.process.pid)
+                printed = self.db.tool("pgbench", "-n", "-c", str(sessions), "-j", "1", "-T", str(self.turns.few(4, 1)), "-M", "prepared", "-f", script.name,
+                                       "postgres")
+            time.sleep(0.1)  # the server has collected the sessions' processes
+            rows = number(r"actually processed: (\d+)", printed)
+            return number(r"(?m)^tps = ([\d.]+)", printed), (ended_cpu_s(self.db.process.pid) - before) / rows * 1e6
         return measure
 
     def timed(self, statement):
@@ -51,7 +63,7 @@ class PostgreSQL:
         def measure(table):
             self.db.sql("TRUNCATE %s; CHECKPOINT" % table)
             printed = self.db.tool("psql", "-X", "-c", "SELECT vesta_next('orders'), nextval('yard_id')", "-c", "\\timing on", "-c", statement.format(table))
-            return self.turns.few(1000000, 1000) / float(re.search(r"Time: ([\d.]+) ms", printed)[1]) * 1000
+            return self.turns.few(1000000, 1000) / number(r"Time: ([\d.]+) ms", printed) * 1000
         return measure
 
 
@@ -69,6 +81,9 @@ def postgresql(turns):
         ways = {"one": host.inserts(1), "sixteen": host.inserts(16), "copy": host.timed("COPY {} (n) FROM '%s'" % host.rows),
                 "select": host.timed("INSERT INTO {} (n) SELECT generate_series(1, %d)" % turns.few(1000000, 1000))}
         samples = {key: alternate(turns.samples, measure) for key, measure in ways.items()}
+        for key in "one", "sixteen":
+            samples[key + ".cpu"] = [(ours[1], yard[1]) for ours, yard in samples[key]]
+            samples[key] = [(ours[0], yard[0]) for ours, yard in samples[key]]
         made = [dict(zip(samples, pairs)) for pairs in zip(*samples.values())]
         twice = db.sql("SELECT count(*) - count(DISTINCT id) FROM ours")
         ids = db.sql("SELECT count(*) FROM ours")

@@ -230,7 +230,9 @@ NEXTVAL, ASYNC = "DEFAULT nextval()", "snowflake, no sync"
 DATABASES = [
     Row("insert_postgresql", "databases", inserting.postgresql, (
         Figure("one", "PostgreSQL: INSERT of a row, 1 session", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
+        Figure("one.cpu", "  CPU time", NEXTVAL, "us", "<= 1.05", ASYNC),
         Figure("sixteen", "  16 sessions", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
+        Figure("sixteen.cpu", "  16 sessions, CPU time", NEXTVAL, "us", "<= 1.05", ASYNC),
         Figure("select", "  INSERT of 1,000,000 rows by SELECT", NEXTVAL, "rows/s", ">= 0.95", ASYNC),
         Figure("copy", "  COPY of 1,000,000 rows", NEXTVAL, "rows/s", ">= 0.95", ASYNC))),
     Row("insert_mariadb", "databases", inserting.mariadb, (

@@ -13,7 +13,7 @@ extern char *vpg_directory;      /* the folder of generator files */
 extern char *vpg_default_name;   /* the generator of calls without a name */
 extern int vpg_wait_ms;          /* how long a call waits during a pause */
 extern bool vpg_keeps;           /* whether a background worker keeps the generators */
-extern uint64 vpg_directory_set; /* how often vpg_directory was set, so that caches notice a change */
+extern uint64 vpg_directory_set; /* how often vpg_directory changed */
 
 /* ---- generators.c: from a name to an open generator */
 
@@ -21,6 +21,7 @@ extern uint64 vpg_directory_set; /* how often vpg_directory was set, so that cac
 struct vpg_generator {
     struct vpg_generator *next;
     struct vesta_gen *gen;
+    uint64 directory_set; /* vpg_directory_set when it was opened */
     bool is_announced; /* this session has asked the keeper to keep it */
     char name[VESTA_NAMESPACE_MAX];
     char path[VPG_PATH_MAX];

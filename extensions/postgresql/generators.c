@@ -12,12 +12,6 @@
 
 static struct vpg_generator *generators;
 
-/* The generator of the last call at one place of a statement, which usually has the same name in the next row. */
-struct vpg_cache {
-    uint64 directory_set;
-    struct vpg_generator *generator;
-};
-
 static int sqlstate_of(int code) {
     switch (code) {
     case VESTA_ENOGEN: return ERRCODE_UNDEFINED_FILE;
@@ -53,17 +47,23 @@ static pg_attribute_noreturn() void raise_open(const char *path, const struct ve
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("%s", err->text));
 }
 
-/* The path is a key of the list, and the keeper's.  vs_sql_open rejects a name with a slash. */
+/* A generator of an earlier directory is not found. */
+static bool is_named(const struct vpg_generator *generator, const char *name, int length) {
+    return generator->directory_set == vpg_directory_set && strncmp(generator->name, name, (size_t)length) == 0 &&
+           generator->name[length] == '\0';
+}
+
+/* vs_sql_open rejects a name with a slash. */
 static struct vpg_generator *find_generator(const char *name, int length) {
     struct vesta_error err;
     struct vesta_gen *gen;
     char path[VPG_PATH_MAX];
+    for (struct vpg_generator *at = generators; at; at = at->next)
+        if (is_named(at, name, length)) return at;
     if (length == 0) /* vs_sql_open would open the default generator */
         ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the name of a generator must not be empty"),
                 errhint("Omit the name to use the generator that vesta.name names."));
     snprintf(path, sizeof path, "%s/%.*s.gen", vpg_directory, length, name);
-    for (struct vpg_generator *at = generators; at; at = at->next)
-        if (strcmp(at->path, path) == 0) return at;
     struct vpg_generator *generator = MemoryContextAllocZero(TopMemoryContext, sizeof *generator);
     if (vs_sql_open(vpg_directory, name, (size_t)length, &gen, &err) != VESTA_OK) {
         pfree(generator);
@@ -71,6 +71,7 @@ static struct vpg_generator *find_generator(const char *name, int length) {
     }
     ReserveExternalFD(); /* the descriptor of the map */
     generator->gen = gen;
+    generator->directory_set = vpg_directory_set;
     strlcpy(generator->path, path, sizeof generator->path);
     snprintf(generator->name, sizeof generator->name, "%.*s", length, name);
     generator->next = generators;
@@ -78,7 +79,7 @@ static struct vpg_generator *find_generator(const char *name, int length) {
 }
 
 struct vpg_generator *vpg_generator_of(FunctionCallInfo fcinfo, int arg) {
-    struct vpg_cache *cache = fcinfo->flinfo->fn_extra;
+    struct vpg_generator *cached = fcinfo->flinfo->fn_extra; /* of the row before, which usually has the same name */
     const char *name = vpg_default_name;
     int length;
     if (PG_NARGS() > arg) {
@@ -89,11 +90,6 @@ struct vpg_generator *vpg_generator_of(FunctionCallInfo fcinfo, int arg) {
         length = (int)VARSIZE_ANY_EXHDR(given);
     } else
         length = (int)strlen(name);
-    if (cache && cache->directory_set == vpg_directory_set &&
-        strncmp(cache->generator->name, name, (size_t)length) == 0 && cache->generator->name[length] == '\0')
-        return cache->generator;
-    struct vpg_generator *generator = find_generator(name, length);
-    if (!cache) cache = fcinfo->flinfo->fn_extra = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt, sizeof *cache);
-    *cache = (struct vpg_cache){vpg_directory_set, generator};
-    return generator;
+    if (!cached || !is_named(cached, name, length)) cached = fcinfo->flinfo->fn_extra = find_generator(name, length);
+    return cached;
 }

@@ -51,9 +51,8 @@ static bool check_directory(char **value, void **extra, GucSource source) {
 }
 
 static void assign_directory(const char *value, void *extra) {
-    (void)value;
     (void)extra;
-    vpg_directory_set++;
+    if (!vpg_directory || strcmp(value, vpg_directory) != 0) vpg_directory_set++; /* a reload also sets the same value */
 }
 
 void _PG_init(void) {

@@ -135,8 +135,7 @@ Datum vpg_next_set(PG_FUNCTION_ARGS) {
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the number of ids must be 0 or more"));
         struct vpg_generator *generator = generator_to_issue(fcinfo);
-        pfree(fcinfo->flinfo->fn_extra); /* the cache of vpg_generator_of, because a set keeps its state there */
-        fcinfo->flinfo->fn_extra = NULL;
+        fcinfo->flinfo->fn_extra = NULL; /* vpg_generator_of left its cache where a set keeps its state */
         calls = SRF_FIRSTCALL_INIT();
         calls->max_calls = (uint64)count;
         calls->user_fctx = generator;
