@@ -284,6 +284,7 @@ static uint64_t seeds = 300;
 static void compare(bool (*is_wrong)(const struct run *, const struct run *), const char *what) {
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         run_schedule(seed);
+        CHECK(run_count < RUNS_MAX); /* all programs are compared */
         for (size_t i = 0; i < run_count; i++)
             for (size_t k = 0; k < i; k++) {
                 const struct run *a = &runs[k], *b = &runs[i];
