@@ -30,7 +30,7 @@ static const struct pg_meaning {
     {"42P10", VS_STORE_REFUSED, VS_FAULT_SCHEMA}, /* the primary key is missing */
     {"22", VS_STORE_REFUSED, VS_FAULT_SCHEMA},    /* a column is too narrow */
     {"23505", VS_STORE_CONFLICT, VS_FAULT_NONE},
-    {"23", VS_STORE_REFUSED, VS_FAULT_SCHEMA}, /* somebody has added a constraint */
+    {"23", VS_STORE_REFUSED, VS_FAULT_SCHEMA}, /* an administrator has added a constraint */
     {"42601", VS_STORE_REFUSED, VS_FAULT_VERSION},
     {"42704", VS_STORE_REFUSED, VS_FAULT_VERSION}, /* an unknown setting or type */
     /* faults of the server's state and settings */
