@@ -5,6 +5,7 @@ over.  Each number is marked in a file, so a number that is issued twice is coun
 With a synchronous replica, a failover loses no write.  A replica that is behind has lost writes.  The counter is then
 lower than numbers that were issued, and only the memory of the hosts prevents that they are issued again.
 """
+import atexit
 import contextlib
 import itertools
 import mmap
@@ -64,14 +65,20 @@ class Pair:
 
     def __init__(self, **settings):
         self.settings = dict(settings, wal_retrieve_retry_interval="100ms", wal_keep_size="64MB")
-        self.primary = PostgreSQL().start()
+        self.primary = self.server().start()
         self.primary.sql("CREATE ROLE owner LOGIN PASSWORD 'o'")
         self.primary.sql("CREATE DATABASE leaf OWNER owner")
-        self.replica = PostgreSQL(primary=self.primary).start(**self.settings)
+        self.replica = self.server(primary=self.primary).start(**self.settings)
         self.proxies = [Proxy(self.primary.port), Proxy(self.replica.port)]
         self.uri = "postgresql://owner:o@%s/leaf" % ",".join("127.0.0.1:%d" % proxy.port for proxy in self.proxies)
         self.primary.stop()
         self.primary.start(**self.settings)
+
+    @staticmethod
+    def server(**kw):
+        server = PostgreSQL(**kw)
+        atexit.register(server.end)
+        return server
 
     def proxy(self):
         return next(proxy for proxy in self.proxies if proxy.target == self.primary.port)
@@ -85,7 +92,7 @@ class Pair:
             self.replica.start()
         self.replica.promote()
         until(lambda: self.replica.sql("SELECT pg_is_in_recovery()") == "f", "the replica is the primary")
-        self.primary, self.replica = self.replica, PostgreSQL(primary=self.replica)
+        self.primary, self.replica = self.replica, self.server(primary=self.replica)
         proxy.target = self.replica.port
         proxy.cut()
         self.replica.start(**self.settings)
