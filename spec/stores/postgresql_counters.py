@@ -77,10 +77,10 @@ def _():
     assert tables == "leaf_alloc vesta_reservation vesta_segment_share", tables  # no other table is needed
 
 
-@claim("the contract of counters holds in our table, in Leaf's and in tinyid's, under any name")
+@claim("the contract of counters holds in a table of Leaf and in one of tinyid, under any name")
 def _():
     made(LEAF % "leaf_of_leaf" + ";" + TINYID % "tiny_id_info" + ";" + TINYID % '"Counters_of_$"')
-    for table in ("-", "leaf_of_leaf", "Counters_of_$"):
+    for table in ("leaf_of_leaf", "Counters_of_$"):
         contract(COUNTERS, (OWNER, table), 16)
 
 
@@ -99,7 +99,7 @@ def _():
                         "TimeZone = 'Asia/Kathmandu'", "bytea_output = escape", "default_transaction_read_only = on"):
             sql("ALTER ROLE owner SET " + setting)
         try:
-            for claims in ("concurrent takers", "a list of tags", "a database remembers its share"):
+            for claims in ("concurrent takers", "a list of tags"):
                 contract(COUNTERS, (uri("owner:o", port), "-", claims), 1)
             contract(RESERVATIONS, (uri("owner:o", port), "-", "after reservers were killed"), 1)
         finally:
