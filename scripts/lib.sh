@@ -37,7 +37,7 @@ packages_for() {
             echo openssl spin tzdata ca-certificates
             echo iproute2 python3-yaml
             echo man-db mandoc zsh fish
-            echo mariadb-server-core mariadb-client-core postgresql pgbouncer libzookeeper-java default-jre-headless
+            echo mariadb-server-core mariadb-client-core sqlite3 postgresql pgbouncer libzookeeper-java default-jre-headless
             echo golang-go default-jdk-headless libjna-java php-cli php-fpm ruby haproxy tarantool zabbix-agent2 prometheus-redis-exporter
             echo gunicorn puma
             echo lintian chromium
