@@ -80,6 +80,7 @@ end
 
 local function run(options, command)
   if options.once then return once(options, command) end
+  if options.effective then find_place(options) end -- prints the settings, and ends
   if options.json then cli.usage "--json is for --once: leave it out" end
   if not command[1] then
     cli.usage("COMMAND is missing: vesta lease run [OPTION...] -- COMMAND. For a worker id without a program, "
@@ -111,7 +112,7 @@ local OPTIONS = cli.rows {
     help = "wait this long for a worker id if none is free, or the store is unreachable (default: 2)" },
   { name = "verbose", kind = "switch", help = "report each lease and release" },
   { name = "once", kind = "switch", help = "print a worker id, and run no program" },
-  { name = "json", kind = "switch", help = "with --once: print a JSON object" },
+  { name = "json", kind = "switch", help = "with --once or --effective: print JSON" },
 }
 
 return {
@@ -143,9 +144,11 @@ Use it only if the script always ends before --ttl.  More: docs/worker-leases.md
   417
 ]],
   options = OPTIONS,
-  run = function(_, operands)
+  -- Options may also precede the subcommand.
+  run = function(options, operands)
     if not operands[1] then cli.usage "the subcommand is missing: run" end
-    cli.no_word(operands[1], { "run" })
+    if operands[1] ~= "run" then cli.no_word(operands[1], { "run" }) end
+    return run(options, table.move(operands, 2, #operands, 1, {}))
   end,
   words = { { name = "run", options = OPTIONS, run = run } },
 }

@@ -78,7 +78,7 @@ def _(w):
     refused(w, "return { level = 'info' }", ":1: level is not a key: it belongs in log")
     refused(w, "return { log = { colour = true } }", ":1: log.colour is not a key: keys here are level, format, file, access")
     refused(w, "return { zz = 1, aa = 2 }", ":1: aa is not a key: keys here are namespaces, stores, segments, http, resp, admin, tls, "
-            "clients, open, threads, connections_max, proxies, address_connections_max, shares, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
+            "clients, open, threads, connections_max, leases, proxies, address_connections_max, shares, memory_mib_max, log, user, group, single_host, start_wait_ms_max, leaf_any_key, tinyid")
 
 
 @claim("the line number is printed if the key occurs once, and omitted if it occurs twice")

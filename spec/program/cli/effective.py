@@ -12,7 +12,7 @@ CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password 
 # Other arguments that a command requires.
 MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
         "segments import": ["leaf_alloc", "sqlite:FOLDER/none.db"], "workers import": ["--from", "uid", "--source", "mysql://u@h/x"],
-        "store": ["show"], "check": []}
+        "store": ["show"], "lease": ["run"], "check": []}
 
 
 def config(w):
@@ -62,7 +62,8 @@ def _(w):
 ASKED = {"gen": [], "explain": ["1"], "make": ["time=1", "seq=1", "machine=1"], "range": ["today"], "guess": ["1"], "audit": [], "check": [],
          "doctor": ["--effective"], "workers": [], "store": ["show"], "store show": [], "store init": [], "client": [], "client set": ["o", "--rate", "5"], "client rotate": ["o"],
          "client add": ["p"], "client remove": ["o"], "client list": [], "serve": ["--effective"], "fill": ["--list", "x", "--effective"], "segments": [],
-         "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "reload": ["--effective"], "health": ["--effective"], "store advance": ["--yes"]}
+         "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "reload": ["--effective"], "health": ["--effective"],
+         "lease": ["run", "--effective"], "lease run": ["--effective"], "store advance": ["--yes"]}
 # They resolve the config as `store advance` and `workers` do, but need more arguments.
 OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import")
 

@@ -251,11 +251,12 @@ def _(w):
 
 @claim("if the wrapper is stopped, the program goes on and its lease is renewed")
 def _(w):
-    run = Run(w, "on", "sleep 4; echo > ended; exit 9", "--ttl", "1", "--layout", "sign:1=0 time:41 worker:1 seq:21 unit=1ms epoch=2026-01-01T00:00:00Z")
+    run = Run(w, "on", "until [ -e end ]; do sleep 0.1; done; echo > ended; exit 9", "--ttl", "2", "--layout", "sign:1=0 time:41 worker:1 seq:21 unit=1ms epoch=2026-01-01T00:00:00Z")
     os.kill(run.program.pid, signal.SIGSTOP)
-    time.sleep(1.5 * SLOW)
-    other = Run(w, "other", "sleep 60", "--ttl", "1")
+    time.sleep(2.5 * SLOW)
+    other = Run(w, "other", "sleep 60", "--ttl", "2")
     fails(w.run("lease", "run", "--", "true"), 125, "no worker id was leased")
+    open(w.path("end"), "w").close()
     until("end", lambda: os.path.exists(w.path("ended")))
     until("release", lambda: held(w) == [other.worker])
     run.program.send_signal(signal.SIGCONT)
