@@ -26,7 +26,7 @@ static int caller_open_store(struct vs_run_caller *caller, struct vesta_error *e
     return vs_store_open(opts->uri, &store, &caller->store, err);
 }
 
-/* Finds the layout of the namespace, which a store on this host may not have yet. */
+/* Finds the layout of the namespace.  In a store on this host, the namespace may not exist yet. */
 static int caller_find_layout(const struct vs_run_opts *opts, const struct vs_lineage *at, struct vesta_layout *out,
                               struct vesta_error *err) {
     struct vesta_layout wanted;
@@ -47,7 +47,7 @@ static int caller_check_parts(const struct vs_run_opts *opts, const struct vesta
                    opts->datacenter_bits, width, width - 1);
 }
 
-/* Names the process that a person may end: the front, which is the keeper's parent. */
+/* The holder's text names the front, which is the keeper's parent, because users send signals to the front. */
 static void caller_name(const struct vs_run_opts *opts, char holder[VS_HOLDER_MAX]) {
     char host[64];
     const char *command = opts->command[0], *slash = command ? strrchr(command, '/') : NULL;
@@ -59,7 +59,7 @@ static void caller_name(const struct vs_run_opts *opts, char holder[VS_HOLDER_MA
         snprintf(holder, VS_HOLDER_MAX, "%s: lease run --once", host);
 }
 
-/* The latest time that an id of the program may have: the lease must cover it. */
+/* Returns the latest time that an id of the program may have, because the lease must cover it. */
 static int64_t caller_unix_us(void *self) {
     const struct vs_run_caller *caller = self;
     const struct vesta_clock *clock = vs_clock_system();
@@ -98,7 +98,7 @@ static int caller_prepare(struct vs_run_caller *caller, struct vesta_error *err)
 /* ------------------------------------------------------------------ one call */
 
 static enum vs_worker_end caller_claim(struct vs_run_caller *caller) {
-    if (caller->w.lease.published) caller->is_prepared = false; /* its deadline has passed */
+    if (caller->w.lease.published) caller->is_prepared = false; /* the deadline of that lease has passed */
     int rc = caller->is_prepared ? VESTA_OK : caller_prepare(caller, &caller->err);
     if (rc != VESTA_OK) {
         caller->is_hopeless = rc != VESTA_EIO;

@@ -15,11 +15,11 @@ struct vs_run_caller {
     bool is_hopeless; /* a setting is wrong, so the same call cannot succeed */
     struct vesta_error err;
     struct vs_run_now sent; /* when the call began */
-    int ready; /* an eventfd: readable when a call has ended */
+    int ready;              /* an eventfd, readable when a call has ended */
     /* Private. */
     struct vs_store *store;
     bool is_prepared;
-    struct vesta_clock clock; /* of the lease: it does not go back while the program runs */
+    struct vesta_clock clock; /* the lease engine's clock, which does not go back while the program runs */
     int64_t high_offset_ms;
     char holder[VS_HOLDER_MAX];
     pthread_t thread;
@@ -34,9 +34,9 @@ void vs_run_call(struct vs_run_caller *caller, enum vs_run_step step, int64_t en
 
 /* Starts the thread.  Returns 0, or an errno. */
 int vs_run_caller_start(struct vs_run_caller *caller);
-/* Requests a call.  One call at a time.  high_offset_ms: see vs_run_high_ms. */
+/* Requests a call, after the previous one has ended.  high_offset_ms: see vs_run_high_ms. */
 void vs_run_caller_ask(struct vs_run_caller *caller, enum vs_run_step step, int64_t ended_ms, int64_t high_offset_ms);
-/* Returns whether a call has ended since the last time. */
+/* Returns whether a call has ended since this function last returned true. */
 bool vs_run_caller_take(struct vs_run_caller *caller);
 void vs_run_caller_close(struct vs_run_caller *caller);
 

@@ -1,4 +1,4 @@
-/* decide.c -- what happens next to a program under a lease (see decide.h). */
+/* decide.c -- decides the next step for a program under a lease (see decide.h). */
 #include "run/decide.h"
 
 int64_t vs_run_kill_at_us(const struct vs_run_facts *run) {
@@ -13,8 +13,8 @@ static int64_t run_sooner(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* The next renewal is due after a third of the lease, by the clock that ends it first.  In layouts with long time units,
- * and with a clock that is ahead, this is the wall clock. */
+/* The next renewal is due after a third of the lease.  The lease ends by boot time or by the wall clock, whichever is
+ * earlier.  This is the wall clock if the layout has long time units, or if the clock is ahead. */
 void vs_run_held(struct vs_run_facts *run, const struct vs_run_now *sent, int64_t starts_ms, int64_t expires_ms,
                  int64_t deadline_boot_us) {
     int64_t left_ms = run_sooner(run->times.ttl_ms, expires_ms - sent->unix_ms);
@@ -28,7 +28,7 @@ void vs_run_held(struct vs_run_facts *run, const struct vs_run_now *sent, int64_
 void vs_run_lost(struct vs_run_facts *run) {
     run->has_lease = false;
     if (run->is_started) run->why = VS_RUN_LOST;
-    run->is_released = run->is_started; /* a program that runs has only this lease */
+    run->is_released = run->is_started; /* a program that has started cannot use another lease */
     run->retry_boot_us = 0;
 }
 
@@ -54,7 +54,7 @@ static enum vs_run_step run_claim(struct vs_run_facts *run, const struct vs_run_
 static enum vs_run_step run_wait(struct vs_run_facts *run, const struct vs_run_now *now, int64_t *until_boot_us) {
     if (run->is_calling) return run_sleep(now, INT64_MAX, until_boot_us);
     if (run->is_asked || run->is_orphaned) return VS_RUN_RELEASE;
-    if (now->boot_us >= run->deadline_boot_us) { /* no program used it, so a new claim is as good */
+    if (now->boot_us >= run->deadline_boot_us) { /* the program has not started, so claim again */
         vs_run_lost(run);
         return VS_RUN_CLAIM;
     }
@@ -86,7 +86,7 @@ static enum vs_run_why why_term(const struct vs_run_facts *run, const struct vs_
     if (now->boot_us >= vs_run_kill_at_us(run) - grace_ms * 1000) return VS_RUN_NO_ANSWER;
     if (now->high_ms >= vs_run_kill_at_ms(run) - grace_ms) return VS_RUN_AHEAD;
     if (run->is_orphaned) return VS_RUN_ORPHANED;
-    /* A program that ends well and leaves processes is a daemon, which has the worker id. */
+    /* If COMMAND ended with exit code 0 and left processes, they are a daemon that uses the worker id. */
     return !run->is_alive && (run->is_asked || !run->has_ended_well) ? VS_RUN_LEFT : VS_RUN_FINE;
 }
 

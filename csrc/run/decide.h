@@ -18,7 +18,7 @@ struct vs_run_times {
 static inline int64_t vs_run_margin_ms(int64_t ttl_ms) {
     return ttl_ms / 20 < VS_RUN_MARGIN_MS_MAX ? ttl_ms / 20 : VS_RUN_MARGIN_MS_MAX;
 }
-/* The longest and the default kill_after_ms.  The rest of the lease is for renewals that fail. */
+/* The longest and the default kill_after_ms.  They leave enough of the lease to retry failed renewals. */
 static inline int64_t vs_run_kill_after_ms_max(int64_t ttl_ms) {
     return ttl_ms / 3;
 }
@@ -27,7 +27,7 @@ static inline int64_t vs_run_kill_after_ms(int64_t ttl_ms) {
 }
 #define VS_RUN_AGAIN_MS 20          /* between two KILLs, because a process may have forked since the first */
 #define VS_RUN_LOOK_MS 1000         /* the longest sleep, because a kernel may not report that the clock was set */
-#define VS_RUN_PATIENCE_MS_MIN 2000 /* processes that claim the same worker id at once need several tries */
+#define VS_RUN_PATIENCE_MS_MIN 2000 /* processes that claim one worker id at the same time need several attempts */
 
 /* Why vesta ends the program. */
 enum vs_run_why {
@@ -53,7 +53,7 @@ struct vs_run_facts {
     bool is_started, is_alive; /* is_alive: the process of COMMAND itself */
     bool has_others;           /* other processes that it started are alive */
     bool has_ended_well;       /* COMMAND ended with exit code 0 */
-    bool is_asked;             /* a signal asks for the end */
+    bool is_asked;             /* a signal has requested the end */
     bool is_orphaned;
     int64_t term_boot_us, kill_boot_us; /* when TERM and the last KILL were sent.  0: not sent */
     enum vs_run_why why;
@@ -81,17 +81,18 @@ enum vs_run_step {
     VS_RUN_END
 };
 
-/* The result of a claim or a renewal that was sent at that time, and that the store has acknowledged. */
+/* Records a claim or a renewal that the store has acknowledged.  `sent` is the time when it was sent. */
 void vs_run_held(struct vs_run_facts *run, const struct vs_run_now *sent, int64_t starts_ms, int64_t expires_ms,
                  int64_t deadline_boot_us);
-/* The lease is lost: another process may hold the worker id. */
+/* Records that the lease is lost, so that another process may hold the worker id. */
 void vs_run_lost(struct vs_run_facts *run);
 
 /* Returns the next step.  If it is VS_RUN_SLEEP, sets *until_boot_us, and an event may end the sleep earlier.  TERM, KILL
  * and START update the facts, because the caller carries them out at once. */
 enum vs_run_step vs_run_next(struct vs_run_facts *run, const struct vs_run_now *now, int64_t *until_boot_us);
 
-/* The last instants at which the program may be alive: in boot time, and by the clock.  A second process checks them. */
+/* Return the last instants at which the program may be alive, in boot time and by the clock.  The front checks them
+ * independently. */
 int64_t vs_run_kill_at_us(const struct vs_run_facts *run);
 int64_t vs_run_kill_at_ms(const struct vs_run_facts *run);
 

@@ -25,25 +25,25 @@ struct front {
     int orders; /* the pipe to the keeper */
     pid_t keeper;
     bool has_terminal;
-    bool has_keeper;   /* it has not ended */
-    int64_t off_boot_us; /* since when the clock is outside of the lease's times.  0: it is inside */
+    bool has_keeper;     /* the keeper has not ended */
+    int64_t off_boot_us; /* when the clock left the lease's times.  0: it is within them */
     bool is_told_late;
 };
 
 /* ------------------------------------------------------------------ signals */
 
-/* At a terminal the program is in the same process group, and got the terminal's signals itself. */
+/* At a terminal, the program is in the same process group, and has received the terminal's signals itself. */
 static void front_take_signals(struct front *f) {
     struct signalfd_siginfo info;
     while (read(f->signals, &info, sizeof info) == sizeof info) {
         bool is_had = f->has_terminal && info.ssi_code == SI_KERNEL;
         if (info.ssi_signo == SIGCHLD || is_had || !f->has_keeper) continue;
         (void)!write(f->orders, &(unsigned char){(unsigned char)info.ssi_signo}, 1);
-        kill(f->keeper, SIGCONT); /* if it was stopped */
+        kill(f->keeper, SIGCONT); /* the keeper may be stopped */
     }
 }
 
-/* As process 1, this process also adopts orphans that are not the program's. */
+/* As process 1, the front also adopts orphans that the program did not start. */
 static void front_reap(struct front *f) {
     pid_t pid;
     while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
@@ -52,7 +52,8 @@ static void front_reap(struct front *f) {
 
 /* ------------------------------------------------------------------ the watch */
 
-/* Returns when the keeper is late.  It sends KILL when a limit has passed, and then half the margin remains. */
+/* Returns the instant from which the keeper is late.  The keeper sends KILL when a limit has passed.  The front waits
+ * for half the margin longer, and then sends KILL itself. */
 static int64_t front_late_us(struct front *f, const struct vs_run_now *now) {
     int64_t kill_at_us = f->page->kill_at_us, slack_us = vs_run_margin_ms(f->opts->times.ttl_ms) * 500;
     bool is_off =
@@ -61,7 +62,7 @@ static int64_t front_late_us(struct front *f, const struct vs_run_now *now) {
     if (!kill_at_us) return INT64_MAX;
     if (is_off && !f->off_boot_us) {
         f->off_boot_us = now->boot_us;
-        (void)!write(f->orders, "", 1); /* no signal: the keeper looks at the clock */
+        (void)!write(f->orders, "", 1); /* 0 is no signal, but makes the keeper read the clock */
     }
     if (is_off && f->off_boot_us < kill_at_us) kill_at_us = f->off_boot_us;
     return kill_at_us + slack_us;
@@ -74,8 +75,10 @@ static void front_kill(struct front *f) {
     kill(f->keeper, SIGCONT);
     if (f->is_told_late) return;
     f->is_told_late = true;
-    vs_run_say(f->opts, "sending KILL to the program, which uses worker id %" PRId64 ": process %d, which keeps its lease, "
-                        "was stopped or is late", (int64_t)f->page->worker, (int)f->keeper);
+    vs_run_say(f->opts,
+               "sending KILL to the program, which uses worker id %" PRId64 ": process %d, which renews its lease, "
+               "was stopped or is late",
+               (int64_t)f->page->worker, (int)f->keeper);
 }
 
 static void front_watch(struct front *f) {
@@ -94,10 +97,13 @@ static void front_watch(struct front *f) {
     }
 }
 
-/* The keeper was killed.  The kernel has sent KILL to COMMAND, and this process has adopted all others. */
+/* Called if the keeper was killed.  The kernel has sent KILL to COMMAND.  This process has adopted all other processes
+ * of the program. */
 static int front_mourn(const struct front *f) {
-    vs_run_say(f->opts, "sending KILL to the program: process %d, which keeps its lease, was killed. Worker id %" PRId64
-                        " is free after its lease expires", (int)f->keeper, (int64_t)f->page->worker);
+    vs_run_say(f->opts,
+               "sending KILL to the program: process %d, which renews its lease, was killed. Worker id %" PRId64
+               " is free after its lease expires",
+               (int)f->keeper, (int64_t)f->page->worker);
     while (vs_run_signal_all(getpid(), SIGKILL) > 0) {
         usleep(VS_RUN_AGAIN_MS * 1000);
         while (waitpid(-1, NULL, WNOHANG) > 0)

@@ -33,10 +33,10 @@ struct keep {
     struct vs_run_alarm alarm;
     pid_t pid;   /* of COMMAND */
     int status;  /* of COMMAND, as in waitpid */
-    int why_not; /* errno: COMMAND could not be run */
+    int why_not; /* the errno if COMMAND could not be run, or 0 */
     int asked_signal;
     struct vs_run_now now;
-    int64_t offset_ms;      /* the clock minus boot time, at the last look */
+    int64_t offset_ms;      /* the clock minus boot time, at the last keep_look */
     int64_t high_offset_ms; /* the highest offset since the program started */
     int64_t ended_ms;  /* the last instant at which a process of the program was alive */
     bool is_told_wait, is_told_trouble, is_told_undead;
@@ -75,7 +75,8 @@ static void keep_look(struct keep *k) {
     k->opts->page->high_offset_ms = k->high_offset_ms;
 }
 
-/* Publishes the deadlines for the front.  Those of a new lease are later, so any order is safe. */
+/* Publishes the deadlines for the front.  A renewal only moves them to later times, so they may be written in any
+ * order. */
 static void keep_publish(struct keep *k) {
     const struct vs_run_facts *run = &k->run;
     bool is_alive = run->is_started && (run->is_alive || run->has_others);
@@ -84,8 +85,8 @@ static void keep_publish(struct keep *k) {
     k->opts->page->kill_at_us = is_alive ? vs_run_kill_at_us(run) : 0;
 }
 
-/* Waits for processes that have ended.  COMMAND's orphans are children of this process, so without a child there is no
- * process of the program. */
+/* Reaps the processes that have ended.  COMMAND's orphans become children of this process.  So if it has no child, no
+ * process of the program is alive. */
 static void keep_reap(struct keep *k) {
     struct signalfd_siginfo unused;
     int status;
@@ -148,7 +149,7 @@ static void keep_held(struct keep *k) {
     k->is_told_trouble = false;
 }
 
-/* A renewal failed.  The lease continues until its deadline. */
+/* Handles a call that failed.  The lease is valid until its deadline. */
 static void keep_trouble(struct keep *k) {
     int64_t retry_us = k->caller.w.retry_boot_us;
     k->run.retry_boot_us = retry_us > k->now.boot_us + KEEP_RETRY_US ? retry_us : k->now.boot_us + KEEP_RETRY_US;
@@ -232,7 +233,7 @@ static void keep_term(struct keep *k) {
 static void keep_kill(struct keep *k, bool is_first) {
     int alive = vs_run_signal_all(getpid(), SIGKILL);
     static int64_t first_us;
-    if (k->pid && k->run.is_alive) kill(k->pid, SIGKILL); /* without /proc no process is listed */
+    if (k->pid && k->run.is_alive) kill(k->pid, SIGKILL); /* without /proc, vs_run_signal_all finds no process */
     if (is_first) {
         first_us = k->now.boot_us;
         keep_tell_why(k, "KILL");
@@ -295,7 +296,7 @@ static void keep_begin(struct keep *k) {
     sigfillset(&all);
     sigdelset(&all, SIGBUS); /* a truncated map: see mapping/guard.c */
     pthread_sigmask(SIG_SETMASK, &all, NULL);
-    signal(SIGCHLD, SIG_DFL); /* a parent that ignores it would hide exit codes */
+    signal(SIGCHLD, SIG_DFL); /* if it were still ignored, waitpid would return no exit codes */
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     k->children = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -309,7 +310,7 @@ void vs_run_keep(const struct vs_run_keep_opts *opts) {
     struct keep k = {.opts = opts, .run_opts = opts->run, .run.times = opts->run->times, .caller.opts = opts->run};
     keep_begin(&k);
     bool is_ready = k.children >= 0 && vs_run_alarm_open(&k.alarm) == 0 && vs_run_caller_start(&k.caller) == 0;
-    if (!is_ready) KEEP_SAY(&k, "the lease cannot be kept: %s", strerror(errno));
+    if (!is_ready) KEEP_SAY(&k, "the keeper cannot be started: %s", strerror(errno));
     while (is_ready && keep_step(&k))
         ;
     if (is_ready && !k.run.is_started && !k.run.is_asked && !k.run.is_orphaned)

@@ -10,9 +10,9 @@
 
 /* Memory that front and keeper share.  The keeper writes it, except for is_overdue. */
 struct vs_run_page {
-    /* Instants from which the program must not be alive.  kill_at_us is 0 if it is not. */
+    /* From these instants on, the program must not be alive.  kill_at_us is 0 while no process of it is alive. */
     _Atomic int64_t kill_at_us, kill_at_ms, starts_ms;
-    _Atomic int64_t high_offset_ms; /* of the program's latest possible time from boot time */
+    _Atomic int64_t high_offset_ms; /* the latest time that an id may have, minus boot time: see vs_run_high_ms */
     _Atomic int64_t worker;
     /* Set before the keeper ends.  code: the exit code.  signal: the signal that ended COMMAND, or 0. */
     _Atomic int code, signal;
@@ -23,7 +23,7 @@ struct vs_run_page {
 struct vs_run_keep_opts {
     const struct vs_run_opts *run;
     struct vs_run_page *page;
-    int orders;           /* a pipe: each byte is a signal to forward, or 0.  Its end: the front was killed */
+    int orders;           /* a pipe.  Each byte is a signal to forward, or 0.  EOF: the front was killed */
     const sigset_t *mask; /* the signal mask of the program */
     pid_t group;          /* the process group of the program.  0: its own */
 };

@@ -10,12 +10,13 @@
 #define NAMES_MAX 128
 #define NAMES_TEXT_MAX 4096
 
-/* The values that {worker}, {datacenter} and {machine} stand for in NAME=TEXT. */
+/* The values that replace {worker}, {datacenter} and {machine} in NAME=TEXT. */
 struct names_values {
     char worker[24], datacenter[24], machine[24];
 };
 
-/* Returns what the text at a brace stands for, and its length with the braces.  Returns NULL if it stands for itself. */
+/* Returns the value of the placeholder that begins at a brace, or NULL if none does.  Sets *length to the length of the
+ * placeholder with its braces. */
 static const char *names_find(const struct names_values *values, const char *at, size_t *length) {
     const struct {
         const char *word, *value;

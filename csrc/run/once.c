@@ -1,4 +1,4 @@
-/* once.c -- claims a worker id that is not renewed. */
+/* once.c -- claims a worker id without renewing its lease. */
 #include "run/caller.h"
 #include "base/error.h"
 #include "os/clock.h"

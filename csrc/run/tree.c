@@ -19,7 +19,7 @@ __attribute__((noreturn)) static void tree_become(char **command, const sigset_t
                                                   int report) {
     setpgid(0, group);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGPIPE, SIG_DFL); /* the program vesta ignores it */
+    signal(SIGPIPE, SIG_DFL); /* vesta ignores SIGPIPE, and an ignored signal would be inherited */
     pthread_sigmask(SIG_SETMASK, mask, NULL);
     if (getppid() == parent) execvp(command[0], command);
     int why = errno;
@@ -61,7 +61,7 @@ struct tree {
     size_t count, room;
 };
 
-/* Reads the state and the parent of a process.  Returns false if it has gone. */
+/* Reads the state and the parent of a process.  Returns false if the process no longer exists. */
 static bool tree_read(pid_t pid, struct tree_process *out) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -142,7 +142,8 @@ static bool tree_is_ours(const struct tree *tree, pid_t parent, pid_t root) {
     return false;
 }
 
-/* Marks the descendants of a process.  A process may have a smaller pid than its parent, so this repeats. */
+/* Marks the descendants of a process.  Repeats the search until it finds no more, because a process may be listed
+ * before its parent. */
 static void tree_mark(struct tree *tree, pid_t root) {
     for (bool is_new = true; is_new;) {
         is_new = false;
@@ -154,10 +155,10 @@ static void tree_mark(struct tree *tree, pid_t root) {
     }
 }
 
-/* Sends a signal, unless the pid belongs to another process by now. */
+/* Sends a signal, unless the pid now belongs to another process. */
 static void tree_signal(const struct tree_process *process, int number) {
     struct tree_process now;
-    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0); /* from here on the pid's process cannot be confused */
+    int fd = (int)syscall(SYS_pidfd_open, process->pid, 0); /* refers to one process, even if the pid is reused */
     bool is_same = tree_read(process->pid, &now) && now.parent == process->parent;
     if (is_same && fd >= 0)
         syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);

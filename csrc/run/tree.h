@@ -10,10 +10,10 @@
  * ends.  Returns its pid.  If it cannot be run, returns 0 and sets *why to the errno. */
 pid_t vs_run_spawn(char **command, const sigset_t *mask, pid_t group, int *why);
 
-/* Sends a signal to all descendants of a process, but not to that process.  Returns how many live ones there are. */
+/* Sends a signal to all live descendants of a process, but not to that process.  Returns their number. */
 int vs_run_signal_all(pid_t root, int number);
 
-/* Opens /dev/null as stdin and stdout, so that pipes of the program end with the program. */
+/* Replaces stdin and stdout with /dev/null, so that a pipe of the program is closed when the program ends. */
 void vs_run_let_go(void);
 
 #endif

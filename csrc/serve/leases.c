@@ -1,5 +1,5 @@
-/* leases.c -- threads that lease worker ids for other programs, over the network.  All state is in the store, so a
- * restart of this server, and other servers of the store, find every lease by its key.  Contains no request code. */
+/* leases.c -- threads that lease worker ids to other programs, over the network.  All state is in the store, so this
+ * server after a restart, and other servers of the store, find each lease by its key.  Contains no request code. */
 #include "base/error.h"
 #include "command/options.h"
 #include "id/id.h"
@@ -32,7 +32,7 @@ struct vs_lease_clerks {
     bool ending;
 };
 
-/* A namespace as a thread has opened it. */
+/* A namespace that a thread has opened. */
 struct leased_place {
     struct vs_lineage at; /* at.store is NULL until it is open */
     char uri[VS_URI_MAX];
@@ -42,8 +42,8 @@ struct leased_place {
 
 /* ------------------------------------------------------------------ the store of a namespace */
 
-/* Returns the config's namespace of that name, or the first one, whose store also has the namespaces that the server
- * does not serve itself. */
+/* Returns the config's namespace with this name.  If there is none, returns the first namespace, because its store also
+ * contains the namespaces that the server does not serve itself. */
 static const struct vs_conf_namespace *leasing_conf(const struct vs_config *config, const char *name, bool *is_own) {
     for (int i = 0; i < config->ns_count; i++)
         if (strcmp(config->ns[i].name, name) == 0) return *is_own = true, &config->ns[i];
@@ -146,7 +146,8 @@ static void leasing_claim(struct vs_lease_clerks *leasing, const struct leased_p
     leasing_answer(job, end, err.text);
     if (end != VS_WORKER_HELD) return;
     leasing_take(job, &w);
-    if (leasing_is_left(leasing, job)) vs_worker_release(&w, VS_WORKER_UNUSED, &err); /* the client got no lease */
+    if (leasing_is_left(leasing, job))
+        vs_worker_release(&w, VS_WORKER_UNUSED, &err); /* the client no longer waits for it */
 }
 
 static void leasing_continue(const struct leased_place *place, struct vs_desk_job *job) {

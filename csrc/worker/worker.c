@@ -16,8 +16,8 @@ int64_t vs_worker_ttl_ms_max(const struct vs_store *store) {
     return 2 * assumed->window_ms;
 }
 
-/* Returns the length of the window.  It begins with the current time unit, and is so long that ids can be issued until
- * the deadline. */
+/* Returns the length of the window.  The window begins with the current time unit, and must be long enough to issue ids
+ * until the deadline. */
 static int64_t worker_window_ms(int64_t ttl_ms, int32_t unit_us) {
     return unit_us > 1000 ? ttl_ms + unit_us / 1000 : ttl_ms;
 }
@@ -180,7 +180,7 @@ static enum vs_worker_end worker_end(enum vs_worker_end end, const char *said, s
     return end;
 }
 
-/* Returns why the engine sleeps without a new acknowledgement. */
+/* Returns the reason why the engine sleeps without a new acknowledgement. */
 static enum vs_worker_end worker_why(const struct vs_worker *w) {
     if (w->outcome == VS_STORE_REFUSED) return VS_WORKER_REJECTED;
     if (w->outcome != VS_STORE_OK && w->outcome != VS_STORE_CONFLICT) return VS_WORKER_AWAY;
@@ -231,7 +231,7 @@ static enum vs_worker_end worker_look(struct vs_worker *w, struct vesta_error *e
 static enum vs_worker_end worker_hold(struct vs_worker *w, struct vesta_error *err) {
     struct worker_turn turn = {.stop = false};
     struct vs_action action = worker_run(w, &turn);
-    /* the namespace's record has changed, and was read: only now the renewal is sent */
+    /* the first run may only have read the namespace's changed record, and the second run then sends the renewal */
     if (is_idle(w, &action) && !turn.is_new) action = worker_run(w, &turn);
     return is_idle(w, &action) && turn.is_new ? worker_held(w) : worker_failed(w, &action, err);
 }

@@ -1,6 +1,6 @@
-/* worker.h -- leases of worker ids for programs that have their own generator.  It drives the lease engine without a
- * map and without a thread: the caller has a struct vs_worker, and calls.  Generators of vesta, `vesta lease run` and
- * leases over the network may share a namespace, because all of them use the same records by the same rules.
+/* worker.h -- leases of worker ids for programs that have their own generator.  These functions run the lease engine
+ * without a map and without a thread, in the calling thread.  vesta's generators, `vesta lease run` and leases over the
+ * network may share a namespace, because all of them use the same records by the same rules.
  *
  * A lease has two limits, and the program must obey both:
  *
@@ -34,16 +34,16 @@ int64_t vs_worker_ttl_ms_max(const struct vs_store *store);
 /* The request for a lease.  Everything is copied. */
 struct vs_worker_ask {
     const struct vesta_layout *layout;
-    bool has_worker; /* `worker` is wanted.  Otherwise any free worker id is claimed */
+    bool has_worker; /* claim only `worker`.  Otherwise claim any free worker id */
     uint64_t worker;
     int64_t ttl_ms;
-    /* A name that the program keeps, so that it gets the worker id that it had last, if that is free.  NULL: a random
-     * name, so a worker id that was never used is preferred. */
+    /* A name that stays the same when the program restarts.  The claim prefers the worker id that this name had last.
+     * NULL: a random name.  The claim then prefers a worker id that was never used. */
     const char *identity;
-    const char *holder; /* the host and process, for people to read */
+    const char *holder; /* the host and process, as text for operators */
 };
 
-/* The numbers by which a lease is found in the store again, for example after a restart. */
+/* The numbers that identify a lease in the store, so that a process can find it again, for example after a restart. */
 struct vs_worker_key {
     uint64_t worker, owner[2], incarnation;
 };
@@ -52,9 +52,9 @@ enum vs_worker_end {
     VS_WORKER_HELD,     /* the store has acknowledged the claim or renewal, and the members below are set */
     VS_WORKER_RELEASED, /* the store has acknowledged the release */
     VS_WORKER_BUSY,     /* no worker id is free, or the wanted one is held.  Call again at retry_boot_us */
-    VS_WORKER_AWAY,     /* the store did not answer, or did not confirm.  Call again at retry_boot_us */
-    VS_WORKER_REJECTED, /* a person must act: namespace, layout, clock or rights.  Call again at retry_boot_us */
-    VS_WORKER_LOST      /* the lease has ended, or the store went back.  End the program at once.  The struct is dead */
+    VS_WORKER_AWAY,     /* the store did not reply, or did not confirm.  Call again at retry_boot_us */
+    VS_WORKER_REJECTED, /* an operator must correct namespace, layout, clock or rights.  Call again at retry_boot_us */
+    VS_WORKER_LOST      /* the lease has ended, or the store lost it.  End the program, and do not use the struct */
 };
 
 struct vs_worker {
@@ -62,7 +62,7 @@ struct vs_worker {
     struct vs_worker_key key;
     uint64_t fence;           /* rises with each claim of this worker id */
     int64_t ttl_ms;           /* of this lease */
-    int64_t starts_ms;        /* Unix time.  All ids of this lease have this or later times.  Early after a resume */
+    int64_t starts_ms;        /* Unix time.  No id of this lease has an earlier time.  A lower bound after a resume */
     int64_t earlier_ms;       /* Unix time, at most starts_ms.  All ids of earlier holders have earlier times */
     int64_t expires_ms;       /* Unix time.  All ids of this lease must have earlier times */
     int64_t deadline_boot_us; /* CLOCK_BOOTTIME.  Without a further renewal the program must have ended by then */
@@ -86,23 +86,25 @@ struct vs_worker {
 int vs_worker_layout(const struct vs_lineage *at, const struct vesta_layout *fallback, struct vesta_layout *out,
                      struct vesta_error *err);
 
-/* Prepares a claim.  The strings and the store of `at` must outlive the struct.  Errors: VESTA_EOPTION for a ttl out of
- * range or too long a name.  VESTA_EFIELD for a worker id that the layout has no room for.  VESTA_EIO without random
- * bytes. */
+/* Prepares a claim.  The strings and the store of `at` must outlive the struct.  Errors: VESTA_EOPTION if the ttl is
+ * out of range or the name is too long.  VESTA_EFIELD if the worker id is too large for the layout.  VESTA_EIO if the
+ * system returns no random bytes. */
 int vs_worker_init(struct vs_worker *w, const struct vs_lineage *at, const struct vs_worker_ask *ask,
                    struct vesta_error *err);
-/* Prepares the renewal or the release of a lease that another process may have claimed.  The first call finds out
- * whether the store still has that lease, with its ttl, its identity and its holder.  The lease is not found unless its
- * identity begins with ask->identity.  Of `ask`, only that and the layout are used. */
+/* Prepares the renewal or the release of a lease that another process may have claimed.  The first call reads the
+ * lease, with its ttl, identity and holder, from the store.  It returns VS_WORKER_LOST if the store no longer has the
+ * lease, or if the lease's identity does not begin with ask->identity.  Only these members of `ask` are used: identity
+ * and layout. */
 void vs_worker_resume(struct vs_worker *w, const struct vs_lineage *at, const struct vs_worker_key *key,
                       const struct vs_worker_ask *ask);
 
-/* Each makes a few calls to the store, and never sleeps.  If the result is not HELD or RELEASED, err->text is the
- * reason with its remedy.  Threads: one at a time. */
+/* Each function makes a few calls to the store, and never sleeps.  If the result is not HELD or RELEASED, err->text is
+ * the reason with its remedy.  Threads: one at a time. */
 enum vs_worker_end vs_worker_claim(struct vs_worker *w, struct vesta_error *err);
 enum vs_worker_end vs_worker_renew(struct vs_worker *w, struct vesta_error *err);
 /* Releases the worker id.  The next holder starts after the time unit of `ended_ms`, which is the last instant, by its
- * own clock, at which the program could issue ids.  After AWAY the release may have been done, or the lease expires. */
+ * own clock, at which the program could issue ids.  After AWAY, the store may have released the worker id.  If it has
+ * not, the lease expires. */
 #define VS_WORKER_UNUSED INT64_MIN    /* the program issued no id */
 #define VS_WORKER_ENDS_LATE INT64_MAX /* the end is unknown: the next holder starts at expires_ms */
 enum vs_worker_end vs_worker_release(struct vs_worker *w, int64_t ended_ms, struct vesta_error *err);

@@ -54,7 +54,7 @@ static struct vesta_gen *sql_find(const struct sql_open *at, const char *folder,
     return NULL;
 }
 
-/* Adds a generator.  If another thread has added it meanwhile, returns that handle, and closes this one. */
+/* Adds a generator.  If another thread has already added it, closes this handle, and returns the other one. */
 static struct vesta_gen *sql_add(struct sql_open *open) {
     struct vesta_gen *found;
     open->next = atomic_load_explicit(&sql_first, memory_order_acquire);
@@ -122,7 +122,8 @@ static int sql_no_rights(const char *path, struct vesta_error *err) {
                               "is a group of this user");
 }
 
-/* Checks the file before vesta_open, which would create missing folders, and does not know the users of SQL. */
+/* Checks the file before vesta_open is called, because vesta_open creates missing folders, and its messages do not suit
+ * users of a database. */
 static int sql_check_file(const char *path, const char *name, struct vesta_error *err) {
     if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0) return VESTA_OK;
     if (errno == ENOENT || errno == ENOTDIR) return sql_no_file(path, name, err);
@@ -160,7 +161,7 @@ static int sql_open_file(const char *folder, const char *name, struct vesta_gen 
     }
     int rc = vesta_open(&opts, gen, &why);
     char *advice = rc == VESTA_ENOGEN ? strstr(why.text, ". To create it") : NULL;
-    if (advice) /* it names options, which SQL does not have */
+    if (advice) /* the advice names options that SQL does not have */
         snprintf(advice, sizeof why.text - (size_t)(advice - why.text), ". Create it with: vesta gen --namespace %s",
                  name);
     return rc == VESTA_OK ? rc : sql_explained(rc, &why, err);
@@ -249,7 +250,8 @@ int vs_sql_explain(struct vesta_gen *gen, int64_t id, struct vs_sql_parts *out, 
 
 /* ------------------------------------------------------------------ ranges */
 
-/* Lists the values that vs_sql_next puts into the fields above the time: those of a handle that sets no fields. */
+/* Lists the values of the fields above the time in ids of vs_sql_next.  They are the defaults, because the handle sets
+ * no fields. */
 static size_t sql_given(const struct vesta_layout *layout, struct vesta_value given[VESTA_FIELDS_MAX]) {
     size_t count = 0;
     for (int i = 0; i < layout->time; i++) {

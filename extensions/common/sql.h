@@ -1,6 +1,7 @@
-/* sql.h -- what the extensions of databases share: opens a generator by name, and issues ids for signed columns.
+/* sql.h -- functions that all database extensions share: they open a generator by name, and issue ids for signed
+ * columns.
  *
- * Any thread may call these functions, also after fork.  They print nothing.  An error's text is a whole message for
+ * Any thread may call these functions, also after fork.  They print nothing.  An error's text is a complete message for
  * the user of the database. */
 #ifndef VESTA_EXTENSIONS_SQL_H
 #define VESTA_EXTENSIONS_SQL_H
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <vesta.h>
 
-/* The generator of a call that names none. */
+/* The generator of a call without a name. */
 #define VS_SQL_NAME "default"
 
 /* The flags of vesta_open.  VESTA_FILE_KEEPER unless the extension sets other flags, before its first call. */

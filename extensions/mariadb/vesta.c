@@ -49,9 +49,9 @@ enum { WAIT_SLEEP = 1 };                                       /* thd_wait_begin
 
 /* One use of a function in a statement or a DEFAULT. */
 struct udf_call {
-    struct vesta_gen *gen; /* of a name that is the same in each row, after the first row */
+    struct vesta_gen *gen; /* set by the first row, if the name is the same in each row */
     bool is_constant;
-    unsigned name_at; /* the name's place among the arguments */
+    unsigned name_at; /* index of the name among the arguments */
 };
 
 static long long udf_fail(int number, const char *function, const char *text) {
@@ -146,7 +146,7 @@ static enum udf_verdict udf_judge(thd_t thd) {
     return UDF_ERROR;
 }
 
-/* A wait of a session.  The thread pool may start another thread meanwhile. */
+/* A session that waits.  thd_wait_begin allows the thread pool to run another thread during the wait. */
 struct udf_wait {
     thd_t thd;
     bool has_begun;
@@ -159,7 +159,7 @@ static bool udf_is_stopped(void *self) {
     return thd_kill_level(wait->thd) != 0;
 }
 
-/* The server finds functions by their names, and libvesta has a vesta_next of its own. */
+/* The server finds a function by its symbol.  libvesta also has a function vesta_next, so the name in C differs. */
 long long udf_next(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) __asm__("vesta_next");
 
 long long udf_next(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsigned char *error) {

@@ -47,7 +47,7 @@ static pg_attribute_noreturn() void raise_open(const char *path, const struct ve
     ereport(ERROR, errcode(ERRCODE_INSUFFICIENT_PRIVILEGE), errmsg("%s", err->text));
 }
 
-/* A generator of an earlier directory is not found. */
+/* Ignores a generator that was opened before vesta.directory changed. */
 static bool is_named(const struct vpg_generator *generator, const char *name, int length) {
     return generator->directory_set == vpg_directory_set && strncmp(generator->name, name, (size_t)length) == 0 &&
            generator->name[length] == '\0';
@@ -79,7 +79,7 @@ static struct vpg_generator *find_generator(const char *name, int length) {
 }
 
 struct vpg_generator *vpg_generator_of(FunctionCallInfo fcinfo, int arg) {
-    struct vpg_generator *cached = fcinfo->flinfo->fn_extra; /* of the row before, which usually has the same name */
+    struct vpg_generator *cached = fcinfo->flinfo->fn_extra; /* the previous row's, which usually has the same name */
     const char *name = vpg_default_name;
     int length;
     if (PG_NARGS() > arg) {

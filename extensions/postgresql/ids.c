@@ -97,7 +97,7 @@ Datum vpg_explain(PG_FUNCTION_ARGS) {
 
 /* ------------------------------------------------------------------ ranges */
 
-/* PostgreSQL's infinite times are the values that mean the ends of the layout's time. */
+/* PostgreSQL's infinite times have the same values as the open ends of vs_sql_range. */
 static int64 unix_us(TimestampTz time) {
     return TIMESTAMP_NOT_FINITE(time) ? time : time + EPOCH_US;
 }

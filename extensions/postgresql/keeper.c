@@ -1,5 +1,5 @@
-/* keeper.c -- one background worker keeps the leases of all generators that sessions use.  So no session has a thread,
- * connects to a store, or waits for one.  The first session that issues an id starts the worker.
+/* keeper.c -- one background worker renews the leases of all generators that sessions use.  So no session has a thread,
+ * connects to a store, or waits for a store.  The first session that issues an id starts the worker.
  *
  * The worker's threads belong to libvesta.  They block all signals but SIGBUS and call no function of PostgreSQL. */
 #include <postgres.h>
@@ -21,7 +21,7 @@
 #define GENERATORS_MAX 64 /* fits into the shared memory that PostgreSQL leaves for extensions that load late */
 #define START_AGAIN_MS 1000
 
-/* The files to keep, shared by all sessions and the worker. */
+/* The generator files whose leases the worker renews, in memory that all sessions and the worker share. */
 struct vpg_kept {
     LWLock lock; /* guards the rest */
     Latch *worker; /* the latch of the running worker, or NULL */
@@ -68,7 +68,7 @@ static bool start_worker(void) {
     return was_started = RegisterDynamicBackgroundWorker(&worker, NULL);
 }
 
-/* Enters a path into the list.  Returns false if the list is full.  Call with the lock held. */
+/* Adds a path to the list.  Returns false if the list is full.  Call with the lock held. */
 static bool enter(const char *path) {
     for (int i = 0; i < kept->count; i++)
         if (strcmp(kept->file[i].path, path) == 0) {
@@ -88,7 +88,7 @@ const char *vpg_keeper_ask(const struct vpg_generator *generator) {
     bool is_room = enter(generator->path), runs = kept->worker;
     if (runs) SetLatch(kept->worker);
     LWLockRelease(&kept->lock);
-    if (!is_room) return "The background worker keeps 64 generators already. Use fewer.";
+    if (!is_room) return "The background worker already renews the leases of 64 generators. Use fewer generators.";
     if (runs || start_worker()) return NULL;
     return "No background worker can start, because all max_worker_processes are in use. Raise max_worker_processes.";
 }
@@ -128,13 +128,13 @@ static int next_asked(char *path) {
     return found;
 }
 
-/* Opens the file at first.  vesta_keep starts the keeper, and moves it to the map that the sessions use. */
+/* Opens the file at the first call.  vesta_keep starts the keeper, and moves it to the map that the sessions use. */
 static void keep(struct vesta_gen **gen, const char *path) {
     struct vesta_opts opts = VESTA_OPTS_INIT;
     struct vesta_error err;
     opts.path = path;
     if (!*gen && vesta_open(&opts, gen, &err) != VESTA_OK)
-        ereport(LOG, errmsg("cannot keep the generator \"%s\": %s", path, err.text));
+        ereport(LOG, errmsg("cannot renew the lease of the generator \"%s\": %s", path, err.text));
     else if (vesta_keep(*gen) != VESTA_OK)
         ereport(LOG, errmsg("cannot start the keeper of the generator \"%s\"", path));
 }

@@ -56,17 +56,17 @@ static void assign_directory(const char *value, void *extra) {
 }
 
 void _PG_init(void) {
-    vs_sql_flags = VESTA_NO_KEEPER; /* the background worker keeps */
+    vs_sql_flags = VESTA_NO_KEEPER; /* the background worker renews the leases */
     DefineCustomStringVariable("vesta.directory", "The folder of the generator files that vesta_next() uses.",
                                "vesta_next('orders') uses the file orders.gen in this folder.", &vpg_directory,
                                "/var/lib/vesta", PGC_SIGHUP, 0, check_directory, assign_directory, NULL);
-    DefineCustomStringVariable("vesta.name", "The generator of calls that name none.", NULL, &vpg_default_name,
+    DefineCustomStringVariable("vesta.name", "The generator of calls without a name.", NULL, &vpg_default_name,
                                VS_SQL_NAME, PGC_USERSET, 0, NULL, NULL, NULL);
     DefineCustomIntVariable("vesta.wait_ms", "How long a call waits if no id can be issued now.",
                             "Then the call fails with the reason and the remaining time.", &vpg_wait_ms, 2000, 0,
                             WAIT_MS_MAX, PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
-    DefineCustomBoolVariable("vesta.keep", "Whether a background worker keeps the generators of all sessions.",
-                             "Turn it off if `vesta serve` on this host keeps the generator files.", &vpg_keeps, true,
-                             PGC_SIGHUP, 0, NULL, NULL, NULL);
+    DefineCustomBoolVariable("vesta.keep", "Whether a background worker renews the leases of all generators.",
+                             "Turn it off if `vesta serve` on this host renews them.", &vpg_keeps, true, PGC_SIGHUP, 0,
+                             NULL, NULL, NULL);
     MarkGUCPrefixReserved("vesta");
 }

@@ -14,8 +14,8 @@
 PG_FUNCTION_INFO_V1(vpg_next);
 PG_FUNCTION_INFO_V1(vpg_next_set);
 
-#define SHORT_US 1000     /* such a wait ends in vesta_next_wait, which is exact */
-#define NAP_MS_MAX 50     /* the clock may be corrected, and the lease granted, at any time */
+#define SHORT_US 1000     /* vesta_next_wait does waits up to this length, because it is exact */
+#define NAP_MS_MAX 50     /* the pause may end earlier, if the clock is corrected or the lease is granted */
 #define LEASE_NAP_MS 2    /* a worker grants a lease within milliseconds */
 #define ASK_AGAIN_MS 500  /* the worker may have ended since it was asked */
 
@@ -33,13 +33,14 @@ static int sqlstate_of_pause(enum vesta_why why) {
     }
 }
 
-/* Why there is no lease.  vesta_pause_text would advise to start a server, but here the background worker keeps. */
+/* Returns why there is no lease.  vesta_pause_text would advise the user to start a server, but here the background
+ * worker renews leases. */
 static const char *lease_text(const struct vpg_generator *generator, const char *no_worker) {
     struct vesta_info info;
     vesta_get_info(generator->gen, &info);
     if (info.warning[0]) return pstrdup(info.warning);
     if (info.keeper[0]) return pstrdup(info.keeper);
-    return no_worker ? "no process keeps this generator" : "the keeper is asking the store";
+    return no_worker ? "no process renews the lease of this generator" : "the keeper is asking the store";
 }
 
 static pg_attribute_noreturn()
@@ -52,9 +53,10 @@ static pg_attribute_noreturn()
         vesta_pause_text(generator->gen, pause, text, sizeof text);
     ereport(ERROR, errcode(sqlstate_of_pause(pause->why)),
             errmsg("generator \"%s\" can issue no id now: %s", generator->name, text),
-            pause->wait_us >= 0 ? errdetail("The reason is \"%s\". The wait is %.3f s.", why, (double)pause->wait_us / 1e6)
-                                : errdetail("The reason is \"%s\". Waiting does not help.", why),
-            no_worker ? errhint("%s Or let vesta serve keep %s.", no_worker, generator->path)
+            pause->wait_us >= 0
+                ? errdetail("The reason is \"%s\". The wait is %.3f s.", why, (double)pause->wait_us / 1e6)
+                : errdetail("The reason is \"%s\". Waiting does not help.", why),
+            no_worker ? errhint("%s Or run vesta serve --path %s.", no_worker, generator->path)
             : pause->wait_us >= 0
                 ? errhint("Retry after this time. vesta.wait_ms sets how long a call waits, now %d ms.", vpg_wait_ms)
                 : errhint("See docs/database-functions.md for the reason \"%s\".", why));
@@ -117,7 +119,7 @@ static int64 issue(struct vpg_generator *generator) {
     return (int64)id;
 }
 
-/* A standby is another host, or becomes one: it has no right to the primary's worker id. */
+/* A standby must not use the primary's worker id.  It is another host, or a copy that may become one. */
 static struct vpg_generator *generator_to_issue(FunctionCallInfo fcinfo) {
     PreventCommandDuringRecovery("vesta_next()");
     return vpg_generator_of(fcinfo, 0);

@@ -1,4 +1,4 @@
---- lease.lua -- `vesta lease run`: runs a program with a leased worker id.  `--once` only prints a worker id.
+--- lease.lua -- `vesta lease run`: runs a program with a leased worker id.  With `--once`, only prints a worker id.
 local cli = require "cli.lib.cli"
 local lease = require "lease"
 local stores = require "cli.lib.stores"
@@ -10,7 +10,7 @@ local TTL_S_MAX = 1200
 
 ---------------------------------------------------------------- the options
 
--- Returns the store of the options, or the store that processes without --store share.
+-- Returns the store of the options.  Without --store and --config, returns the store that all such processes share.
 local function find_place(options)
   local place = stores.find(options, true, true)
   if not place.uri then stores.no_store() end
@@ -71,8 +71,8 @@ local function once(options, command)
   local got, text = lease.once(read(options, command))
   if not got then cli.fail("no worker id was leased: %s", text) end
   print_lease(options, got)
-  term.say(("worker id %s is leased until %s, and nothing renews it. After that time another process may get it, so "
-    .. "end your program before it, by the clock of this machine"):format(cli.unsigned(got.worker),
+  term.say(("worker id %s is leased until %s, and vesta does not renew the lease. After that time, another process may "
+    .. "get this worker id: end your program earlier, by the clock of this host"):format(cli.unsigned(got.worker),
     term.iso(got.expires_ms)))
 end
 

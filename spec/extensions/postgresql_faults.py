@@ -132,7 +132,7 @@ def served():
     set_keep("off")
     until(lambda: not db.sql(KEEPER), "the keeper ends")
     text, _ = said("SELECT vesta_next('far')", "vesta.wait_ms = 0")
-    assert "vesta.keep is off" in text and "let vesta serve keep" in text, text
+    assert "vesta.keep is off" in text and "Or run vesta serve --path" in text, text
     path = os.path.join(db.generators, "served.gen")
     server = subprocess.Popen([db.path("tree/vesta"), "serve", "--path", path, "--namespace", "served", "--store", "file:" + db.generators, "--resp", "off",
                                "--http", "127.0.0.1:%d" % free_port()], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **db.as_user())

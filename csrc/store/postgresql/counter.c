@@ -81,7 +81,7 @@ static void pg_add_shape(const struct vs_pg_call *call, struct vs_sql *sql) {
                call->table, call->table, call->table);
 }
 
-/* Fills the reply, because no such table was found. */
+/* Fills the reply with the reason why the table was not found. */
 static bool pg_say_no_table(const struct vs_pg_call *call) {
     struct vs_sql sql = {.length = 0};
     const char *schema = call->self->place.schema, *where = call->self->place.where;
@@ -116,7 +116,7 @@ static bool pg_say_no_table(const struct vs_pg_call *call) {
     return false;
 }
 
-/* Reads the table's kind.  Returns NULL if it has none, and has then filled the reply. */
+/* Returns the table's kind.  If the table is of no known kind, fills the reply and returns NULL. */
 static const struct pg_shape *pg_shape_of(const struct vs_pg_call *call, const PGresult *result,
                                           struct pg_known *known) {
     int64_t leaf, tinyid, serial, dated;
@@ -475,7 +475,7 @@ static void pg_list_counters(const struct vs_pg_call *call, struct vs_tag_list *
 
 /* ------------------------------------------------------------------ sequences */
 
-/* A sequence, and the column whose default it is.  The column is "" if the sequence itself was named. */
+/* A sequence, and the column that uses it as its default.  The column is "" if the user named the sequence itself. */
 struct pg_sequence {
     char name[2 * 130], column[130];
 };

@@ -68,7 +68,7 @@ static PGconn *pg_start(const struct pg_place *place, const struct pg_host *host
     snprintf(sockets, sizeof sockets, "%s,%s", socket, socket);
     const char *const options[][2] = {
         {"host", *socket ? sockets : host->name},
-        {"hostaddr", *socket ? "," : address}, /* as many entries as hosts, or PGHOSTADDR would be read */
+        {"hostaddr", *socket ? "," : address}, /* one entry per host: without them, libpq reads PGHOSTADDR */
         {"port", port},
         {"dbname", place->uri.path + 1},
         {"user", place->uri.user},
@@ -81,7 +81,7 @@ static PGconn *pg_start(const struct pg_place *place, const struct pg_host *host
         {"sslcrl", NO_FILE},
         {"gssencmode", "disable"},
         {"target_session_attrs", "any"},  /* pg_try finds out whether the server accepts writes */
-        {"client_encoding", "SQL_ASCII"}, /* all of vesta's data is ASCII, and the rows of others are bytes */
+        {"client_encoding", "SQL_ASCII"}, /* vesta's data is ASCII, and vesta reads other rows as bytes */
         {"application_name", "vesta"},
         {NULL, NULL},
     };
@@ -95,7 +95,7 @@ static PGconn *pg_start(const struct pg_place *place, const struct pg_host *host
 
 /* ------------------------------------------------------------------ one address */
 
-/* A server that is told to stop waiting for its standby commits, and sends only a warning. */
+/* If an administrator cancels the wait for the standby, the server commits, and only sends a warning. */
 static void pg_on_notice(void *arg, const PGresult *notice) {
     struct pg_link *link = arg;
     const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
@@ -124,8 +124,8 @@ static bool pg_check_version(const struct pg_making *making, PGconn *pg, struct 
                                                      making->place.where, version / 10000, VERSION_MIN / 10000);
 }
 
-/* Returns whether the server accepts writes, and has the tables if they are needed.  Every transaction asks for write
- * access, which a standby rejects. */
+/* Returns whether the server accepts writes, and has the tables if the call needs them.  Every transaction requests
+ * write access, which a standby rejects. */
 static bool pg_check(const struct pg_making *making, struct pg_link *link, const struct pg_wait *wait,
                      struct vs_reply *reply) {
     static const struct vs_sql nothing = {8, "SELECT 1"};
@@ -161,8 +161,7 @@ static bool pg_try(struct pg_making *making, unsigned host, const char *address,
 
 /* ------------------------------------------------------------------ a list of hosts */
 
-/* Returns how much a failure explains.  A host that is unreachable may be the primary, so it is more important than a
- * host that is a standby. */
+/* Ranks a failure by its importance to users.  An unreachable host may be the primary, so it ranks above a standby. */
 static int pg_rank(const struct vs_reply *reply) {
     if (!*reply->text) return 0;
     return reply->outcome == VS_STORE_DOWN ? 3 : reply->fault == VS_FAULT_STANDBY ? 1 : 2;

@@ -1,4 +1,5 @@
-/* errors.c -- the meaning of errors: the server's, by their SQLSTATE, and those of a connection that was not opened. */
+/* errors.c -- the outcome and the fault of each error: SQLSTATEs of the server, and errors while a connection is
+ * opened. */
 #include "base/array.h"
 #include "store/postgresql/link.h"
 
@@ -9,7 +10,7 @@
 
 /* One row per error that is not just a broken connection.  A state of two characters is a class of errors, and comes
  * after its exceptions.  For REFUSED, CONFLICT and DOWN, the server has rolled the transaction back.  AS_SENT means
- * that the error does not decide this, so a write that was sent stays UNKNOWN. */
+ * that the transaction may have been committed, so a write that was sent stays UNKNOWN. */
 #define AS_SENT VS_STORE_OK
 static const struct pg_meaning {
     const char *state;

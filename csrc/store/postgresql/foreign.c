@@ -1,8 +1,8 @@
 /* foreign.c -- reads the numbers in other generators' tables: Butterfly's butterfly_uuid_generator, UidGenerator's
  * WORKER_NODE, Vesta (Java)'s DB_MACHINE_ID_PROVIDER.
  *
- * Their projects have tables for MySQL only, so nobody knows whether a name is in quotes in PostgreSQL.  Therefore the
- * name of the table may also be in lower case, and columns are found by their names in lower case. */
+ * Their projects publish tables for MySQL only.  In PostgreSQL, users may have created the names with or without
+ * quotes. So the name of the table may also be in lower case, and columns are found by their names in lower case. */
 #include "store/foreign.h"
 #include "store/postgresql/counter.h"
 
@@ -20,7 +20,7 @@ static const struct pg_foreign {
     const char *name, *columns, *number, *until, *wall, *who;
     int column_count;
     bool is_named; /* the table has rows of several generators, by their names */
-    bool counts;   /* numbers come from a sequence, which also counts deleted rows */
+    bool counts;   /* the numbers come from a sequence, so it also has the numbers of deleted rows */
 } pg_foreigns[VS_FOREIGN_KINDS] = {
     [VS_BUTTERFLY_DB] = {"butterfly_uuid_generator",
                          "'namespace', 'work_id', 'last_expire_time', 'uid', 'ip', 'process_id'", "work_id",

@@ -148,8 +148,8 @@ static bool pg_accept(const struct pg_place *place, const struct pg_link *link, 
     if (!pg_is_whole(results))
         return vs_answer(reply, reply->outcome, "%.60s: the reply does not have all of its rows", place->where);
     if (link->is_unreplicated)
-        return vs_answer(reply, reply->outcome,
-                         "%.60s: the server was told not to wait for its standby (pg_cancel_backend)", place->where);
+        return vs_answer(reply, reply->outcome, "%.60s: the wait for the standby was canceled (pg_cancel_backend)",
+                         place->where);
     reply->store_ms = clock_us / 1000;
     return true;
 }
@@ -187,7 +187,8 @@ static uint64_t pg_nonce(struct pg_store *self) {
 }
 
 /* Retains the connection of an unanswered statement, because the server may still execute the statement, for example
- * when a lock ends.  The statement is not canceled: a commit that waits for a standby would then not wait for it. */
+ * after another transaction releases a lock.  vesta does not cancel the statement, because that would end a commit's
+ * wait for its standby. */
 static void pg_keep_late(struct pg_store *self) {
     vs_pg_end_link(self->late);
     self->late = self->link;
@@ -477,7 +478,7 @@ bool vs_pg_begin(struct pg_store *self, int64_t ms_max, bool needs_tables, struc
     pg_drop_stale(self);
     if (self->link) return pg_has_tables(self, needs_tables, reply);
     if ((!self->making && !pg_start_making(self, needs_tables, reply)) || !pg_await_making(self, reply)) return false;
-    /* opening had a separate deadline, because otherwise the first call to a distant server would always fail */
+    /* the time for opening does not count, because otherwise the first call to a distant server would always fail */
     vs_call_begin(&self->base, ms_max);
     return pg_has_tables(self, needs_tables, reply);
 }

@@ -1,5 +1,5 @@
-/* link.h -- the connection of a postgresql: store: opening it (dial.c), the pool, forks.  Also statements, their
- * results, and the meaning of server errors (errors.c). */
+/* link.h -- the connection of a postgresql: store.  Opens it (dial.c), pools it, handles forks, runs statements, and
+ * interprets errors (errors.c). */
 #ifndef VS_STORE_POSTGRESQL_LINK_H
 #define VS_STORE_POSTGRESQL_LINK_H
 
@@ -42,7 +42,7 @@ struct pg_place {
 /* An open connection. */
 struct pg_link {
     PGconn *pg;
-    bool has_tables; /* the tables of leases were complete when the connection was opened */
+    bool has_tables; /* the tables of leases existed when the connection was opened */
     unsigned host;   /* index in place.host */
     /* the server has committed the last statement, but its standby may not have received it */
     bool is_unreplicated;
@@ -64,9 +64,9 @@ struct pg_store {
     struct vs_pool *pool;
     unsigned losses;          /* result of vs_pool_losses at the start of the last call */
     uint64_t process;         /* vs_process_token of the process that opened the connection */
-    struct pg_link *link;     /* NULL: none */
-    struct vs_errand *making; /* the connection that is being opened.  NULL: none */
-    struct pg_link *late;     /* a connection with a statement that the server has not answered.  NULL: none */
+    struct pg_link *link;     /* the open connection, or NULL */
+    struct vs_errand *making; /* the connection that is being opened, or NULL */
+    struct pg_link *late;     /* a connection with a statement that the server has not answered, or NULL */
     int64_t late_until_us;    /* by this time, the server has ended that statement, or is unreachable */
     unsigned host;            /* index of the host that was connected last.  The next connection tries it first */
     struct pg_known known;
@@ -89,8 +89,8 @@ bool vs_pg_begin(struct pg_store *self, int64_t ms_max, bool needs_tables, struc
  * Returns the result of the last statement, with `columns` columns, or 0 for a command without rows.  The caller frees
  * it with PQclear.  Sets reply->store_ms.  The transaction has been committed.
  *
- * Returns NULL if the server rejected a statement, or did not reply in time.  Then it has filled the reply, but has not
- * changed its outcome if the error does not decide the outcome.  So call vs_sent before a write. */
+ * Returns NULL and fills the reply if the server rejected a statement, or did not reply in time.  If the error does not
+ * show whether the transaction was committed, the reply's outcome stays unchanged.  So call vs_sent before a write. */
 PGresult *vs_pg_run(struct pg_store *self, const struct vs_sql *sql, int columns, struct vs_reply *reply);
 /* Works like vs_pg_run, for a statement that always returns exactly one row. */
 PGresult *vs_pg_row(struct pg_store *self, const struct vs_sql *sql, int columns, struct vs_reply *reply);
@@ -132,7 +132,8 @@ void vs_pg_dial(void *making);
 void vs_pg_drop_making(void *making);
 void vs_pg_end_link(struct pg_link *link);
 
-/* The time limit of a wait: the call of `store`, or, if that is NULL, `until_us` of vs_monotonic_us. */
+/* The time limit of a wait: the deadline of the current call of `store`.  If `store` is NULL, `until_us` in the time of
+ * vs_monotonic_us. */
 struct pg_wait {
     const struct vs_store *store;
     int64_t until_us;
@@ -156,8 +157,8 @@ bool vs_pg_check_tables(const struct pg_place *place, struct pg_link *link, cons
 
 /* ------------------------------------------------------------------ errors */
 
-/* Fills the reply from an error of the server.  `state` is the SQLSTATE.  `otherwise` is the outcome if the error does
- * not decide it, which is UNKNOWN for a write that was sent.  Returns false. */
+/* Fills the reply from an error of the server, and returns false.  `state` is the SQLSTATE.  `otherwise` is the outcome
+ * if the error does not determine it: UNKNOWN for a write that was sent. */
 bool vs_pg_trouble(const struct pg_place *place, const char *state, const char *said, enum vs_outcome otherwise,
                    struct vs_reply *reply);
 /* Fills the reply from an error of a connection that was not opened.  Returns false. */

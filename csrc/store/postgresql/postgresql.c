@@ -137,8 +137,8 @@ static bool pg_load_ns(struct pg_store *self, struct vs_reply *reply) {
            pg_check_columns(reply, reply->ns.ver == row.ver && reply->ns.incarnation == row.number);
 }
 
-/* The result of a write of one row.  NONE: no row matched, and the stored record must explain why.  TOLD: the reply has
- * been filled. */
+/* The result of a write of one row.  NONE: no row matched, so read the stored record for the reason.  TOLD: the reply
+ * has been filled. */
 enum pg_fate { PG_DONE, PG_NONE, PG_TOLD };
 
 /* The end of a write: returns the number of written rows, and their time. */
@@ -415,7 +415,7 @@ static int pg_store_open(const char *uri, const struct vs_store_opts *opts, stru
     if (!self) return vs_fail(err, VESTA_ENOMEM, "no memory");
     self->base = vs_store_base(&vs_store_postgresql, opts);
     self->call_ms_max = opts->call_ms_max ? opts->call_ms_max : VS_STORE_CALL_MS;
-    /* a call that opens a connection has two deadlines (vs_pg_begin) */
+    /* a call that opens a connection has a second deadline for that (vs_pg_begin) */
     self->base.call_ms_max = 2 * self->call_ms_max + 100;
     self->base.list_ms_max = 2 * VS_STORE_LIST_MS + 100;
     snprintf(self->namespace_, sizeof self->namespace_, "%s", opts->namespace_);

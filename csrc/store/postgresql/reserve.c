@@ -29,8 +29,8 @@ static void pg_add_of(const struct vs_pg_call *call, struct vs_sql *sql) {
     vs_sql_add(sql, "r.counters = '%s' AND r.tag = '%s'", call->table, call->tag);
 }
 
-/* Fills the reply from an error of a statement.  The server does not report which table is missing, and the counter's
- * table was there a moment ago. */
+/* Fills the reply from an error of a statement.  If a table is missing, it is the table of reservations, because the
+ * counter's table was checked before. */
 static void pg_reserve_trouble(const struct vs_pg_call *call) {
     if (call->reply->fault == VS_FAULT_NO_TABLES)
         vs_answer_fault(call->reply, VS_STORE_REFUSED, VS_FAULT_NO_COUNTERS, "%.50s has no table " VS_RESERVATIONS,
@@ -40,9 +40,9 @@ static void pg_reserve_trouble(const struct vs_pg_call *call) {
 
 /* ------------------------------------------------------------------ reserving */
 
-/* Adds the statement.  `own` is the row of the token.  `f` is the lowest free number, and `u` gives it the new token.
- * Without a free number, `w` raises the counter and `i` inserts the counter's number.  If that number was reserved
- * before, `b` is not empty. */
+/* Adds the statement.  `own` is the row of the token.  `f` is the lowest free number, and `u` sets its token to the new
+ * one.  If no number is free, `w` raises the counter, and `i` inserts the counter's number.  If that number was
+ * reserved before, `b` is not empty. */
 static void pg_add_reserve(const struct vs_pg_call *call, const struct vs_reservation *wanted, struct vs_sql *sql) {
     int64_t above = call->is->above;
     vs_pg_call_row(call, sql);

@@ -231,7 +231,8 @@ def _(w):
     os.kill(run.keeper, signal.SIGKILL)
     code, err = run.end()
     same((code, [pid for pid in run.all_pids() if is_alive(pid)]), (124, []))
-    like(err, "vesta lease run: sending KILL to the program: process %d, which keeps its lease, was killed...\n" % run.keeper)
+    like(err, "vesta lease run: sending KILL to the program: process %d, which renews its lease, was killed...\n"
+         % run.keeper)
 
 
 @claim("if the keeper is stopped, the wrapper ends the program before the lease ends")
@@ -245,7 +246,7 @@ def _(w):
         assert ended_ms < last["written_ms"] + 1.3 * last["lease_ms"], (ended_ms, last)  # it may have been renewed before it stopped
     code, err = run.end()
     same(code, 124)
-    assert "process %d, which keeps its lease, was stopped" % run.keeper in err, err
+    assert "process %d, which renews its lease, was stopped" % run.keeper in err, err
     same(held(w), [])
 
 
@@ -285,7 +286,7 @@ def _(w):
 def _(w):
     once = w.run("lease", "run", "--once", "--ttl", "3", "--worker", "5", "--skew-ms", "0", "--json")
     same(json.loads(once.out)["worker"], 5)
-    assert "nothing renews it" in once.err, once.err
+    assert "does not renew the lease" in once.err, once.err
     expires = datetime.datetime.fromisoformat(json.loads(once.out)["expires"].replace("Z", "+00:00")).timestamp()
     fails(w.run("lease", "run", "--worker", "5", "--", "true"), 125, "worker id 5 is held by")
     got = w.run("lease", "run", "--worker", "5", "--wait", "30", "--skew-ms", "4000", "--", "date", "+%s.%N")
