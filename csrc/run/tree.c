@@ -56,12 +56,16 @@ struct tree_process {
     bool is_zombie, is_ours;
 };
 
+/* The fields of /proc/PID/stat between the parent and the number of threads. */
+#define TREE_UNUSED " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+
 struct tree {
     struct tree_process *processes;
     size_t count, room;
 };
 
-/* Reads the state and the parent of a process.  Returns false if the process no longer exists. */
+/* Reads the state and the parent of a process.  Returns false if the process no longer exists.  /proc shows a process
+ * whose first thread has ended as a zombie, while its other threads run. */
 static bool tree_read(pid_t pid, struct tree_process *out) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -72,9 +76,9 @@ static bool tree_read(pid_t pid, struct tree_process *out) {
     text[length] = '\0';
     const char *end = strrchr(text, ')'); /* the name before it may contain any byte */
     char state;
-    int parent;
-    if (!end || sscanf(end + 1, " %c %d", &state, &parent) != 2) return false;
-    *out = (struct tree_process){pid, (pid_t)parent, state == 'Z' || state == 'X', false};
+    int parent, threads;
+    if (!end || sscanf(end + 1, " %c %d" TREE_UNUSED "%d", &state, &parent, &threads) != 3) return false;
+    *out = (struct tree_process){pid, (pid_t)parent, (state == 'Z' && threads <= 1) || state == 'X', false};
     return true;
 }
 

@@ -208,6 +208,20 @@ def _(w):
     same((held(w), [pid for pid in run.all_pids() if is_alive(pid)]), ([], []))
 
 
+@claim("a process whose first thread has ended is ended like any other")
+def _(w):
+    with open(w.path("leader"), "w") as file:
+        file.write("import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nctypes.CDLL(None).pthread_exit(None)\n")
+    run = Run(w, "first", "%s leader & echo $! >> first; exec sleep 60" % sys.executable)
+    until("pid", lambda: len(run.all_pids()) == 2)
+    pid = run.all_pids()[1]
+    until("end of its first thread", lambda: not is_alive(pid))
+    assert len(os.listdir("/proc/%d/task" % pid)) == 2
+    run.program.terminate()
+    same(run.end()[0], 143)
+    same((held(w), os.path.exists("/proc/%d" % pid)), ([], False))
+
+
 # ---------------------------------------------------------------- kills and stops
 
 @claim("a wrapper killed with -9 takes the program with it, by TERM and then KILL, and the worker id is released")
