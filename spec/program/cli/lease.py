@@ -189,6 +189,19 @@ def _(w):
     os.waitpid(pid, 0)
 
 
+@claim("a message that no process reads delays nothing")
+def _(w):
+    unread, full = os.pipe()
+    os.set_blocking(full, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(full, bytes(4096))
+    os.set_blocking(full, True)
+    program = w.start("lease", "run", "--verbose", "--", "sh", "-c", "exit 7", stderr=full)
+    same(program.wait(timeout=20 * SLOW), 7)
+    os.close(unread), os.close(full)
+
+
 @claim("a daemon that COMMAND forked keeps the lease until it ends, and TERM ends it")
 def _(w):
     run = Run(w, "daemon", "setsid sh -c 'echo $$ >> daemon; exec sleep 60 <&- >&- 2>&-' & sleep 0.3; exit 0", "--ttl", "2")
