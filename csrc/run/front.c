@@ -32,11 +32,11 @@ struct front {
 
 /* ------------------------------------------------------------------ signals */
 
-/* At a terminal, the program is in the same process group, and has received the terminal's signals itself. */
+/* At a terminal, the running program is in the same process group, and has received the terminal's signals itself. */
 static void front_take_signals(struct front *f) {
     struct signalfd_siginfo info;
     while (read(f->signals, &info, sizeof info) == sizeof info) {
-        bool is_had = f->has_terminal && info.ssi_code == SI_KERNEL;
+        bool is_had = f->has_terminal && info.ssi_code == SI_KERNEL && f->page->kill_at_us;
         if (info.ssi_signo == SIGCHLD || is_had || !f->has_keeper) continue;
         (void)!write(f->orders, &(unsigned char){(unsigned char)info.ssi_signo}, 1);
         kill(f->keeper, SIGCONT); /* the keeper may be stopped */
@@ -151,7 +151,8 @@ int vs_run(const struct vs_run_opts *opts) {
         sigaddset(&ours, front_forwarded[i]);
     pthread_sigmask(SIG_BLOCK, &ours, &before);
     signal(SIGCHLD, SIG_DFL);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return front_fail(opts, "this system cannot adopt the processes that COMMAND starts");
     f.orders = orders[1];
     f.keeper = fork();
     if (f.keeper == 0) {

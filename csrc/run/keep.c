@@ -106,8 +106,11 @@ static void keep_reap(struct keep *k) {
     keep_publish(k);
 }
 
+/* A signal that is ignored, as by nohup, asks for nothing. */
 static bool keep_is_ending(int number) {
-    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+    struct sigaction at;
+    bool is_end = number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+    return is_end && sigaction(number, NULL, &at) == 0 && at.sa_handler != SIG_IGN;
 }
 
 static void keep_forward(struct keep *k, int number) {
@@ -291,6 +294,11 @@ static int keep_code(const struct keep *k) {
     return WIFSIGNALED(k->status) ? 128 + WTERMSIG(k->status) : WEXITSTATUS(k->status);
 }
 
+static int keep_signal(const struct keep *k) {
+    if (!k->run.is_started) return k->asked_signal;
+    return !k->why_not && WIFSIGNALED(k->status) ? WTERMSIG(k->status) : 0;
+}
+
 static void keep_begin(struct keep *k) {
     sigset_t children, all;
     sigfillset(&all);
@@ -317,7 +325,7 @@ void vs_run_keep(const struct vs_run_keep_opts *opts) {
         KEEP_SAY(&k, "no worker id was leased: %s%s", k.caller.err.text,
                  k.caller.end == VS_WORKER_BUSY && !k.run_opts->times.patience_ms ? ". To wait for one, add --wait SECONDS" : "");
     opts->page->code = is_ready ? keep_code(&k) : VS_RUN_FAILED;
-    opts->page->signal = k.run.is_started && !k.why_not && WIFSIGNALED(k.status) ? WTERMSIG(k.status) : 0;
+    opts->page->signal = keep_signal(&k);
     opts->page->is_done = true;
     if (is_ready) vs_run_caller_close(&k.caller);
     _exit(0);

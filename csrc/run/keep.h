@@ -14,7 +14,8 @@ struct vs_run_page {
     _Atomic int64_t kill_at_us, kill_at_ms, starts_ms;
     _Atomic int64_t high_offset_ms; /* the latest time that an id may have, minus boot time: see vs_run_high_ms */
     _Atomic int64_t worker;
-    /* Set before the keeper ends.  code: the exit code.  signal: the signal that ended COMMAND, or 0. */
+    /* Set before the keeper ends.  code: the exit code.  signal: the signal that ended COMMAND, or
+     * the wait for its start, or 0. */
     _Atomic int code, signal;
     _Atomic bool is_done;
     _Atomic bool is_overdue; /* the front has sent KILL to the program */

@@ -189,6 +189,28 @@ def _(w):
     os.waitpid(pid, 0)
 
 
+@claim("Ctrl-C at a terminal ends the wait for a worker id, and a signal that is ignored does not")
+def _(w):
+    words = ["lease", "run", "--worker", "5", "--wait", "60", "--", "true"]
+    first = Run(w, "first", "exec sleep 60", "--worker", "5")
+    ignoring = w.start(*words, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), stderr=subprocess.PIPE)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(w.folder)
+        os.environ["VESTA_STATE"] = w.path("state")
+        os.execv(VESTA, [VESTA, *words])
+    until("front", lambda: len(read("/proc/%d/task/%d/children" % (pid, pid)).split()) == 1)
+    time.sleep(0.5)
+    os.kill(ignoring.pid, signal.SIGHUP)
+    os.write(terminal, b"\x03")
+    status = []
+    until("end", lambda: status or status.extend(os.waitpid(pid, os.WNOHANG)[1:] if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) else ()))
+    os.close(terminal)
+    same((os.waitstatus_to_exitcode(status[0]), ignoring.poll()), (-signal.SIGINT, None))
+    first.program.terminate()
+    same(ignoring.wait(timeout=60 * SLOW), 0)
+
+
 @claim("a message that no process reads delays nothing")
 def _(w):
     unread, full = os.pipe()
