@@ -27,6 +27,26 @@ __attribute__((format(printf, 3, 4))) static int sql_fail(struct vesta_error *er
     return code;
 }
 
+/* A text of the user, as an error quotes it.  Bytes that are not printable ASCII become \xNN.  Otherwise half of a
+ * character could remain, and the database would fail to send its error. */
+#define SHOWN_BYTES 64
+struct sql_shown {
+    char text[4 * SHOWN_BYTES + 1];
+};
+
+static struct sql_shown sql_show(const char *text, size_t length) {
+    struct sql_shown shown = {""};
+    char *end = shown.text;
+    for (size_t i = 0; i < length && i < SHOWN_BYTES; i++) {
+        if (text[i] >= ' ' && text[i] <= '~')
+            *end++ = text[i];
+        else
+            end += snprintf(end, sizeof "\\xff", "\\x%02x", (unsigned)(unsigned char)text[i]);
+    }
+    *end = '\0';
+    return shown;
+}
+
 /* Adds the code's name to an error of libvesta, so that programs can recognize it. */
 static int sql_explained(int rc, const struct vesta_error *why, struct vesta_error *err) {
     return sql_fail(err, rc, "%.480s (%s)", why->text, vesta_code_name(rc));
@@ -140,9 +160,9 @@ static int sql_check_name(const char *name, size_t length, struct vesta_error *e
         is_valid = name[i] != '\0' && strchr(allowed, name[i]);
     if (is_valid) return VESTA_OK;
     return sql_fail(err, VESTA_EOPTION,
-                    "'%.*s' is not the name of a generator: use 1 to %d of the characters A-Z a-z 0-9 _ . : - "
+                    "'%s' is not the name of a generator: use 1 to %d of the characters A-Z a-z 0-9 _ . : - "
                     "(bad_option)",
-                    (int)(length < 100 ? length : 100), name, VESTA_NAMESPACE_MAX - 1);
+                    sql_show(name, length).text, VESTA_NAMESPACE_MAX - 1);
 }
 
 static int sql_open_file(const char *folder, const char *name, struct vesta_gen **gen, struct vesta_error *err) {
@@ -333,8 +353,9 @@ static bool sql_read_clock(const char **at, const char *end, struct tm *tm, int 
     if (sql_digits(at, end, 2, &tm->tm_hour) != 2 || !sql_sign(at, end, ':') ||
         sql_digits(at, end, 2, &tm->tm_min) != 2)
         return false;
-    if (sql_sign(at, end, ':') && sql_digits(at, end, 2, &tm->tm_sec) != 2) return false;
-    if (sql_sign(at, end, '.')) {
+    bool has_seconds = sql_sign(at, end, ':');
+    if (has_seconds && sql_digits(at, end, 2, &tm->tm_sec) != 2) return false;
+    if (has_seconds && sql_sign(at, end, '.')) {
         int count = sql_digits(at, end, 6, us);
         if (count == 0) return false;
         for (; count < 6; count++)
@@ -366,10 +387,9 @@ int vs_sql_time_parse(const char *text, size_t length, struct vs_sql_time *out, 
     out->has_offset = is_time && at < end;
     if (out->has_offset) is_time = sql_read_offset(&at, end, &offset_s);
     if (!is_time || at < end)
-        return sql_fail(
-            err, VESTA_EFIELD,
-            "'%.*s' is not a time: write 2026-11-26, 2026-11-26 12:30:00 or 2026-11-26T12:30:00Z (bad_field)",
-            (int)(length < 60 ? length : 60), text);
+        return sql_fail(err, VESTA_EFIELD,
+                        "'%s' is not a time: write 2026-11-26, 2026-11-26 12:30:00 or 2026-11-26T12:30:00Z (bad_field)",
+                        sql_show(text, length).text);
     out->unix_us = ((int64_t)timegm(&tm) - offset_s) * 1000000 + us;
     return VESTA_OK;
 }

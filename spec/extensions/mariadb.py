@@ -142,6 +142,7 @@ def _():
     fails("SELECT vesta_range_from('1970-01-01T00:00:00Z'), vesta_range_until('1970-01-01T00:00:00Z')", "outside this layout's time")
     fails("SELECT vesta_range_until(%d)" % (time.time() * 1000), "not a time: write Unix seconds")
     fails("SELECT vesta_next('large')", "exceeds the largest number", "sign:1=0")
+    fails("SET NAMES utf8mb4; SELECT vesta_next(CONCAT('a', REPEAT('é', 60)))", r"\xc3' is not the name of a generator")
     assert sql("SELECT vesta_worker(-1, 'large')") == "1023"
 
 

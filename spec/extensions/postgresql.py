@@ -110,7 +110,8 @@ def ranges():
 def names():
     os.symlink("orders.gen", os.path.join(db.generators, "link.gen"))
     for name in ("../orders", "a/b", "/etc/passwd", "..", "x" * 65, "a b", "b\n"):
-        fails("SELECT vesta_next(%s)" % quote(name), "58P01" if name == ".." else "22023", name[:20])
+        fails("SELECT vesta_next(%s)" % quote(name), "58P01" if name == ".." else "22023", name[:20].replace("\n", r"\x0a"))
+    fails("SET client_encoding = LATIN1; SELECT vesta_next('a' || repeat(chr(233), 60))", "22023", r"\xc3' is not the name of a generator")
     fails("SELECT vesta_next('')", "22023", "must not be empty")
     fails("SELECT vesta_next(NULL)", "22004", "must not be null")
     fails("SELECT vesta_next('link')", "58030", "symbolic link")

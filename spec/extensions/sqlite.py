@@ -99,6 +99,8 @@ def _():
             ("SELECT vesta_time('a')", "not an integer"), ("SELECT vesta_range_from('yesterday')", "'yesterday' is not a time"),
             ("SELECT vesta_range_until(unixepoch() * 1000)", "not a time: write Unix seconds"),
             ("SELECT vesta_range_from('2026-01-01T00:00:00+24:00')", "is not a time"),
+            ("SELECT vesta_range_from('2026-01-01 12:30.5')", "is not a time"),
+            ("SELECT vesta_next('a' || printf('%.*c', 60, 'é'))", "'a" + 31 * r"\xc3\xa9" + r"\xc3' is not the name"),
             ("SELECT vesta_range_from('2100-01-01')", "outside this layout's time"),
             ("SELECT vesta_next('large')", "exceeds the largest number", "sign:1=0")]:
         has(shell(statement + ";", fails=True), *parts)
