@@ -123,9 +123,11 @@ static int sql_no_rights(const char *path, struct vesta_error *err) {
     char at[PATH_BYTES];
     struct sql_names me, owner;
     struct stat st;
+    char *slash;
     snprintf(at, sizeof at, "%s", path);
-    while (stat(at, &st) != 0 && errno == EACCES && strrchr(at, '/') != at) /* name the folder that is closed */
-        *strrchr(at, '/') = '\0';
+    /* name the folder that is closed.  A relative path may have none */
+    while (stat(at, &st) != 0 && errno == EACCES && (slash = strrchr(at, '/')) && slash != at)
+        *slash = '\0';
     if (stat(at, &st) != 0) return sql_fail(err, VESTA_EIO, "cannot stat %.200s: %s (io)", at, strerror(errno));
     sql_name(geteuid(), getegid(), &me);
     sql_name(st.st_uid, st.st_gid, &owner);

@@ -115,16 +115,17 @@ def _():
     os.chmod(FOLDER.name, 0o755)
     os.chmod(STATE, 0o755)
 
-    def as_nobody():
+    def as_nobody(**more):
         code = "import sqlite3; d = sqlite3.connect(':memory:'); d.enable_load_extension(True); d.load_extension(%r); d.execute('SELECT vesta_next(\"orders\")')" % MODULE
-        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PYTHON, "-c", code], capture_output=True, text=True).stderr
+        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", PYTHON, "-c", code], capture_output=True, text=True, **more).stderr
     path = STATE + "/orders.gen"
-    has(as_nobody(), "user nobody may not use " + path, "belongs to user root alone", "--group NAME")
+    has(as_nobody(), "user nobody may not use " + path, "belongs to user root alone", "--group NAME", "chgrp -R")
     os.chown(path, 0, 1)
     os.chmod(path, 0o660)
     has(as_nobody(), "belongs to user root and group daemon", "usermod -aG daemon nobody")
     os.chmod(STATE, 0o700)
     has(as_nobody(), "user nobody may not use %s, which" % STATE)
+    has(as_nobody(cwd=STATE, env=dict(os.environ, VESTA_STATE="relative")), "cannot stat relative: Permission denied")
     os.chmod(STATE, 0o755)
 
 
