@@ -291,6 +291,21 @@ static int64_t sql_ms(int64_t us, bool is_up) {
     return us / 1000 + (is_up && rest > 0) - (!is_up && rest < 0);
 }
 
+/* Writes a time of an interval.  Databases have infinite times. */
+static void sql_iso(int64_t us, char iso[VESTA_ISO_MAX]) {
+    if (us == INT64_MIN || us == INT64_MAX)
+        strcpy(iso, us < 0 ? "-infinity" : "infinity");
+    else
+        vesta_iso(sql_ms(us, false), iso);
+}
+
+static int sql_reversed(int64_t from_us, int64_t until_us, struct vesta_error *err) {
+    char from[VESTA_ISO_MAX], until[VESTA_ISO_MAX];
+    sql_iso(from_us, from);
+    sql_iso(until_us, until);
+    return sql_fail(err, VESTA_EFIELD, "the interval ends at %s, before it starts at %s (bad_field)", until, from);
+}
+
 int vs_sql_range(struct vesta_gen *gen, int64_t from_us, int64_t until_us, struct vs_sql_range *out,
                  struct vesta_error *err) {
     const struct vesta_layout *layout = vesta_gen_layout(gen);
@@ -300,9 +315,9 @@ int vs_sql_range(struct vesta_gen *gen, int64_t from_us, int64_t until_us, struc
     struct vesta_error why;
     struct vesta_interval interval = {.given = given, .given_count = sql_given(layout, given)};
     int64_t end_ms = vesta_layout_end_ms(layout);
+    if (until_us < from_us) return sql_reversed(from_us, until_us, err); /* before rounding, which could hide it */
     interval.from_ms = sql_ms(from_us, false);
     interval.until_ms = sql_ms(until_us, true);
-    if (until_us < from_us) interval.until_ms = interval.from_ms - 1; /* rounding must not hide the error */
     /* an open end is never on the wrong side of the other end, so that errors name that end */
     if (until_us == INT64_MAX) interval.until_ms = interval.from_ms < end_ms ? end_ms : interval.from_ms + 1;
     if (from_us == INT64_MIN)

@@ -97,9 +97,11 @@ Datum vpg_explain(PG_FUNCTION_ARGS) {
 
 /* ------------------------------------------------------------------ ranges */
 
-/* PostgreSQL's infinite times have the same values as the open ends of vs_sql_range. */
+/* PostgreSQL's infinite times have the same values as the open ends of vs_sql_range.  Its last finite times exceed
+ * INT64_MAX as Unix microseconds, so they become the last time before the open end. */
 static int64 unix_us(TimestampTz time) {
-    return TIMESTAMP_NOT_FINITE(time) ? time : time + EPOCH_US;
+    if (TIMESTAMP_NOT_FINITE(time)) return time;
+    return Min(time, PG_INT64_MAX - 1 - EPOCH_US) + EPOCH_US;
 }
 
 Datum vpg_range(PG_FUNCTION_ARGS) {

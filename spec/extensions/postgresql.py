@@ -103,7 +103,9 @@ def ranges():
     assert db.sql("SELECT count(*) FROM spans WHERE vesta_between(id, '-infinity', 'infinity', 'orders')") == "15000"
     assert db.sql("SELECT vesta_range('2026-01-01', '2026-01-01', 'orders')") == "empty"
     assert db.sql("SELECT vesta_range('-infinity', 'infinity')") != ""
-    fails("SELECT vesta_range('2026-01-02', '2026-01-01', 'orders')", "22023", "before it starts")
+    fails("SELECT vesta_range('2026-01-02Z', '2026-01-01Z', 'orders')", "22023", "ends at 2026-01-01T00:00:00Z, before it starts at 2026-01-02T00:00:00Z")
+    fails("SELECT vesta_range('infinity', '2026-01-01Z', 'orders')", "22023", "ends at 2026-01-01T00:00:00Z, before it starts at infinity")
+    assert db.sql("SELECT vesta_range('2026-01-01', '294276-12-31', 'orders') = vesta_range('2026-01-01', 'infinity', 'orders')") == "t"
 
 
 @claim("a name cannot leave the directory, and a wrong one is rejected with its value")
