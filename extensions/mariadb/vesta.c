@@ -220,6 +220,8 @@ void vesta_time_deinit(UDF_INIT *init) {
     udf_deinit(init);
 }
 
+#define END_OF_9999_US INT64_C(253402300800000000)
+
 /* Rounds down, so that microseconds before 1970 are positive. */
 static long seconds_of(int64_t unix_us, unsigned long *us) {
     int64_t rest = (unix_us % 1000000 + 1000000) % 1000000;
@@ -236,6 +238,12 @@ char *vesta_time(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *le
     *is_null = !udf_explain(init, args, "vesta_time", &parts);
     if (*is_null) return NULL;
     thd_gmt_sec_to_TIME(_current_thd(), &time, seconds_of(parts.time_us, &us));
+    if (parts.time_us >= END_OF_9999_US || time.year > 9999) { /* MariaDB computes another year without an error */
+        udf_fail(ER_UNKNOWN_ERROR, "vesta_time",
+                 "the id's time is after the year 9999, which MariaDB cannot represent (epoch_end)");
+        *is_null = 1;
+        return NULL;
+    }
     *length = (unsigned long)snprintf(result, 255, "%04u-%02u-%02u %02u:%02u:%02u.%06lu", time.year, time.month,
                                       time.day, time.hour, time.minute, time.second, us);
     return result;

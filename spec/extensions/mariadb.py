@@ -146,6 +146,16 @@ def _():
     assert sql("SELECT vesta_worker(-1, 'large')") == "1023"
 
 
+@claim("a time after the year 9999 is an error, because MariaDB would return another year")
+def _():
+    vesta("gen", "--namespace", "far", "--layout", "sign:1=0 time:45 worker:8 seq:10 unit=1s epoch=1970-01-01T00:00:00Z")
+    last = 253402300799 << 18  # 9999-12-31 23:59:59 UTC
+    assert sql("SET time_zone = '+00:00'; SELECT vesta_time(%d, 'far')" % last) == "9999-12-31 23:59:59.000000"
+    fails("SET time_zone = '+00:00'; SELECT vesta_time(%d, 'far')" % (last + (1 << 18)), "after the year 9999")
+    fails("SET time_zone = '+01:00'; SELECT vesta_time(%d, 'far')" % last, "after the year 9999")
+    fails("SET time_zone = '-01:00'; SELECT vesta_time(%d, 'far')" % (last << 4), "after the year 9999")
+
+
 @claim("the session in docs/database-functions.md runs as printed there")
 def _():
     with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "database-functions.md")) as file:
