@@ -141,7 +141,8 @@ static int sql_no_rights(const char *path, struct vesta_error *err) {
         err, VESTA_EIO, "user %s may not use %.200s, which belongs to user %s alone. %s (io)", me.user, at, owner.user,
         S_ISDIR(st.st_mode) ? "Let the group of this user search this folder: chgrp and chmod g+x"
                             : "Stop its users, delete it, and create it again with --group NAME, where NAME "
-                              "is a group of this user");
+                              "is a group of this user. In a file: store, also give the namespace's folder to NAME: "
+                              "chgrp -R, and chmod -R g+rwX");
 }
 
 /* Checks the file before vesta_open is called, because vesta_open creates missing folders, and its messages do not suit
