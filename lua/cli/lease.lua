@@ -78,7 +78,15 @@ end
 
 ---------------------------------------------------------------- the command
 
-local function run(options, command)
+-- Without `--`, an option of COMMAND would be read as an option of vesta.
+local function check_dashes(command, words)
+  for _, word in ipairs(words) do
+    if word == "--" then return end
+  end
+  cli.usage("-- is missing before %s: vesta lease run [OPTION...] -- COMMAND", term.shown(command[1]))
+end
+
+local function run(options, command, words)
   if options.once then return once(options, command) end
   if options.effective then find_place(options) end -- prints the settings, and ends
   if options.json then cli.usage "--json is for --once: leave it out" end
@@ -86,6 +94,7 @@ local function run(options, command)
     cli.usage("COMMAND is missing: vesta lease run [OPTION...] -- COMMAND. For a worker id without a program, "
       .. "add --once")
   end
+  check_dashes(command, words)
   return lease.run(read(options, command))
 end
 
@@ -145,10 +154,10 @@ Use it only if the script always ends before --ttl.  More: docs/worker-leases.md
 ]],
   options = OPTIONS,
   -- Options may also precede the subcommand.
-  run = function(options, operands)
+  run = function(options, operands, words)
     if not operands[1] then cli.usage "the subcommand is missing: run" end
     if operands[1] ~= "run" then cli.no_word(operands[1], { "run" }) end
-    return run(options, table.move(operands, 2, #operands, 1, {}))
+    return run(options, table.move(operands, 2, #operands, 1, {}), words)
   end,
   words = { { name = "run", options = OPTIONS, run = run } },
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,9 +32,30 @@ def column(text):
     return db.sql(text).splitlines()
 
 
+def page_text():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/database-functions.md")) as file:
+        return file.read()
+
+
+@claim("the command in docs/database-functions.md sets the directory of a server that has never loaded the library")
+def chosen():
+    path = db.path("data/postgresql.conf")
+    with open(path) as file:
+        conf = file.read()
+    with open(path, "w") as file:
+        file.write(re.sub(r"(?m)^vesta\.directory.*\n", "", conf))
+    db.start(max_prepared_transactions=1)
+    command = re.search(r"(?s)-- psql (-c .*?)\n```", page_text())[1].replace("\\\n", " ")
+    db.tool("psql", "-X", "-v", "ON_ERROR_STOP=1", *shlex.split(command.replace("/var/lib/postgresql/ids", db.generators)))
+    assert db.generators in db.client("LOAD 'vesta'; SHOW vesta.directory").stdout
+    with open(path, "w") as file:
+        file.write(conf)
+    db.sql("ALTER SYSTEM RESET vesta.directory")
+    db.sql("SELECT pg_reload_conf()")
+
+
 @claim("the extension is created, and the first id is issued without another command")
 def first():
-    db.start(max_prepared_transactions=1)
     db.generator("orders", *SNOWFLAKE)
     db.generator("default")
     db.sql("CREATE EXTENSION vesta")
@@ -43,8 +65,7 @@ def first():
 
 @claim("the session in docs/database-functions.md runs as printed there")
 def page():
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/database-functions.md")) as file:
-        text = "".join(re.findall(r"(?ms)^```psql\n(.*?)^```", file.read()))
+    text = "".join(re.findall(r"(?ms)^```psql\n(.*?)^```", page_text()))
     commands = re.findall(r"(?ms)^shop=# (.*?;)\n(.*?)(?=^shop=# |\Z)", text)
     assert len(commands) > 5
     db.sql("CREATE DATABASE shop")

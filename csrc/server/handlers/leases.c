@@ -38,8 +38,7 @@ static bool find_leased(struct vs_request *r, struct vs_slice name, int *of) {
 
 static bool lease_read_ttl(struct vs_request *r, struct vs_slice text, int64_t *ttl_ms) {
     uint64_t s = TTL_S;
-    bool is_fit =
-        !text.at || (vesta_parse(VESTA_DECIMAL, text.at, text.length, &s) == VESTA_OK && s >= 1 && s <= TTL_S_MAX);
+    bool is_fit = !text.at || (vesta_parse(VESTA_DECIMAL, text.at, text.length, &s) == VESTA_OK && s <= TTL_S_MAX);
     *ttl_ms = (int64_t)s * 1000;
     if (!is_fit)
         vs_refuse(r, "bad_field", "ttl '%s' must be a whole number of seconds", VS_QUOTE(text.at, text.length));

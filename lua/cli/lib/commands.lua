@@ -6,7 +6,7 @@
 --     line                 the purpose, for the overview and the first line of the help
 --     usage, about         the rest of the help
 --     options              a list of rows; see term.options in csrc/modules/term.c
---     run(options, operands)   returns an exit code, or nil for success
+--     run(options, operands, words)   returns an exit code, or nil for success.  words: the command line
 --     words                optional: a list of subcommands, each with name, options and run
 -- A command in C has neither options nor run: `native` reads its options and runs it.
 local files = require "files"

@@ -12,5 +12,5 @@ return function(words)
   local part = word or command
   local code, options, operands = term.options(part.options or {}, words)
   if code == "help" then return commands.help(command, word and word.name) end
-  return code or part.run(options, operands)
+  return code or part.run(options, operands, words)
 end

@@ -109,6 +109,8 @@ def _(w):
         fails(w.run("lease", "run", *options, "--", "true"), 2, part)
     fails(w.run("lease", "run"), 2, "COMMAND is missing")
     fails(w.run("lease", "run", "--once", "true"), 2, "leave out")
+    fails(w.run("lease", "run", "sh", "-c", "true"), 2, '-- is missing before "sh"')
+    fails(w.run("lease", "--ttl", "9", "run", "sh"), 2, '-- is missing before "sh"')
     fails(w.run("lease", "run", "--datacenter-bits", "10", "--", "true"), 125, "use at most 9")
     fails(w.run("lease", "run", "--store", "file:" + w.path("sub"), "--worker", "1024", "--", "true"), 125, "use at most 1023")
     fails(w.run("workers"), 1, "no process has leased a worker id")

@@ -124,6 +124,8 @@ def _(world):
                             ("?ns=default&worker=x", (400, "bad_field")), ("?ns=default&name=a%20b", (400, "bad_field")),
                             ("?ns=default&name=" + 65 * "a", (400, "bad_field")), ("?ns=default&x=1", (400, "bad_field"))):
             same((query, refused(server, query)), (query, want))
+        for ttl in "0", "361": # the message has the limits of the store
+            assert "use 1 to 360 s" in asks(server, "?ns=default&ttl=" + ttl)[1]["detail"]
         for wrong, want in (("", (404, "not_found")), ("x", (400, "bad_field")), (key, (400, "bad_field")), (key[1:] + "." + worker + ".default", (400, "bad_field")),
                             (key.upper() + "." + worker + ".default", (400, "bad_field")), (key + ".x.default", (400, "bad_field")),
                             (key + "." + worker + ".other", (404, "unknown_name")), (key + "." + worker + ".jobs", (404, "unknown_name")),
