@@ -152,6 +152,7 @@ void vpg_keeper_main(Datum unused) {
     (void)unused;
     pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
     pqsignal(SIGHUP, SignalHandlerForConfigReload);
+    pqsignal(SIGINT, SIG_IGN); /* pg_cancel_backend would end the worker with an error, without a release */
     BackgroundWorkerUnblockSignals();
     BackgroundWorkerInitializeConnection(NULL, NULL, 0); /* to no database, only to be listed in pg_stat_activity */
     if (!take_over()) proc_exit(0);

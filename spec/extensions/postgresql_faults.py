@@ -59,6 +59,9 @@ def threads():
 @claim("sessions of one host use one keeper, and its end interrupts no id")
 def one_keeper():
     first = keeper()
+    assert db.sql("SELECT pg_cancel_backend(%s)" % first) == "t"
+    db.sql("SELECT pg_sleep(0.2)")
+    assert db.sql(KEEPER) == first, "pg_cancel_backend ended the keeper"
     db.sql("SELECT pg_terminate_backend(%s)" % first)
     until(lambda: not db.sql(KEEPER), "the keeper ends")
     assert int(db.sql("SELECT vesta_next('orders')")) > 0
