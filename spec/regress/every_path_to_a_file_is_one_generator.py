@@ -91,7 +91,9 @@ def _(world):
     asker = threading.Thread(target=ask_until, args=(over, world.path("s")))
     try:
         deadline = time.monotonic() + 20 * SLOW
-        while not os.path.exists(world.path("s")):
+        # The server binds its socket first.  Without the file, the processes below would create the namespace, with
+        # another layout.
+        while not (os.path.exists(world.path("s")) and os.path.exists(path)):
             assert time.monotonic() < deadline
             time.sleep(0.02)
         # Otherwise the lease ends while no request arrives, and a slow machine takes longer than the lease.
