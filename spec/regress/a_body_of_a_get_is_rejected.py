@@ -31,7 +31,7 @@ def _(world):
             for method in ("OPTIONS",) if path == "*" else ("GET", "HEAD", "OPTIONS"):
                 for kind in ("application/x-www-form-urlencoded", "application/json", "text/plain"):
                     said = ask(server, method, path, "Content-Type: " + kind)
-                    if "/reservations" in path and method != "OPTIONS":
+                    if re.search("/(reservations|leases)", path) and method != "OPTIONS":
                         same((method, path, status(said)), (method, path, 405))
                     elif "/tinyid/" in path:  # tinyid's errors have status 200 and contain no id.
                         same((method, path, status(said)), (method, path, 200))
