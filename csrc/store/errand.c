@@ -12,6 +12,7 @@ struct vs_errand {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool is_done, is_left; /* guarded by the mutex.  The thread that sets the second of the two frees the errand */
+    pthread_t thread;
     void (*run)(void *work);
     void (*drop)(void *work);
     void *work;
@@ -23,6 +24,13 @@ static void free_errand(struct vs_errand *errand) {
     assert(held == 0); /* otherwise the other thread still uses the errand */
     (void)held;
     free(errand);
+}
+
+/* Waits until the thread, whose work is done, has ended, and frees the errand.  Without the wait, the process could exit
+ * while the thread releases the client library's data. */
+static void end_errand(struct vs_errand *errand) {
+    pthread_join(errand->thread, NULL);
+    free_errand(errand);
 }
 
 static void *errand_go(void *arg) {
@@ -39,13 +47,6 @@ static void *errand_go(void *arg) {
     return NULL;
 }
 
-static int errand_start(struct vs_errand *errand) {
-    pthread_t thread;
-    int rc = vs_thread_start(&thread, errand_go, errand);
-    if (rc == 0) pthread_detach(thread);
-    return rc;
-}
-
 struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *work), void *work) {
     assert(drop); /* if the errand is abandoned, its thread calls drop */
     struct vs_errand *errand = calloc(1, sizeof *errand);
@@ -55,7 +56,7 @@ struct vs_errand *vs_errand_send(void (*run)(void *work), void (*drop)(void *wor
     errand->run = run;
     errand->drop = drop;
     errand->work = work;
-    if (errand_start(errand) == 0) return errand;
+    if (vs_thread_start(&errand->thread, errand_go, errand) == 0) return errand;
     free_errand(errand);
     return NULL;
 }
@@ -86,11 +87,11 @@ bool vs_errand_is_done(struct vs_errand *errand) {
 
 void *vs_errand_take(struct vs_errand *errand) {
     void *work = errand->work;
-    pthread_mutex_lock(&errand->mutex); /* waits until the errand's thread has unlocked the mutex */
-    assert(errand->is_done);            /* otherwise the thread still uses `work` */
+    pthread_mutex_lock(&errand->mutex);
+    assert(errand->is_done); /* otherwise the thread still uses `work` */
     assert(!errand->is_left);
     pthread_mutex_unlock(&errand->mutex);
-    free_errand(errand);
+    end_errand(errand);
     return work;
 }
 
@@ -99,8 +100,9 @@ void vs_errand_leave(struct vs_errand *errand) {
     assert(!errand->is_left);
     bool is_done = errand->is_done;
     errand->is_left = true;
+    if (!is_done) pthread_detach(errand->thread); /* before the unlock, after which the thread may free the errand */
     pthread_mutex_unlock(&errand->mutex);
     if (!is_done) return;
     errand->drop(errand->work);
-    free_errand(errand);
+    end_errand(errand);
 }
