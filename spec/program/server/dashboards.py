@@ -116,6 +116,8 @@ class Prometheus:
             with urllib.request.urlopen(url, timeout=30) as reply:
                 return json.load(reply)["data"]["result"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # Prometheus starts.
+                raise ConnectionError(error) from error
             raise AssertionError((expression, error.read())) from error
 
     def until(self, expression):
