@@ -5,6 +5,7 @@
 #include "os/host.h"
 #include "os/thread.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -152,6 +153,7 @@ static void *caller_run(void *self) {
 
 int vs_run_caller_start(struct vs_run_caller *caller) {
     caller->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (caller->ready < 0) return errno;
     pthread_mutex_init(&caller->mutex, NULL);
     pthread_cond_init(&caller->asked, NULL);
     return vs_thread_start(&caller->thread, caller_run, caller);

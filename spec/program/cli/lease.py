@@ -385,6 +385,14 @@ def _(w):
         assert part in err, err
 
 
+@claim("with too few file descriptors, no program starts, and the reason is printed")
+def _(w):
+    for most in 6, 7, 8, 9:
+        done = w.shell('ulimit -n %d; exec "$vesta" lease run -- true' % most)
+        same((done.code, done.out), (125, ""))
+        assert "Too many open files" in done.err, done.err
+
+
 @claim("as process 1, vesta forwards TERM and leaves no zombies")
 def _(w):
     if os.geteuid() != 0:
