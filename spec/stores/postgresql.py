@@ -647,7 +647,7 @@ def _():
             until(lambda: "t" in db.sql(waits % "pg_cancel_backend(pid)"), "it is canceled")
             got = caller.answer()
             assert got["outcome"] == "UNKNOWN", got
-            has(got["text"], "not to wait for its standby")
+            has(got["text"], "the wait for the standby was canceled")
         finally:
             db.sql("ALTER SYSTEM RESET ALL")
             db.sql("SELECT pg_reload_conf()")
