@@ -25,6 +25,13 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     return (x ^ (x >> 31)) % spread;
 }
 
+uint64_t vs_gen_start(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t open) {
+    const struct vs_shape *s = &gen->shape;
+    if (!s->spread) return open;
+    if (!s->rotates) return open + spread_start(open >> s->seq_bits, slot->worker, s->spread);
+    return open + atomic_load_explicit(&slot->turn, memory_order_relaxed) % s->spread;
+}
+
 /* Composes an id for a slot that gen_remember has stored.  far_skip is 0 for such a slot. */
 static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
@@ -46,6 +53,10 @@ static void compose_run(const struct vesta_gen *gen, const struct vs_slot *slot,
             ids[i] = first + i * step;
         ids += run, tick += run, n -= run;
     }
+}
+
+static inline uint64_t seq_of(const struct vesta_gen *gen, uint64_t tick) {
+    return tick & (((uint64_t)1 << gen->shape.seq_bits) - 1);
 }
 
 /* ------------------------------------------------------------------ pauses: cold code, so that it costs issued ids
@@ -194,13 +205,10 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         VS_POINT(took_cursor);
         int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
         uint64_t open = time < 0 ? 0 : (uint64_t)time << gen->shape.seq_bits, start = tick;
-        bool opens_unit = open >= tick; /* if equal, no tick of this unit was taken yet */
+        bool skips = open > tick; /* if equal, the unit before was exhausted: skip no tick, so that no rate is lost */
         int rc = may_advance(gen, map, index, now_us, pause);
         if (UNLIKELY(rc != VESTA_OK)) return rc;
-        if (opens_unit) {
-            start = open;
-            if (gen->shape.spread) start += spread_start((uint64_t)time, slot->worker, gen->shape.spread);
-        }
+        if (skips) start = vs_gen_start(gen, slot, open);
         uint64_t bound = bound_at(gen, slot, time);
         if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, (struct stand){start, now_us}, pause);
         uint64_t take = run->count < bound - start ? run->count : bound - start, next = start + take;
@@ -208,6 +216,9 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         /* Acq_rel: the bound is loaded before this CAS, and vs_slot_close reads the limit after its exchange. */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
+            /* Relaxed: if a thread is suspended here, a later unit begins with the same start, which is harmless. */
+            if (skips && gen->shape.rotates)
+                atomic_store_explicit(&slot->turn, (uint32_t)seq_of(gen, start) + 1, memory_order_relaxed);
             *run = (struct gen_ticks){start, take};
             return VESTA_OK;
         }
@@ -227,10 +238,6 @@ static inline bool gen_take_one(struct vs_slot *slot, uint64_t tick) {
  * as well as one that is ahead. */
 static inline uint64_t opened_us(const struct vesta_gen *gen, uint64_t tick) {
     return (uint64_t)gen->shape.epoch_us + (tick >> gen->shape.seq_bits) * (uint64_t)gen->shape.unit_us;
-}
-
-static inline uint64_t seq_of(const struct vesta_gen *gen, uint64_t tick) {
-    return tick & (((uint64_t)1 << gen->shape.seq_bits) - 1);
 }
 
 /* Returns whether the clock is in the unit of the tick, and the tick is not the first one of its unit. */
@@ -504,7 +511,7 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
     int rc = may_trust(gen, map, index, now_us, pause);
     if (rc != VESTA_OK) return rc;
     uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us);
-    if (tick < open) tick = open;
+    if (tick < open) tick = vs_gen_start(gen, slot, open);
     if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us))) return VESTA_OK;
     return pause_at(gen, map, index, (struct stand){tick, now_us}, pause);
 }

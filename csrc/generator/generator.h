@@ -31,7 +31,8 @@ struct vs_shape {
     uint64_t seq_unit, gap_skip, worker_unit;
     int64_t epoch_us, unit_us;
     uint64_t time_max;
-    uint32_t spread;
+    uint32_t spread; /* the sequence of a time unit starts below this. 0: at 0 */
+    bool rotates;
     uint8_t seq_bits, gap_bits;
     uint64_t far_skip;
 };
@@ -91,6 +92,9 @@ uint64_t vs_tick_at(const struct vs_shape *shape, int64_t unix_us);
 int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick);
 /* Returns the last tick of the layout + 1. */
 uint64_t vs_tick_end(const struct vs_shape *shape);
+
+/* Returns the first tick of a time unit that the cursor skips to.  `open` is the tick whose sequence is 0. */
+uint64_t vs_gen_start(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t open);
 
 /* The readings of both clocks, CLOCK_REALTIME first. */
 struct vs_instant {

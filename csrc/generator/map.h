@@ -116,6 +116,7 @@ struct vs_slot {
     _Atomic int64_t deadline_boot_us;         /* CLOCK_BOOTTIME at which issuing must stop. 0: never */
     _Atomic uint32_t ended;           /* 1: the slot is closed or about to be closed, so lanes drop their runs */
     _Atomic int64_t allowed_until_us; /* `allowed` is valid until this time, by CLOCK_BOOTTIME */
+    _Atomic uint32_t turn; /* seq_start=rotate:N: the start of the next time unit's sequence. Not needed for uniqueness */
     /* The word that changes with each id.  No other word shares its cache lines. */
     _Alignas(VS_LINE) _Atomic uint64_t tick; /* the cursor: the next tick, or VS_CLOSED or VS_FRESH */
 };
@@ -142,7 +143,8 @@ _Static_assert(VS_MAP_FORMAT == 5 && offsetof(struct vs_slot, state) == 44 &&
                    offsetof(struct vs_slot, limit) == VS_LINE && offsetof(struct vs_slot, allowed) == VS_LINE + 24 &&
                    offsetof(struct vs_slot, deadline_boot_us) == VS_LINE + 32 &&
                    offsetof(struct vs_slot, ended) == VS_LINE + 40 &&
-                   offsetof(struct vs_slot, allowed_until_us) == VS_LINE + 48,
+                   offsetof(struct vs_slot, allowed_until_us) == VS_LINE + 48 &&
+                   offsetof(struct vs_slot, turn) == VS_LINE + 56,
                "a word of a slot has moved: raise VS_MAP_FORMAT");
 _Static_assert(offsetof(struct vs_slot, tick) == 2 * VS_LINE, "the word that each id writes has its own cache lines");
 _Static_assert(offsetof(struct vs_map, shared) == 4096, "the header has its own page");

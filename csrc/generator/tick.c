@@ -24,6 +24,7 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
         .epoch_us = layout->epoch_ms * 1000,
         .unit_us = layout->unit_us,
         .spread = layout->spread,
+        .rotates = layout->rotates,
     };
 }
 

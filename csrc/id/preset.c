@@ -53,7 +53,7 @@ static const struct vesta_preset presets[] = {
      "yitter IdGenerator's default of JavaScript", YITTER, 1, APART},
     {"yitter-net", "sign:1=0 time:51 worker:6 seq:6 unit=1ms epoch=2020-02-20T02:20:02.020Z",
      "yitter IdGenerator's default of C#", YITTER, 1, APART},
-    {"discord", "time:42 worker:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=spread:256",
+    {"discord", "time:42 worker:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=rotate:4096",
      "Discord's: 42 bits of time, so ids pass 2^63 in 2084. Its count never restarts",
      "https://discord.com/developers/docs/reference#snowflakes", 1, OWN},
     {"instagram", "time:41 shard:13 seq:10 unit=1ms epoch=2011-08-24T21:07:01.721Z",
@@ -64,17 +64,17 @@ static const struct vesta_preset presets[] = {
      "Mastodon's: 48 bits of milliseconds, and a sequence that starts at a secret hash",
      "https://github.com/mastodon/mastodon/blob/main/lib/mastodon/snowflake.rb", 0,
      "its lowest 16 bits are a secret hash and a count, and no worker id separates two generators"},
-    {"tsid", "time:42 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:256",
+    {"tsid", "time:42 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:4096",
      "TSID with its default of 1024 nodes (tsid-creator, hypersistence). Sequences start at random",
      "https://github.com/f4b6a3/tsid-creator", 1, NODES},
     {"seata", "sign:1=0 worker:10 time:41 seq:12 unit=1ms epoch=2020-05-02T16:00:00Z",
      "Seata's since 1.4: the worker is above the time. For pacing=history",
      "https://seata.apache.org/blog/seata-snowflake-explain/", 1, NODES},
-    {"cosid", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2019-12-24T16:00:00Z seq_start=spread:256",
+    {"cosid", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2019-12-24T16:00:00Z seq_start=rotate:2048",
      "CosId's millisecond snowflake. Its sequence counts on across milliseconds at low rates",
      "https://github.com/Ahoo-Wang/CosId", 1, APART},
-    {"shardingsphere", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2016-10-31T16:00:00Z seq_start=spread:2",
-     "ShardingSphere's. Sequences start at 0 or 1. Its epoch is midnight in the zone of its JVM, here UTC+8",
+    {"shardingsphere", "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2016-10-31T16:00:00Z seq_start=rotate:2",
+     "ShardingSphere's. Sequences start at 0 and 1 in turn. Its epoch is midnight in the zone of its JVM, here UTC+8",
      "https://shardingsphere.apache.org/document/current/en/dev-manual/sharding/", 1, APART},
     {"pgedge", "sign:1=0 time:41 machine:10 seq:12 unit=1ms epoch=2023-01-01T00:00:00Z",
      "pgEdge's extension snowflake for PostgreSQL since 1.2. Its own sequences may repeat ids", PGEDGE, 1, APART},
@@ -134,7 +134,7 @@ static const char *preset_same(const struct vesta_layout *layout, bool with_star
     struct vesta_layout preset;
     for (size_t i = 0; i < VS_COUNT(presets); i++)
         if (vesta_layout_parse(presets[i].name, &preset, NULL) == VESTA_OK && vs_layout_is_same(&preset, layout) &&
-            (!with_start || preset.spread == layout->spread))
+            (!with_start || (preset.spread == layout->spread && preset.rotates == layout->rotates)))
             return presets[i].name;
     return NULL;
 }

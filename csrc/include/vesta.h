@@ -107,7 +107,8 @@ VESTA_API const char *vesta_code_name(int code);
  * seq:1` has a sequence of 9 bits whose lowest bit is below the worker id. `unit` is between 1us and 1s and must divide
  * a second, such as 10us, 1ms, 5ms or 100ms.  `epoch` is RFC 3339 or Unix milliseconds. `seq_start=spread:N` starts the
  * sequence of each time unit at hash(time, worker) % N.  This requires that the sequence, or its second part, is the
- * lowest field.  The text may begin with a preset's name, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid
+ * lowest field.  `seq_start=rotate:N` starts the sequence of each time unit one higher than that of the last unit with
+ * ids, modulo N.  A unit that follows an exhausted unit starts at 0 in both modes.  The text may begin with a preset's name, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid
  * time:29 worker:21`. */
 
 struct vesta_field {
@@ -127,8 +128,9 @@ struct vesta_layout {
     int time, seq, worker; /* indexes into field. seq or worker is -1 if the layout has no such field */
     int64_t epoch_ms;      /* Unix milliseconds of time 0 */
     int32_t unit_us;       /* the time unit in microseconds, 1 to 1000000, a divisor of 1000000 */
-    uint32_t spread;       /* seq_start=spread:N. 0: the sequence starts at 0 */
-    uint64_t fingerprint;  /* a hash of names, widths, order, unit and epoch, without constants and spread */
+    uint32_t spread : 31;  /* N of seq_start=spread:N or rotate:N. 0: the sequence starts at 0 */
+    uint32_t rotates : 1;  /* 1: seq_start=rotate:N */
+    uint64_t fingerprint;  /* a hash of names, widths, order, unit and epoch, without constants and seq_start */
     const char *read_only; /* why ids can be read and made by hand but not issued. NULL if they can be issued */
 };
 

@@ -15,7 +15,7 @@ static struct vs_map maps[FILES_MAX];
 static const char *const layout_text[] = {
     "sign:1=0 time:41 pad:18=0 worker:2 seq:2 unit=1ms epoch=2026-01-01T00:00:00Z",
     "time:50 seq:2 pad:8=0 worker:3 seq:1 unit=1ms epoch=2026-01-01T00:00:00Z",
-    "sign:1=0 worker:1 kind:2=1 time:41 pad:18=0 seq:1 unit=10ms epoch=2026-01-01T00:00:00Z",
+    "sign:1=0 worker:1 kind:2=1 time:41 pad:18=0 seq:1 unit=10ms epoch=2026-01-01T00:00:00Z seq_start=rotate:2",
     "time:34 seq:3 pad:24=5 worker:3 unit=1s epoch=2026-01-01T00:00:00Z",
     "sign:1=0 worker:2 pad:24=0 time:32 seq:5 unit=1s epoch=2026-01-01T00:00:00Z",
     "sign:1=0 time:40 pad:18=0 worker:1 seq:4 unit=1ms epoch=2026-01-01T00:00:00Z seq_start=spread:8",

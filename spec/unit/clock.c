@@ -344,6 +344,75 @@ static void spread_is_even_and_the_same_in_every_process(void) {
     CHECK(same < UNITS / 50); /* a hundredth is equal by chance */
 }
 
+/* tsid-creator draws a random counter for each new millisecond, and carries an overflow into the next one. */
+static void tsid_starts_anywhere_and_counts_on_after_an_overflow(void) {
+    enum { UNITS = 20000 };
+    static uint32_t counts[16];
+    struct world w;
+    struct vesta_pause pause;
+    static uint64_t ids[4096];
+    world_open(&w, "tsid", VESTA_PACING_CLOCK, 0, NOON);
+    grant_all(&w, 7);
+    for (int i = 0; i < UNITS; i++) {
+        pass_us(&w.time, 3 * MS);
+        counts[next_tick(&w, &pause) % 4096 / 256]++;
+    }
+    for (int i = 0; i < 16; i++) /* each expects 1,250, and six standard deviations are 205 */
+        CHECK(counts[i] > 1045 && counts[i] < 1455);
+    while (next_tick(&w, &pause) != UINT64_MAX)
+        ;
+    pass_us(&w.time, MS); /* the unit before was exhausted, so no tick is skipped */
+    CHECK_EQ_U64(take_n(&w, ids, 4096, &pause), 4096);
+    CHECK_EQ_U64(tick_of(&w.layout, ids[0]), now_tick(&w));
+    world_close(&w);
+}
+
+/* ShardingSphere: sequenceOffset = sequenceOffset >= max-vibration-offset ? 0 : sequenceOffset + 1, from -1. */
+static void rotation_is_that_of_shardingsphere(void) {
+    static const char *const layouts[] = {"shardingsphere", "shardingsphere seq_start=rotate:13"};
+    static const int64_t max_offset[] = {1, 12};
+    struct world w;
+    struct vesta_pause pause;
+    for (int l = 0; l < 2; l++) {
+        int64_t offset = -1;
+        world_open(&w, layouts[l], VESTA_PACING_CLOCK, 0, NOON);
+        grant_all(&w, 7);
+        for (int i = 0; i < 1000; i++) {
+            pass_us(&w.time, (1 + i % 7 * 1000) * MS);
+            offset = offset >= max_offset[l] ? 0 : offset + 1;
+            for (int k = 0; k <= i % 3; k++) /* one to three ids in a millisecond */
+                CHECK_EQ_U64(next_tick(&w, &pause), now_tick(&w) + (uint64_t)(offset + k));
+        }
+        while (next_tick(&w, &pause) != UINT64_MAX)
+            ;
+        pass_us(&w.time, MS);
+        CHECK_EQ_U64(next_tick(&w, &pause), now_tick(&w)); /* after an overflow, its sequence is 0 */
+        pass_us(&w.time, MS);
+        CHECK_EQ_U64(next_tick(&w, &pause), now_tick(&w) + (uint64_t)(offset >= max_offset[l] ? 0 : offset + 1));
+        world_close(&w);
+    }
+}
+
+/* The state of the rotation is in the map, so that forks and other processes continue it. */
+static void processes_share_a_rotation(void) {
+    struct world w;
+    struct vesta_gen other;
+    struct vesta_pause pause;
+    struct vs_room room;
+    uint64_t id;
+    world_open(&w, "discord", VESTA_PACING_CLOCK, 0, NOON);
+    grant_all(&w, 7);
+    vs_gen_init(&other, w.map, &w.layout, 0, &w.clock);
+    for (uint64_t i = 0; i < 5000; i++) {
+        pass_us(&w.time, SECOND);
+        CHECK_EQ_I64(vesta_peek(&other, &pause), VESTA_OK);
+        CHECK(vs_gen_room(&other, &room) && room.ids == 4096 - i % 4096); /* without the ticks that are skipped */
+        CHECK_EQ_I64(vesta_next(i % 2 ? &other : &w.gen, &id, &pause), VESTA_OK);
+        CHECK_EQ_U64(tick_of(&w.layout, id), now_tick(&w) + i % 4096);
+    }
+    world_close(&w);
+}
+
 /* Leaf: a new millisecond begins below 100.  After 4095 comes the next millisecond, also below 100. */
 static void as_leaf(void) {
     struct world w;
@@ -429,6 +498,10 @@ static const struct check_case cases[] = {
     {"the layout ends exactly after its last tick", the_last_tick_of_the_layout},
     {"the widest time field overflows nothing", the_widest_time_field},
     {"seq_start=spread is even, and the same in every process", spread_is_even_and_the_same_in_every_process},
+    {"tsid starts at any sequence, and counts on after an overflow",
+     tsid_starts_anywhere_and_counts_on_after_an_overflow},
+    {"seq_start=rotate:N is ShardingSphere's max-vibration-offset N - 1", rotation_is_that_of_shardingsphere},
+    {"processes share a rotation, and the ids that it skips are not counted as room", processes_share_a_rotation},
     {"sequence vector: Leaf", as_leaf},
     {"sequence vector: Twitter", as_twitter},
     {"sequence vector: Vesta (Java)", as_vesta},

@@ -116,7 +116,13 @@ static void texts_that_mean_the_same(void) {
         {"leaf seq:6 time:47",
          "sign:1=0 time:47 worker:10 seq:6 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:50"},
         {"tsid worker:14 seq:8",
-         "time:42 worker:14 seq:8 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:128"},
+         "time:42 worker:14 seq:8 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:256"},
+        {"discord worker:9 seq:8",
+         "time:42 worker:9 process:5 seq:8 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=rotate:256"},
+        {"discord seq_start=spread:3",
+         "time:42 worker:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=spread:3"},
+        {"butterfly seq_start=rotate:512",
+         "sign:1=0 time:41 seq:8 worker:13 seq:1 unit=1ms epoch=2020-02-21T16:00:00Z seq_start=rotate:512"},
         {"leaf seq_start=spread:1",
          "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:1"},
         {"time:10 seq:52 a:2=3 unit=10ms epoch=253402300799999",
@@ -250,13 +256,19 @@ static const struct {
     {"snowflake epoch=253402300800000", "between 1970 and 9999"},
     {"snowflake epoch=9223372036854775808", "is not a time"},
     {"snowflake epoch=9223372036854775807", "between 1970 and 9999"},
-    {"snowflake seq_start=spread:0", "1 to 4095"},
-    {"snowflake seq_start=spread:4096", "1 to 4095"},
+    {"snowflake seq_start=spread:0", "1 to 4096"},
+    {"snowflake seq_start=spread:4097", "1 to 4096"},
     {"snowflake seq_start=spread:-1", "spread:N"},
+    {"snowflake seq_start=rotate:0", "seq_start=rotate:0: with 12 bits of seq it is 1 to 4096"},
+    {"butterfly seq_start=rotate:513", "with 9 bits of seq it is 1 to 512"},
+    {"tid seq_start=rotate:2", "with 0 bits of seq it is 1 to 1"},
+    {"snowflake seq_start=rotate", "rotate:N"},
+    {"snowflake seq_start=rotate:x", "rotate:N"},
+    {"snowflake seq_start=rotate:2 seq_start=spread:2", "twice"},
     {"snowflake seq_start=100", "spread:N"},
     {"snowflake seq_start=random:100", "spread:N"},
     {"snowflake seq_start=spread:18446744073709551616", "spread:N"},
-    {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:4294967296", "4294967295"},
+    {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:2147483648", "2147483647"},
     {"snowflake worker=7", "The only options are unit="},
     {"snowflake =", "The only options are unit="},
     {"snowflake layout=x", "The only options are unit="},
@@ -387,7 +399,10 @@ static void random_text(uint64_t *dice, char *text, size_t size) {
     }
     used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 8)],
                              roll_below(dice, VS_EPOCH_MS_MAX + 1));
-    if (roll_below(dice, 2) && widths[1] < 32) /* spread requires the sequence in the lowest bits */
+    if (roll_below(dice, 4) == 0)
+        snprintf(text + used, size - used, " seq_start=rotate:%" PRIu64,
+                 1 + roll_below(dice, UINT64_C(1) << (widths[1] < 30 ? widths[1] : 30)));
+    else if (roll_below(dice, 2) && widths[1] < 32) /* spread requires the sequence in the lowest bits */
         snprintf(text + used, size - used, " seq_start=spread:%" PRIu64,
                  order[count - 1] == 1 ? 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1) : 1);
 }
@@ -438,7 +453,7 @@ static void longest_text_fits(void) {
     for (int i = 0; i < 14; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "fifteen_chars%02d:%d=%d ", i, i == 0 ? 8 : 1,
                                  i == 0 ? 255 : 1);
-    snprintf(text + used, sizeof text - used, "seq:33 unit=10ms epoch=253402300799999 seq_start=spread:4294967295");
+    snprintf(text + used, sizeof text - used, "seq:33 unit=10ms epoch=253402300799999 seq_start=rotate:2147483647");
     struct vesta_layout layout = parsed(text);
     CHECK_EQ_I64(layout.field_count, VESTA_FIELDS_MAX);
     CHECK(vesta_layout_text(&layout, out) < VESTA_LAYOUT_TEXT_MAX);
