@@ -83,10 +83,11 @@ static COLD int pause_lease(struct vesta_gen *gen, struct vs_map *map, uint32_t 
     return pause_why(pause, VESTA_LEASE, index, wait_us > VS_LEASE_POLL_US ? wait_us : VS_LEASE_POLL_US);
 }
 
-/* A tick that could not be taken, and the clock reading at that moment. */
+/* A tick that could not be taken, the clock reading at that moment, and how far the caller may run ahead of it. */
 struct stand {
     uint64_t tick;
     int64_t now_us;
+    uint64_t ahead;
 };
 
 /* Sets the pause for a tick that the clock or the lease does not permit. */
@@ -101,23 +102,22 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     if (start >= vs_tick_end(shape)) return pause_why(pause, VESTA_END, index, -1);
     uint64_t now = vs_tick_at(shape, now_us), unit = (uint64_t)1 << shape->seq_bits;
     assert(now <= vs_tick_end(shape));
-    bool permitted =
-        start < now + unit + gen->ahead_ticks_max || start < vs_slot_allowed(&map->slot[index], gen->clock);
+    bool permitted = start < now + unit + at.ahead || start < vs_slot_allowed(&map->slot[index], gen->clock);
     bool is_over = permitted && start >= atomic_load_explicit(&map->slot[index].limit, memory_order_acquire);
     /* If vesta_switch has asked for another worker id, the keeper is replacing the lease.  Relaxed: `leave` only
      * selects the reason of the pause. */
     if (is_over || atomic_load_explicit(&map->shared.leave, memory_order_relaxed) == index + 1)
         return pause_lease(gen, map, index, pause);
     /* the first instant at which the clock permits `start` */
-    uint64_t due = start >= gen->ahead_ticks_max ? start - gen->ahead_ticks_max : 0;
+    uint64_t due = start >= at.ahead ? start - at.ahead : 0;
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
     /* VESTA_FULL means that the next unit suffices.  With history pacing, rejected takers may have moved the cursor
      * slightly into the next unit, or past it if units are short, so `near` allows more than one unit. */
     uint64_t near = shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2;
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us                                    ? VESTA_CLOCK_BACK
-               : start >= now + near * unit + gen->ahead_ticks_max ? VESTA_AHEAD
-                                                                   : VESTA_FULL,
+        .why = now_us < seen_us                        ? VESTA_CLOCK_BACK
+               : start >= now + near * unit + at.ahead ? VESTA_AHEAD
+                                                       : VESTA_FULL,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,
@@ -155,8 +155,8 @@ static inline bool leap_is_observed(const struct vs_map *map) {
 }
 
 /* Returns the tick (exclusive) up to which the clock lets the cursor run, without a verdict. */
-static inline uint64_t clock_bound(const struct vesta_gen *gen, int64_t time) {
-    return ((uint64_t)(time + 1) << gen->shape.seq_bits) + gen->ahead_ticks_max;
+static inline uint64_t clock_bound(const struct vesta_gen *gen, int64_t time, uint64_t ahead) {
+    return ((uint64_t)(time + 1) << gen->shape.seq_bits) + ahead;
 }
 
 /* Returns the larger of the clock's bound and the verdict's bound.  It is slow, because it reads a clock: call it only
@@ -167,8 +167,8 @@ static COLD uint64_t verdict_bound(const struct vesta_gen *gen, const struct vs_
 }
 
 /* Returns the tick (exclusive) up to which clock, verdict and lease let the cursor run. */
-static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time) {
-    uint64_t bound = clock_bound(gen, time);
+static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time, uint64_t ahead) {
+    uint64_t bound = clock_bound(gen, time, ahead);
     /* Acquire: pairs with vs_slot_raise.  The store acknowledged the grant before the limit was raised. */
     uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
     if (UNLIKELY(atomic_load_explicit(&slot->allowed, memory_order_relaxed) > bound))
@@ -178,17 +178,18 @@ static inline uint64_t bound_at(const struct vesta_gen *gen, const struct vs_slo
 
 /* Like bound_at, for history pacing, which issues ticks below this bound without reading a clock.  Therefore a verdict
  * raises the bound by one unit at a time, so that at most one unit remains usable after the verdict has expired. */
-static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time, uint64_t tick) {
-    uint64_t bound = bound_at(gen, slot, time), alone = clock_bound(gen, time);
-    uint64_t next = (tick > alone ? tick : alone) + ((uint64_t)1 << gen->shape.seq_bits);
+static uint64_t pass_at(const struct vesta_gen *gen, const struct vs_slot *slot, int64_t time, struct stand at) {
+    uint64_t bound = bound_at(gen, slot, time, at.ahead), alone = clock_bound(gen, time, gen->ahead_ticks_max);
+    uint64_t next = (at.tick > alone ? at.tick : alone) + ((uint64_t)1 << gen->shape.seq_bits);
     return bound < next ? bound : next;
 }
 
 /* ------------------------------------------------------------------ clock pacing */
 
-/* Contiguous ticks.  The caller sets `count` to the number that it wants, and the callee to the number that it took. */
+/* Contiguous ticks.  The caller sets `count` to the number that it wants, and the callee to the number that it took.
+ * `ahead` is how far they may run ahead of the clock. */
 struct gen_ticks {
-    uint64_t first, count;
+    uint64_t first, count, ahead;
 };
 
 /* Takes up to run->count ticks, none of them earlier than the clock, in one CAS.  A failure does not move the cursor.
@@ -209,8 +210,9 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         int rc = may_advance(gen, map, index, now_us, pause);
         if (UNLIKELY(rc != VESTA_OK)) return rc;
         if (skips) start = vs_gen_start(gen, slot, open);
-        uint64_t bound = bound_at(gen, slot, time);
-        if (UNLIKELY(start >= bound)) return pause_at(gen, map, index, (struct stand){start, now_us}, pause);
+        uint64_t bound = bound_at(gen, slot, time, run->ahead);
+        if (UNLIKELY(start >= bound))
+            return pause_at(gen, map, index, (struct stand){start, now_us, run->ahead}, pause);
         uint64_t take = run->count < bound - start ? run->count : bound - start, next = start + take;
         VS_POINT(takes);
         /* Acq_rel: the bound is loaded before this CAS, and vs_slot_close reads the limit after its exchange. */
@@ -219,7 +221,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
             /* Relaxed: if a thread is suspended here, a later unit begins with the same start, which is harmless. */
             if (skips && gen->shape.rotates)
                 atomic_store_explicit(&slot->turn, (uint32_t)seq_of(gen, start) + 1, memory_order_relaxed);
-            *run = (struct gen_ticks){start, take};
+            run->first = start, run->count = take;
             return VESTA_OK;
         }
     }
@@ -299,7 +301,8 @@ static inline bool take_late(struct vesta_gen *gen, struct vs_slot *slot, uint64
 /* ------------------------------------------------------------------ history pacing */
 
 /* Reads the clock and raises `pass`.  Returns VESTA_OK if ticks may be available now.  Otherwise sets the pause. */
-static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct vesta_pause *pause) {
+static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t ahead,
+                           struct vesta_pause *pause) {
     assert(gen->pacing == VESTA_PACING_HISTORY);
     struct vs_slot *slot = &map->slot[index];
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
@@ -310,8 +313,9 @@ static COLD int raise_pass(struct vesta_gen *gen, struct vs_map *map, uint32_t i
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     int rc = may_advance(gen, map, index, now_us, pause);
     if (rc != VESTA_OK) return rc;
-    uint64_t bound = pass_at(gen, slot, vs_time_at(&gen->shape, now_us), tick);
-    if (bound <= tick) return pause_at(gen, map, index, (struct stand){tick, now_us}, pause);
+    const struct stand at = {tick, now_us, ahead};
+    uint64_t bound = pass_at(gen, slot, vs_time_at(&gen->shape, now_us), at);
+    if (bound <= tick) return pause_at(gen, map, index, at, pause);
     VS_POINT(knows_bound);
     vs_raise_u64(&slot->pass, bound);
     return VESTA_OK;
@@ -332,10 +336,10 @@ static inline bool take_passed(struct vs_slot *slot, uint64_t *tick) {
     return false;
 }
 
-static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, uint64_t *tick,
+static int take_history(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct gen_ticks *run,
                         struct vesta_pause *pause) {
-    while (!take_passed(&map->slot[index], tick)) {
-        int rc = raise_pass(gen, map, index, pause);
+    while (!take_passed(&map->slot[index], &run->first)) {
+        int rc = raise_pass(gen, map, index, run->ahead, pause);
         if (rc != VESTA_OK) return rc;
     }
     return VESTA_OK;
@@ -349,7 +353,7 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
         uint64_t pass = atomic_load_explicit(&slot->pass, memory_order_acquire);
         if (tick & VS_CLOSED) return VESTA_ECLOSED;
         if (tick >= pass) {
-            int rc = raise_pass(gen, map, index, pause);
+            int rc = raise_pass(gen, map, index, run->ahead, pause);
             if (rc != VESTA_OK) return rc;
             continue;
         }
@@ -357,7 +361,7 @@ static int take_history_n(struct vesta_gen *gen, struct vs_map *map, uint32_t in
         VS_POINT(takes);
         if (atomic_compare_exchange_weak_explicit(&slot->tick, &tick, tick + take, memory_order_acq_rel,
                                                   memory_order_relaxed)) {
-            *run = (struct gen_ticks){tick, take};
+            run->first = tick, run->count = take;
             return VESTA_OK;
         }
     }
@@ -398,15 +402,16 @@ static inline void gen_remember(struct vesta_gen *gen, const struct vs_map *map,
 
 /* Issues an id in the cases that the fast path leaves: no slot yet, a new time unit, a bound, a lost race, a closed
  * slot. */
-static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
+static __attribute__((noinline)) int next_within(struct vesta_gen *gen, uint64_t ahead, uint64_t *id,
+                                                 struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t active = active_of(map);
-    struct gen_ticks run = {.count = 1};
+    struct gen_ticks run = {.count = 1, .ahead = ahead};
     int rc;
     do {
         if (UNLIKELY(active - 1 >= VS_SLOTS_MAX)) return pause_lease(gen, map, 0, pause); /* none, or a damaged word */
         struct vs_slot *slot = &map->slot[active - 1];
-        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run.first, pause)
+        rc = gen->pacing == VESTA_PACING_HISTORY ? take_history(gen, map, active - 1, &run, pause)
                                                  : take_clock(gen, map, active - 1, &run, pause);
         if (LIKELY(rc == VESTA_OK)) {
             gen_remember(gen, map, slot);
@@ -416,6 +421,10 @@ static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *i
         }
     } while (gen_try_again(gen, map, &active, &rc, pause));
     return rc;
+}
+
+static __attribute__((noinline)) int next_any(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
+    return next_within(gen, gen->ahead_ticks_max, id, pause);
 }
 
 static __attribute__((noinline)) int next_clock(struct vesta_gen *gen, struct vs_slot *slot, uint64_t *id,
@@ -468,7 +477,7 @@ static int gen_take_run(struct vesta_gen *gen, struct vs_slot **slot, struct gen
 
 int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, struct vesta_pause *pause) {
     struct vs_slot *slot;
-    struct gen_ticks run = {.count = n};
+    struct gen_ticks run = {.count = n, .ahead = gen->ahead_ticks_max};
     int rc = gen_take_run(gen, &slot, &run, pause);
     if (rc != VESTA_OK) return rc;
     compose_run(gen, slot, run.first, (size_t)run.count, ids);
@@ -476,20 +485,46 @@ int vesta_next_n(struct vesta_gen *gen, uint64_t *ids, size_t n, size_t *got, st
     return VESTA_OK;
 }
 
-int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
-                struct vesta_pause *pause) {
-    struct gen_ticks run = {.count = n};
-    int rc = gen_take_run(gen, slot, &run, pause);
+static int take_within(struct vesta_gen *gen, struct vs_slot **slot, struct gen_ticks *run, struct vesta_block *out,
+                       struct vesta_pause *pause) {
+    int rc = gen_take_run(gen, slot, run, pause);
     if (rc != VESTA_OK) return rc;
     *out = (struct vesta_block){
-        .base = gen->base + (*slot)->worker * gen->shape.worker_unit, .first = run.first, .count = run.count};
+        .base = gen->base + (*slot)->worker * gen->shape.worker_unit, .first = run->first, .count = run->count};
     return VESTA_OK;
+}
+
+int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
+                struct vesta_pause *pause) {
+    return take_within(gen, slot, &(struct gen_ticks){.count = n, .ahead = gen->ahead_ticks_max}, out, pause);
 }
 
 int vesta_next_block(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
     struct vs_slot *slot;
     return vs_gen_take(gen, n, &slot, out, pause);
 }
+
+/* ------------------------------------------------------------------ ticks for UUIDs */
+
+/* Returns whether a UUID need not wait although an id must: the clock is behind the cursor.  VESTA_FULL is not among
+ * the reasons, so that UUIDs that exceed the layout's rate do not run ahead of the clock. */
+static bool may_lead(int rc, const struct vesta_pause *pause) {
+    return rc == VESTA_EPAUSE && (pause->why == VESTA_CLOCK_BACK || pause->why == VESTA_AHEAD);
+}
+
+int vs_gen_next_lead(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
+    int rc = vesta_next(gen, id, pause);
+    return UNLIKELY(may_lead(rc, pause)) ? next_within(gen, gen->lead_ticks_max, id, pause) : rc;
+}
+
+int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
+    struct vs_slot *slot;
+    int rc = vs_gen_take(gen, n, &slot, out, pause);
+    if (!may_lead(rc, pause)) return rc;
+    return take_within(gen, &slot, &(struct gen_ticks){.count = n, .ahead = gen->lead_ticks_max}, out, pause);
+}
+
+/* ------------------------------------------------------------------ other calls */
 
 uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_block *block, uint64_t i) {
     struct vs_shape shape;
@@ -512,8 +547,8 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
     if (rc != VESTA_OK) return rc;
     uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us);
     if (tick < open) tick = vs_gen_start(gen, slot, open);
-    if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us))) return VESTA_OK;
-    return pause_at(gen, map, index, (struct stand){tick, now_us}, pause);
+    if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us), gen->ahead_ticks_max)) return VESTA_OK;
+    return pause_at(gen, map, index, (struct stand){tick, now_us, gen->ahead_ticks_max}, pause);
 }
 
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {

@@ -3,6 +3,7 @@
 #define VS_GENERATOR_H
 
 #include "generator/map.h"
+#include "id/uuid.h"
 
 /* A larger step of CLOCK_REALTIME against CLOCK_BOOTTIME must be confirmed (S in the documents). */
 #define VS_CLOCK_LEAP_US (10 * 1000000ll)
@@ -51,6 +52,7 @@ struct vesta_gen {
     struct vs_shape shape;
     const struct vesta_clock *clock;
     uint64_t ahead_ticks_max;
+    uint64_t lead_ticks_max; /* the same for UUIDs while the clock is behind the cursor */
     /* For layouts that count seconds: a clock of seconds since 1970 that may be a few milliseconds late, or NULL.
      * epoch_s is the epoch in seconds.  unit_rest is the number of ticks in a unit minus 1. */
     int64_t (*late_s)(void *self);
@@ -65,6 +67,7 @@ struct vesta_gen {
     struct vs_handle *handle; /* data of csrc/keeper. NULL in the simulator */
     /* Points to 1 while this process's keeper is asking which worker id to claim.  NULL: no keeper. */
     const _Atomic uint32_t *_Atomic asks;
+    struct vs_uuid uuid; /* converts ids to UUIDs */
 };
 
 /* Initializes a generator for a map that vs_map_format has initialized. */
@@ -79,6 +82,10 @@ void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int6
 /* Like vesta_next_block, and sets *slot to the slot that issued the block. */
 int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
                 struct vesta_pause *pause);
+
+/* Like vesta_next and vesta_next_block, but do not pause if the clock is at most VESTA_UUID_LEAD_MS behind the cursor. */
+int vs_gen_next_lead(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
+int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause);
 
 /* Switches the handle to a new map, which replaces a used-up one. */
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map);

@@ -22,6 +22,14 @@ static void assert_composes(const struct vesta_gen *gen) {
     assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
 }
 
+/* Returns how far UUIDs may run ahead: VESTA_UUID_LEAD_MS further than ids.  Limited so that sums of ticks and bounds
+ * fit into 64 bits. */
+static uint64_t handle_lead(const struct vesta_gen *gen) {
+    uint64_t units = VESTA_UUID_LEAD_MS * 1000 / (uint64_t)gen->shape.unit_us, end = vs_tick_end(&gen->shape);
+    uint64_t lead = units > end >> gen->shape.seq_bits ? end : units << gen->shape.seq_bits;
+    return lead > end - gen->ahead_ticks_max ? end : gen->ahead_ticks_max + lead;
+}
+
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
                  const struct vesta_clock *clock) {
     memset(gen, 0, sizeof *gen);
@@ -31,6 +39,8 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
     gen->clock = clock;
     gen->pacing = (enum vesta_pacing)map->header.pacing;
     gen->ahead_ticks_max = map->header.ahead_ticks_max;
+    gen->lead_ticks_max = handle_lead(gen);
+    vs_uuid_of(layout, &gen->uuid);
     assert(clock);
     assert_composes(gen);
     vs_gen_move(gen, map);
@@ -55,7 +65,7 @@ void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int6
 
 void vs_gen_move(struct vesta_gen *gen, struct vs_map *map) {
     assert(map);
-    /* Release: pairs with the acquire in next_any, so that the complete map is visible. */
+    /* Release: pairs with the acquire in next_within, so that the complete map is visible. */
     atomic_store_explicit(&gen->map, map, memory_order_release);
     VS_POINT(moved_map);
     /* A thread that is using the old map may issue a few more ids from it, which are unique, too. */

@@ -6,6 +6,7 @@
 #include "keeper/options.h"
 #include "os/clock.h"
 #include "os/lock.h"
+#include "os/random.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -80,6 +81,13 @@ static void free_handle(struct vs_handle *handle) {
     free(handle);
 }
 
+/* Without random bytes, ids can still be issued, and of the UUIDs only those that have no random bits.  A forked child
+ * has the same key, but its ticks are others. */
+static void draw_key(struct vs_uuid *uuid) {
+    if (vs_random(uuid->key, sizeof uuid->key) != 0)
+        uuid->can[VESTA_UUID7] = uuid->can[VESTA_ULID] = uuid->can[VESTA_HEX32] = false;
+}
+
 /* Creates a handle for an open map.  Does not call the store. */
 static int make_handle(const struct vs_settings *settings, struct vs_map *map, struct vs_file *file,
                        struct vesta_gen **out, struct vesta_error *err) {
@@ -105,6 +113,7 @@ static int make_handle(const struct vs_settings *settings, struct vs_map *map, s
         return rc;
     }
     vs_gen_init(gen, map, &layout, base, settings->clock);
+    draw_key(&gen->uuid);
     if (settings->clock == vs_clock_system()) vs_gen_read_late(gen, vs_clock_late_s, vs_clock_late_us);
     gen->handle = handle;
     if (file) {

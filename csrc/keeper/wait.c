@@ -6,6 +6,7 @@
 #include "os/process.h"
 #include "vesta_lane.h"
 #include "vesta_plain.h"
+#include "vesta_uuid.h"
 
 #include <assert.h>
 
@@ -59,6 +60,16 @@ int vesta_next_wait(struct vesta_gen *gen, uint64_t *id, int64_t wait_us_max, st
     return VESTA_OK;
 }
 
+int vesta_next_uuid_wait(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out, int64_t wait_us_max,
+                         struct vesta_pause *pause) {
+    int64_t until_boot_us = 0;
+    int rc;
+    wait_stand_by(gen);
+    while ((rc = vesta_next_uuid(gen, shape, out, pause)) == VESTA_EPAUSE)
+        if (!wait_out_pause(gen, pause, wait_us_max, &until_boot_us)) break;
+    return rc;
+}
+
 /* Here because a process that never waits needs the keeper on standby, too. */
 uint64_t vesta_plain_next(uint64_t handle) {
     struct vesta_gen *gen = (struct vesta_gen *)(uintptr_t)handle;
@@ -66,7 +77,8 @@ uint64_t vesta_plain_next(uint64_t handle) {
     uint64_t id = 0;
     if (!gen) return 0;
     wait_stand_by(gen);
-    while (vesta_next(gen, &id, &pause) == VESTA_OK && id == 0) continue;
+    while (vesta_next(gen, &id, &pause) == VESTA_OK && id == 0)
+        continue;
     return id;
 }
 
@@ -91,4 +103,20 @@ int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, int64_t wai
             return VESTA_EPAUSE;
     }
     return VESTA_OK;
+}
+
+int vesta_batch_uuid_wait(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out, size_t n,
+                          int64_t wait_us_max, struct vesta_pause *pause) {
+    int64_t until_boot_us = 0;
+    size_t have = 0, got;
+    int rc = VESTA_OK;
+    wait_stand_by(gen);
+    while (have < n) {
+        rc = vesta_next_uuid_n(gen, shape, out + have * VESTA_UUID_BYTES, n - have, &got, pause);
+        if (rc == VESTA_OK)
+            have += got;
+        else if (rc != VESTA_EPAUSE || !wait_out_pause(gen, pause, wait_us_max, &until_boot_us))
+            break;
+    }
+    return rc;
 }

@@ -1,0 +1,41 @@
+/* uuid.c -- vesta_next_uuid and vesta_next_uuid_n: issue ids and convert each to a UUID. */
+#include "generator/generator.h"
+#include "generator/point.h"
+
+#include <assert.h>
+
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static bool uuid_is_had(const struct vesta_gen *gen, enum vesta_shape shape) {
+    return (unsigned)shape <= VESTA_SHAPES && gen->uuid.can[shape];
+}
+
+/* Sets the pause for an id of a time that a UUID cannot have, in the year 10889. */
+static __attribute__((cold, noinline)) int uuid_pause_end(struct vesta_pause *pause) {
+    *pause = (struct vesta_pause){.why = VESTA_END, .wait_us = -1};
+    return VESTA_EPAUSE;
+}
+
+int vesta_next_uuid(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out, struct vesta_pause *pause) {
+    uint64_t id;
+    if (UNLIKELY(!uuid_is_had(gen, shape))) return VESTA_EOPTION;
+    int rc = vs_gen_next_lead(gen, &id, pause);
+    if (UNLIKELY(rc != VESTA_OK)) return rc;
+    VS_POINT(composes);
+    return UNLIKELY(!vs_uuid_put(&gen->uuid, shape, id, out)) ? uuid_pause_end(pause) : VESTA_OK;
+}
+
+int vesta_next_uuid_n(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out, size_t n, size_t *got,
+                      struct vesta_pause *pause) {
+    struct vesta_block block;
+    if (!uuid_is_had(gen, shape)) return VESTA_EOPTION;
+    int rc = vs_gen_take_lead(gen, n, &block, pause);
+    if (rc != VESTA_OK) return rc;
+    assert(block.count <= n);
+    for (uint64_t i = 0; i < block.count; i++) {
+        uint64_t id = block.base + vs_place_tick(&gen->shape, block.first + i);
+        if (!vs_uuid_put(&gen->uuid, shape, id, out + i * VESTA_UUID_BYTES)) return uuid_pause_end(pause);
+    }
+    *got = (size_t)block.count;
+    return VESTA_OK;
+}

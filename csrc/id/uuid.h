@@ -1,0 +1,92 @@
+/* uuid.h -- converts ids to 128 bits: UUIDs of versions 7 and 8, ULIDs and trace ids.  Pure.
+ *
+ * The first 48 bits are the Unix milliseconds of the id's time unit.  The counter follows, which consists of the other
+ * bits of the tick: the number of the time unit within its millisecond, if units are shorter, and the sequence.  After
+ * the counter come random bits, or in VESTA_UUID8 the other bits of the id.  Version and variant are inserted at their
+ * places. */
+#ifndef VS_UUID_H
+#define VS_UUID_H
+
+#include "id/siphash.h"
+#include "id/id.h"
+#include "vesta_uuid.h"
+
+#define VS_UUID_MS_MAX (((uint64_t)1 << 48) - 1)
+#define VS_UUID_COUNTER_MAX 42 /* bits of the counter.  RFC 9562 recommends at most 42, so 32 bits are random */
+#define VS_UUID_HEX32_MAX 24   /* the same for VESTA_HEX32, of whose bits the last 56 must be random */
+
+/* How ids of a layout are converted. */
+struct vs_uuid {
+    struct vesta_field time, seq;
+    int64_t epoch_ms;
+    uint32_t unit_us, unit_ms; /* unit_ms is 0 if the unit is not a whole number of milliseconds */
+    uint8_t counter_bits;
+    uint8_t rest_bits; /* the bits of the id that are neither time nor sequence */
+    uint8_t run_count;
+    bool can[VESTA_SHAPES + 1]; /* by shape */
+    struct {
+        uint8_t width, shift;
+    } run[4]; /* the contiguous runs of these bits, the highest first */
+    uint64_t fingerprint;
+    uint64_t key[2]; /* of the random bits */
+};
+
+/* Initializes *out.  The key is 0 until the caller sets it. */
+void vs_uuid_of(const struct vesta_layout *layout, struct vs_uuid *out);
+
+/* Returns the first 64 bits of a sequence of bits that begins with the low `bits` bits of `head`, and continues with
+ * `tail` from its highest bit. */
+static inline uint64_t vs_uuid_join(uint64_t head, unsigned bits, uint64_t tail) {
+    return bits ? head << (64 - bits) | tail >> bits : tail;
+}
+
+static inline void vs_uuid_store(uint64_t word, unsigned char *out) {
+    for (int i = 0; i < 8; i++)
+        out[i] = (unsigned char)(word >> (56 - 8 * i));
+}
+
+/* Splits a tick into the milliseconds since 1970 and the counter. */
+static inline uint64_t vs_uuid_split(const struct vs_uuid *u, uint64_t time, uint64_t seq, uint64_t *counter) {
+    uint64_t in_ms = 0, ms = time * u->unit_ms;
+    if (!u->unit_ms) {
+        uint64_t us = time * u->unit_us;
+        ms = us / 1000;
+        in_ms = (uint32_t)(us % 1000) / u->unit_us;
+    }
+    *counter = in_ms << u->seq.width | seq;
+    return (uint64_t)u->epoch_ms + ms;
+}
+
+/* Returns the bits of an id that are neither time nor sequence. */
+static inline uint64_t vs_uuid_rest(const struct vs_uuid *u, uint64_t id) {
+    uint64_t rest = 0;
+    for (int i = 0; i < u->run_count; i++)
+        rest = rest << u->run[i].width | (id >> u->run[i].shift & ((UINT64_C(1) << u->run[i].width) - 1));
+    return rest;
+}
+
+/* Converts an id.  u->can[shape] must be true.  Returns false if the id's time does not fit. */
+static inline bool vs_uuid_put(const struct vs_uuid *u, enum vesta_shape shape, uint64_t id, unsigned char *out) {
+    uint64_t counter, more = 0;
+    uint64_t ms = vs_uuid_split(u, vs_field_get(&u->time, id), vs_field_get(&u->seq, id), &counter);
+    if (__builtin_expect(ms > VS_UUID_MS_MAX, 0)) return false;
+    /* `first` is the 64 bits after the milliseconds, and `more` the bits after them */
+    unsigned bits = u->counter_bits, used = shape == VESTA_ULID || shape == VESTA_HEX32 ? 80 : 74;
+    uint64_t tail = shape == VESTA_UUID8 ? vs_uuid_join(vs_uuid_rest(u, id), u->rest_bits, u->fingerprint)
+                    : used - bits > 64   ? vs_siphash(u->key, id, &more)
+                                         : vs_siphash(u->key, id, NULL);
+    uint64_t first = vs_uuid_join(counter, bits, tail), high = ms << 16, low;
+    more = vs_uuid_join(tail, bits, more);
+    if (used == 80) {
+        high |= first >> 48;
+        low = first << 16 | more >> 48;
+    } else {
+        high |= (uint64_t)(shape == VESTA_UUID8 ? 8 : 7) << 12 | first >> 52;
+        low = (uint64_t)2 << 62 | (first << 12 | more >> 52) >> 2;
+    }
+    vs_uuid_store(high, out);
+    vs_uuid_store(low, out + 8);
+    return true;
+}
+
+#endif
