@@ -116,7 +116,8 @@ struct vs_slot {
     _Atomic int64_t deadline_boot_us;         /* CLOCK_BOOTTIME at which issuing must stop. 0: never */
     _Atomic uint32_t ended;           /* 1: the slot is closed or about to be closed, so lanes drop their runs */
     _Atomic int64_t allowed_until_us; /* `allowed` is valid until this time, by CLOCK_BOOTTIME */
-    _Atomic uint32_t turn; /* seq_start=rotate:N: the start of the next time unit's sequence. Not needed for uniqueness */
+    _Atomic uint32_t
+        turn; /* seq_start=rotate:N: the start of the next time unit's sequence. Not needed for uniqueness */
     /* The word that changes with each id.  No other word shares its cache lines. */
     _Alignas(VS_LINE) _Atomic uint64_t tick; /* the cursor: the next tick, or VS_CLOSED or VS_FRESH */
 };

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #define SEQ_PARTS_MAX 2
-#define TICK_BITS_MAX 62 /* a generator's cursor uses the other two bits as flags */
-#define WIDTH_MAX 53     /* values up to 53 bits are exact as numbers in Lua and JSON */
+#define TICK_BITS_MAX 62            /* a generator's cursor uses the other two bits as flags */
+#define WIDTH_MAX 53                /* values up to 53 bits are exact as numbers in Lua and JSON */
 #define START_MAX (UINT32_MAX >> 1) /* the largest N of seq_start: it has 31 bits in struct vesta_layout */
 
 /* A layout during parsing.  If the text names a preset, the preset's text is parsed first, and later words replace its
@@ -331,9 +331,8 @@ static int check_start(struct layout_draft *d) {
     while (!d->has_start && d->spread > max) /* reduce a preset's spread if the user made its sequence narrower */
         d->spread /= 2;
     if ((d->has_start && d->spread == 0) || d->spread > max)
-        return vs_fail(
-            d->err, VESTA_ELAYOUT, "bad layout: seq_start=%s:%llu: with %u bits of seq%s it is 1 to %llu", how,
-            (unsigned long long)d->spread, width, is_low ? " at the end" : "", (unsigned long long)max);
+        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: seq_start=%s:%llu: with %u bits of seq%s it is 1 to %llu",
+                       how, (unsigned long long)d->spread, width, is_low ? " at the end" : "", (unsigned long long)max);
     if (!d->rotates && d->spread > 1 && shift > 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: seq_start=spread:%llu spreads nothing: %s is below the sequence, so ids of one "

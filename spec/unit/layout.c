@@ -34,7 +34,8 @@ static void presets_are_canonical(void) {
 }
 
 static void the_start_of_sequences_is_no_part_of_a_layouts_name(void) {
-    struct vesta_layout now = parsed("tsid"), before = parsed("tsid seq_start=spread:1"), other = parsed("tsid epoch=0");
+    struct vesta_layout now = parsed("tsid"), before = parsed("tsid seq_start=spread:1"),
+                        other = parsed("tsid epoch=0");
     CHECK_STR(vs_layout_shown("tsid seq_start=spread:1"), "tsid");
     CHECK_STR(vs_layout_shown(vesta_preset_at(0)->text), vesta_preset_at(0)->name);
     CHECK_STR(vs_layout_shown("leaf"), "leaf"); /* not replaced by snowflake, which has the same ids */
@@ -115,8 +116,7 @@ static void texts_that_mean_the_same(void) {
          "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:4095"},
         {"leaf seq:6 time:47",
          "sign:1=0 time:47 worker:10 seq:6 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:50"},
-        {"tsid worker:14 seq:8",
-         "time:42 worker:14 seq:8 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:256"},
+        {"tsid worker:14 seq:8", "time:42 worker:14 seq:8 unit=1ms epoch=2020-01-01T00:00:00Z seq_start=spread:256"},
         {"discord worker:9 seq:8",
          "time:42 worker:9 process:5 seq:8 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=rotate:256"},
         {"discord seq_start=spread:3",

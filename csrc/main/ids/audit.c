@@ -93,7 +93,14 @@ static void audit_print_duplicates(const struct vs_ids *ids, const struct audit_
     }
 }
 
-static void audit_print_json(const struct vs_ids *ids, const struct audit_finding *found, struct vs_oddities *odd) {
+/* What else is printed, each NULL if it was not requested. */
+struct audit_extra {
+    struct vs_oddities *odd;
+    struct vs_shards *shards;
+};
+
+static void audit_print_json(const struct vs_ids *ids, const struct audit_finding *found,
+                             const struct audit_extra *extra) {
     vs_outf("{\"total\":%zu,\"distinct\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"unreadable\":%" PRIu64, ids->count,
             found->distinct, found->duplicates, ids->bad_lines);
     if (ids->count) vs_outf(",\"min\":\"%" PRIu64 "\",\"max\":\"%" PRIu64 "\"", found->min, found->max);
@@ -105,11 +112,13 @@ static void audit_print_json(const struct vs_ids *ids, const struct audit_findin
         vs_outf("]}");
     }
     vs_outf("]");
-    if (odd) vs_oddities_print(odd, 1);
+    if (extra->odd) vs_oddities_print(extra->odd, 1);
+    if (extra->shards) vs_shards_print(extra->shards, true);
     vs_outf("}\n");
 }
 
-static void audit_print_report(const struct vs_ids *ids, const struct audit_finding *found, struct vs_oddities *odd) {
+static void audit_print_report(const struct vs_ids *ids, const struct audit_finding *found,
+                               const struct audit_extra *extra) {
     audit_print_count("total", ids->count);
     audit_print_count("distinct", found->distinct);
     vs_outf("%s", found->duplicates ? VS_RED : "");
@@ -117,28 +126,29 @@ static void audit_print_report(const struct vs_ids *ids, const struct audit_find
     vs_outf("%s", found->duplicates ? VS_PLAIN : "");
     audit_print_duplicates(ids, found);
     if (ids->bad_lines) audit_print_count("unreadable", ids->bad_lines);
-    if (odd) vs_oddities_print(odd, 0);
-}
-
-static int audit_ids(const struct vs_ids *ids, const struct vesta_layout *layout, int json) {
-    struct audit_finding found = {0};
-    struct vs_oddities *odd = NULL;
-    int rc = audit_find(ids, &found);
-    if (rc == VS_DONE && layout) rc = vs_oddities_find(ids, layout, vs_now_ms(), &odd);
-    if (rc != VS_DONE) return rc;
-    if (json)
-        audit_print_json(ids, &found, odd);
-    else
-        audit_print_report(ids, &found, odd);
-    vs_oddities_free(odd);
-    if (found.duplicates) return VS_FAILED;
-    return ids->bad_lines ? VS_USAGE : VS_DONE;
+    if (extra->odd) vs_oddities_print(extra->odd, 0);
+    if (extra->shards) vs_shards_print(extra->shards, false);
 }
 
 struct audit_asked {
     const struct vesta_layout *layout; /* NULL: no layout was given */
+    struct vs_mod mod;                 /* n is 0: the ids' shards are not counted */
     int notation, json;
 };
+
+static int audit_ids(const struct vs_ids *ids, const struct audit_asked *asked) {
+    struct audit_finding found = {0};
+    struct audit_extra extra = {NULL, NULL};
+    int rc = audit_find(ids, &found);
+    if (rc == VS_DONE && asked->layout) rc = vs_oddities_find(ids, asked->layout, vs_now_ms(), &extra.odd);
+    if (rc == VS_DONE && asked->mod.n && !(extra.shards = vs_shards_count(ids, &asked->mod))) rc = VS_FAILED;
+    if (rc == VS_DONE) (asked->json ? audit_print_json : audit_print_report)(ids, &found, &extra);
+    vs_oddities_free(extra.odd);
+    free(extra.shards);
+    if (rc != VS_DONE) return rc;
+    if (found.duplicates) return VS_FAILED;
+    return ids->bad_lines ? VS_USAGE : VS_DONE;
+}
 
 static int audit_files(const struct audit_asked *asked, int count, char **files) {
     struct vs_ids ids = {0};
@@ -146,31 +156,38 @@ static int audit_files(const struct audit_asked *asked, int count, char **files)
     int rc = count ? VS_DONE : vs_ids_read(&ids, notation, "-");
     for (int i = 0; i < count && rc == VS_DONE; i++)
         rc = vs_ids_read(&ids, notation, files[i]);
-    if (rc == VS_DONE) rc = audit_ids(&ids, asked->layout, asked->json);
+    if (rc == VS_DONE) rc = audit_ids(&ids, asked);
     vs_ids_free(&ids);
     return rc;
 }
 
 static int audit_print_no_layout(int json) {
-    vs_effective_print(&(struct vs_conf_value){.path = "layout", .absent = "none: only duplicates are found"},
-                       json);
+    vs_effective_print(&(struct vs_conf_value){.path = "layout", .absent = "none: only duplicates are found"}, json);
     return VS_DONE;
 }
 
 static int audit_run(int argc, char **argv) {
     struct vs_where where = {.config = NULL};
     struct audit_asked asked = {.notation = VS_NOTATION_OF(VESTA_DECIMAL)};
-    int rc;
+    int rc, has_shift = 0;
     const struct vs_option table[] = {
         VS_TEXT("layout", &where.text[VS_W_LAYOUT], "TEXT|PRESET",
                 "the ids' layout, to find oddities in their fields too"),
         VS_WHERE_OPTIONS(&where),
         VS_CHOICE("format", &asked.notation, "any|dec|hex|base32|base62", "how the ids are written (default: dec)"),
+        {"mod", 0, VS_OPT_COUNT, &asked.mod.n, "N",
+         "draw how many ids each of N shards gets by id % N, and test whether they get "
+         "equally many",
+         2, VS_MOD_MAX, NULL},
+        {"shift", 0, VS_OPT_COUNT, &asked.mod.shift, "BITS", "with --mod: the shards are (id >> BITS) % N", 0, 63,
+         &has_shift},
         VS_SWITCH("json", &where.json, "print a JSON object"),
         {0},
     };
     struct vesta_layout layout;
     if ((rc = vs_options(table, &argc, argv)) != VS_GO) return rc;
+    if (has_shift && !asked.mod.n)
+        return vs_usage("--shift %" PRIu64 " needs --mod N: the number of shards", asked.mod.shift);
     if ((rc = vs_where_environment(&where)) != VS_GO) return rc;
     bool has_layout = where.text[VS_W_LAYOUT] || vs_where_is_named(&where);
     if (has_layout)
@@ -194,6 +211,10 @@ const struct vs_command vs_audit_command = {
     "With --layout it also reports ids of a different layout, ids from the future, ids that are out of order\n"
     "within their worker, ids that do not sort by time because a field above the time differs, and the number\n"
     "of ids per worker.\n"
+    "\n"
+    "With --mod N it also draws how many ids each of N shards gets if your application chooses a shard by id % N,\n"
+    "with a chi-square test.  If p is at most 0.01, the shards are uneven.  Even shards get such a p in one of a\n"
+    "hundred tests.\n"
     "\n"
     "It needs 16 bytes of memory per id.  The exit code is 1 if an id occurs twice, and 2 if a line is not an\n"
     "id.\n"

@@ -35,4 +35,13 @@ int vs_oddities_find(const struct vs_ids *ids, const struct vesta_layout *layout
 void vs_oddities_print(struct vs_oddities *self, int json); /* call it only once */
 void vs_oddities_free(struct vs_oddities *self);
 
+/* Counts the ids of each shard, where the shard of an id is (id >> shift) % n. */
+struct vs_mod {
+    uint64_t n, shift; /* n: 0, or from 2 to VS_MOD_MAX.  shift: at most 63 */
+};
+#define VS_MOD_MAX 65536
+struct vs_shards;
+struct vs_shards *vs_shards_count(const struct vs_ids *ids, const struct vs_mod *mod); /* NULL after a message */
+void vs_shards_print(const struct vs_shards *self, bool json);                         /* the caller frees `self` */
+
 #endif

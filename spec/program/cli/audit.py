@@ -1,5 +1,6 @@
 """audit.py -- `vesta audit`."""
 import json
+import math
 import os
 import pty
 import select
@@ -197,6 +198,55 @@ def _(w):
     same(said, want)
     os.close(ours)
     os.close(terminal)
+
+
+def p_of(chi, degrees):
+    """The upper tail of the chi-square distribution, for an even number of degrees of freedom: a finite sum."""
+    term = total = 1.0
+    for i in range(1, degrees // 2):
+        term *= chi / 2 / i
+        total += term
+    return math.exp(-chi / 2) * total
+
+
+@claim("--mod counts the ids of each shard as Python does, with the chi-square test, and leaves the exit code alone")
+def _(w):
+    draw = random.Random(28)
+    for n, shift, bits, count in ((3, 0, 64, 5000), (65, 0, 64, 5000), (1023, 10, 64, 20000), (17, 63, 64, 1000), (5, 1, 8, 200)):
+        ids = sorted({draw.getrandbits(bits) for _ in range(count)})
+        counts = [0] * n
+        for i in ids:
+            counts[(i >> shift) % n] += 1
+        done = w.run("audit", "--json", "--mod", str(n), *(["--shift", str(shift)] if shift else []), stdin="\n".join(map(str, ids)))
+        got, mean = json.loads(done.out)["mod"], len(ids) / n
+        chi = sum((c - mean) ** 2 / mean for c in counts)
+        same((done.code, got["n"], got["shift"], got["counts"], got["degrees"]), (0, n, shift, counts, n - 1))
+        assert abs(got["chi_square"] - chi) <= 1e-5 * chi, (got["chi_square"], chi)
+        assert abs(got["p"] - p_of(chi, n - 1)) <= 1e-4 * got["p"] + 1e-9, (n, got["p"], p_of(chi, n - 1))
+    same(json.loads(w.run("audit", "--json", "--mod", "3", stdin="-1\n").out)["mod"]["counts"], [1, 0, 0])  # 2^64 - 1 is a multiple of 3
+
+
+@claim("--mod draws a bar for each of up to 32 shards, and 16 bars for more")
+def _(w):
+    out = w.run("audit", "--mod", "4", stdin="\n".join(str(i) for i in list(range(0, 80, 4)) + list(range(1, 41, 4)))).lines()
+    same(out[3:], ["shards       id % 4",
+                   "  0                      20  " + "\u2588" * 30,
+                   "  1                      10  " + "\u2588" * 15,
+                   "  2                       0", "  3                       0",
+                   "chi-square             36.7  with 3 degrees of freedom",
+                   "p                 5.413e-08  uneven"])
+    same(w.run("audit", "--mod", "2", stdin="1\n2\n").lines()[-1], "chi-square   not computed: it needs at least 10 ids, 5 for each remainder")
+    out = w.run("audit", "--mod", "33", "--shift", "2", stdin="\n".join(map(str, range(0, 4000, 4)))).lines()
+    same(len(out), 3 + 1 + 16 + 2)
+    same((out[3], out[4], out[-1].split()[-1]), ("shards       (id >> 2) % 33", "  0-1                    62  " + "\u2588" * 30 + "  31 each", "even"))
+
+
+@claim("--mod and --shift outside their limits are rejected")
+def _(w):
+    for value in ("0", "-1", "1", "65537", "9" * 30, "x", "", "3.5", "0x10", " 2"):
+        fails(w.run("audit", "--mod", value, stdin="1\n"), 2, "--mod is", "a whole number from 2 to 65536")
+    fails(w.run("audit", "--mod", "2", "--shift", "64", stdin="1\n"), 2, "--shift is", "from 0 to 63")
+    fails(w.run("audit", "--shift", "3", stdin="1\n"), 2, "--shift 3 needs --mod N")
 
 
 @claim("auditing a million ids takes at most one second of CPU")
