@@ -98,13 +98,15 @@ void vs_out_fittedf(size_t indent, size_t used, const char *format, ...) __attri
 
 /* ---- input.c: reads ids from operands, or from stdin if there are no operands or the operand is "-" */
 
-/* `take` is called for each id, and returns an exit code. */
+/* `take` is called for each id, and `take_wide` for each id of 128 bits, which are read only in any notation.  Both return
+ * an exit code. */
 struct vs_id_input {
     enum vs_notation notation;
     int (*take)(void *self, const struct vs_found_id *found);
+    int (*take_wide)(void *self, const struct vs_wide_found *found); /* NULL: ids of 128 bits are rejected */
     void *self;
 };
-/* Calls `take` for each id.  Returns the worst exit code of `take` and of texts that are not ids. */
+/* Calls `take` or `take_wide` for each id.  Returns the worst exit code of `take` and of texts that are not ids. */
 int vs_each_id(const struct vs_id_input *input, int count, char **operands);
 /* Returns why a text is not an id in the notation.  The result is the end of a sentence. */
 const char *vs_id_trouble(enum vs_notation notation, struct vs_slice text);

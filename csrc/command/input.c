@@ -1,4 +1,5 @@
 /* input.c -- reads ids, numbers and layouts from operands and from stdin, and reports errors in them. */
+#include "base/error.h"
 #include "command/options.h"
 #include "os/secret.h"
 
@@ -52,9 +53,15 @@ static int input_worse(int a, int b) {
 /* Takes the id in a text.  If any notation is allowed, the text is a line, and all ids in the line are taken. */
 static bool input_take_text(const struct vs_id_input *input, struct vs_slice text, int *code) {
     struct vs_found_id found;
+    struct vs_wide_found uuid;
     struct vs_finder finder;
     struct vs_slice word;
     size_t from = 0, count = 0;
+    bool reads_wide = input->take_wide && input->notation == VS_ANY_NOTATION;
+    if (reads_wide && vs_id_read_wide(text, &uuid)) { /* first, because 26 digits may be a ULID */
+        *code = input_worse(*code, input->take_wide(input->self, &uuid));
+        return true;
+    }
     if (vs_id_read(input->notation, text, &found)) {
         *code = input_worse(*code, input->take(input->self, &found));
         return true;
@@ -67,15 +74,27 @@ static bool input_take_text(const struct vs_id_input *input, struct vs_slice tex
             count++;
             *code = input_worse(*code, input->take(input->self, &found));
         }
+    for (from = 0; reads_wide && vs_id_next_wide(text, &from, &uuid); count++)
+        *code = input_worse(*code, input->take_wide(input->self, &uuid));
     return count > 0;
 }
 
+/* Returns why a text is not an id, as a sentence in err. */
+static const char *input_trouble(const struct vs_id_input *input, struct vs_slice text, struct vesta_error *err) {
+    const char *uuid = input->take_wide && input->notation == VS_ANY_NOTATION ? vs_id_wide_trouble(text, err) : NULL;
+    if (!uuid)
+        vs_fail(err, VESTA_EID, "%s is not an id: %s", vs_shown(text.at, text.length),
+                vs_id_trouble(input->notation, text));
+    return err->text;
+}
+
 static int input_each_operand(const struct vs_id_input *input, int count, char **operands) {
+    struct vesta_error err;
     int code = VS_DONE;
-    for (int i = 0; i < count && !vs_out_gone(); i++)
-        if (!input_take_text(input, (struct vs_slice){operands[i], strlen(operands[i])}, &code))
-            code = vs_usage("%s is not an id: %s", vs_shown_text(operands[i]),
-                            vs_id_trouble(input->notation, (struct vs_slice){operands[i], strlen(operands[i])}));
+    for (int i = 0; i < count && !vs_out_gone(); i++) {
+        struct vs_slice text = {operands[i], strlen(operands[i])};
+        if (!input_take_text(input, text, &code)) code = vs_usage("%s", input_trouble(input, text, &err));
+    }
     return code;
 }
 
@@ -88,6 +107,7 @@ static int input_each_line(const struct vs_id_input *input, FILE *in) {
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
+    struct vesta_error err;
     int code = VS_DONE;
     for (uint64_t number = 1; !vs_out_gone() && (n = getline(&line, &size, in)) >= 0; number++) {
         char *at = line, *end = line + n;
@@ -96,8 +116,7 @@ static int input_each_line(const struct vs_id_input *input, FILE *in) {
         while (end > at && input_is_space(end[-1]))
             end--;
         if (at == end || input_take_text(input, (struct vs_slice){at, (size_t)(end - at)}, &code)) continue;
-        vs_say("line %" PRIu64 ": %s is not an id: %s", number, vs_shown(at, (size_t)(end - at)),
-               vs_id_trouble(input->notation, (struct vs_slice){at, (size_t)(end - at)}));
+        vs_say("line %" PRIu64 ": %s", number, input_trouble(input, (struct vs_slice){at, (size_t)(end - at)}, &err));
         code = VS_USAGE;
     }
     if (ferror(in)) {

@@ -96,6 +96,16 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
     return is_id;
 }
 
+bool vs_id_read_wide(struct vs_slice text, struct vs_wide_found *out) {
+    return vs_wide_read(notation_unwrap(text), out, NULL) == VESTA_OK;
+}
+
+const char *vs_id_wide_trouble(struct vs_slice text, struct vesta_error *err) {
+    struct vs_wide_found found;
+    text = notation_unwrap(text);
+    return vs_wide_is_meant(text) && vs_wide_read(text, &found, err) != VESTA_OK ? err->text : NULL;
+}
+
 /* Returns whether every character is a digit of the base, according to vesta_parse. */
 static bool notation_is_of(enum vesta_base base, struct vs_slice text) {
     uint64_t digit;
@@ -197,5 +207,24 @@ bool vs_finder_next(const struct vs_finder *finder, struct vs_slice text, size_t
         low = end;
         at = end - 1;
     }
+    return false;
+}
+
+static bool notation_is_of_wide(char c) {
+    return notation_is_digit(c) || notation_is_letter(c) || c == '-';
+}
+
+bool vs_id_next_wide(struct vs_slice text, size_t *from, struct vs_wide_found *out) {
+    size_t begin = *from, end;
+    for (; begin < text.length; begin = end + 1) {
+        bool has_digit = false;
+        for (end = begin; end < text.length && notation_is_of_wide(text.at[end]); end++)
+            has_digit |= notation_is_digit(text.at[end]);
+        if (!has_digit || end - begin < VS_WIDE_LENGTH_MIN) continue; /* letters only: an ordinary word */
+        if (vs_wide_read((struct vs_slice){text.at + begin, end - begin}, out, NULL) != VESTA_OK) continue;
+        *from = end;
+        return true;
+    }
+    *from = text.length;
     return false;
 }

@@ -3,6 +3,7 @@
 #define VS_NOTATION_H
 
 #include "base/slice.h"
+#include "id/wide.h"
 #include "vesta.h"
 
 /* Notations of ids, in the order of VS_NOTATION's words: any, then the bases. */
@@ -28,6 +29,20 @@ bool vs_id_is_too_large(enum vs_notation notation, struct vs_slice text);
 
 /* Returns whether a text is a number with an exponent, as spreadsheets show large integers: 1.39784E+18. */
 bool vs_id_is_rounded(struct vs_slice text);
+
+#define VS_WIDE_LENGTH_MIN 26 /* of a ULID, the shortest text of an id of 128 bits */
+
+/* Reads an id of 128 bits.  Ignores the characters around it as vs_id_read does.  Returns false if the text is not such
+ * an id. */
+bool vs_id_read_wide(struct vs_slice text, struct vs_wide_found *out);
+
+/* Returns why a text that looks like an id of 128 bits is not one, as a sentence in err, or NULL if it does not look
+ * like one. */
+const char *vs_id_wide_trouble(struct vs_slice text, struct vesta_error *err);
+
+/* Finds the next id of 128 bits at or after *from, and moves *from behind it.  Braces and urn:uuid: before it are not
+ * part of it.  Returns false if there is none. */
+bool vs_id_next_wide(struct vs_slice text, size_t *from, struct vs_wide_found *out);
 
 /* Computes the id that a language without unsigned integers prints as -n.  Returns false if there is no such id. */
 static inline bool vs_id_of_negative(uint64_t n, uint64_t *id) {

@@ -4,6 +4,8 @@
 #include "modules/host.h"
 #include "modules/tables.h"
 #include "id/id.h"
+#include "id/wide.h"
+#include "vesta_uuid.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +92,77 @@ static int ids_issued(lua_State *L) {
         lua_rawseti(L, -2, ++count);
     }
     return 1;
+}
+
+/* ------------------------------------------------------------------ ids of 128 bits */
+
+static const char *const ids_texts[] = {
+    [VS_WIDE_UUID] = "uuid", [VS_WIDE_ULID] = "ulid", [VS_WIDE_HEX32] = "hex32", [VS_WIDE_TYPEID] = "typeid"};
+
+/* Reads the text at `arg`.  An error is a fault of the caller. */
+static struct vs_wide_found ids_wide_at(lua_State *L, int arg) {
+    struct vs_wide_found found;
+    struct vs_slice text;
+    text.at = luaL_checklstring(L, arg, &text.length);
+    luaL_argcheck(L, vs_wide_read(text, &found, NULL) == VESTA_OK, arg, "an id of 128 bits");
+    return found;
+}
+
+/* ids.wide(text) -> { text, version, variant, unix_ms, first_ms }
+ * text: "uuid", "ulid", "hex32" or "typeid".  unix_ms: the time in a UUID of version 1, 6 or 7, or nil.  first_ms: the
+ * first 48 bits, the time in a ULID. */
+static int ids_wide(lua_State *L) {
+    struct vs_wide_found found = ids_wide_at(L, 1), as_uuid = {.id = found.id, .text = VS_WIDE_UUID};
+    int64_t unix_us;
+    lua_createtable(L, 0, 5);
+    host_set_text(L, "text", ids_texts[found.text]);
+    host_set_integer(L, "version", vs_wide_version(found.id));
+    host_set_integer(L, "variant", vs_wide_variant(found.id));
+    host_set_integer(L, "first_ms", (int64_t)(found.id.high >> 16));
+    if (vs_wide_time_us(&as_uuid, &unix_us, NULL) == VESTA_OK) host_set_integer(L, "unix_ms", unix_us / 1000);
+    return 1;
+}
+
+/* ids.from_uuid8(text, layout) -> the id from which vesta made a UUID of version 8, and its Unix milliseconds, or nil
+ */
+static int ids_from_uuid8(lua_State *L) {
+    struct vs_wide_found found = ids_wide_at(L, 1);
+    struct vesta_uuid_parts parts;
+    struct vesta_layout layout;
+    uint8_t bytes[VESTA_UUID_BYTES];
+    ids_parse(L, 2, &layout);
+    vs_wide_bytes(found.id, bytes);
+    if (vesta_uuid_explain(&layout, VESTA_UUID8, bytes, &parts, NULL) != VESTA_OK) return 0;
+    lua_pushinteger(L, (lua_Integer)parts.id);
+    lua_pushinteger(L, parts.unix_ms);
+    return 2;
+}
+
+/* ids.wide_range(shape, prefix or nil, layout, from_ms, until_ms) -> min, max as text | nil, text, code
+ * Returns the smallest and the largest id of a shape with times from from_ms to before until_ms.  If they are equal, of
+ * the time unit that contains from_ms. */
+static int ids_wide_range(lua_State *L) {
+    size_t length;
+    const char *name = luaL_checklstring(L, 1, &length);
+    enum vesta_shape shape = (enum vesta_shape)vesta_shape_find(name, length);
+    struct vesta_layout layout;
+    struct vesta_error err;
+    char text[VS_WIDE_TEXT_MAX];
+    int64_t from_ms = luaL_checkinteger(L, 4), until_ms = luaL_checkinteger(L, 5);
+    ids_parse(L, 3, &layout);
+    if (vesta_shape_check(&layout, shape, &err) != VESTA_OK) return host_fail(L, &err);
+    struct vs_wide range[2];
+    if (vs_wide_range(shape, &layout, from_ms, until_ms, range, &err) != VESTA_OK) return host_fail(L, &err);
+    for (int i = 0; i < 2; i++) {
+        const char *prefix = luaL_optlstring(L, 2, NULL, &length);
+        if (prefix && vs_typeid_check((struct vs_slice){prefix, length}, &err) != VESTA_OK) return host_fail(L, &err);
+        if (prefix)
+            vs_typeid_write((struct vs_slice){prefix, length}, range[i], text);
+        else
+            vs_wide_write(vs_wide_text_of(shape), range[i], text);
+        lua_pushstring(L, text);
+    }
+    return 2;
 }
 
 /* ------------------------------------------------------------------ guesses */
@@ -188,8 +261,10 @@ static int ids_rank(lua_State *L) {
 }
 
 int host_open_ids(lua_State *L) {
-    static const luaL_Reg functions[] = {{"make", ids_make},         {"range", ids_range}, {"issued", ids_issued},
-                                         {"suspects", ids_suspects}, {"rank", ids_rank},   {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"make", ids_make}, {"range", ids_range}, {"issued", ids_issued},         {"suspects", ids_suspects},
+        {"rank", ids_rank}, {"wide", ids_wide},   {"from_uuid8", ids_from_uuid8}, {"wide_range", ids_wide_range},
+        {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

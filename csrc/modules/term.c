@@ -362,15 +362,32 @@ static int term_take_id(void *self, const struct vs_found_id *found) {
     return code;
 }
 
-/* term.each_id(notation, operands, take) -> exit code
- * Calls take(id) for each id of the operands, or of stdin.  take returns an exit code.  `notation` is a word of
- * VS_NOTATION. */
+/* Calls the function at index 4 with the canonical text. */
+static int term_take_wide(void *self, const struct vs_wide_found *found) {
+    lua_State *L = self;
+    char text[VS_WIDE_TEXT_MAX];
+    if (found->text == VS_WIDE_TYPEID)
+        vs_typeid_write(found->prefix, found->id, text);
+    else
+        vs_wide_write(found->text, found->id, text);
+    lua_pushvalue(L, 4);
+    lua_pushstring(L, text);
+    lua_call(L, 1, 1);
+    int code = (int)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return code;
+}
+
+/* term.each_id(notation, operands, take, take_wide or nil) -> exit code
+ * Calls take(id) for each id of the operands, or of stdin, and take_wide(text) for each id of 128 bits.  Both return an
+ * exit code.  `notation` is a word of VS_NOTATION. */
 static int term_each_id(lua_State *L) {
     static const char *const notations[] = {"any", "dec", "hex", "base32", "base62", NULL};
     int count;
-    struct vs_id_input input = {(enum vs_notation)luaL_checkoption(L, 1, "any", notations), term_take_id, L};
+    struct vs_id_input input = {(enum vs_notation)luaL_checkoption(L, 1, "any", notations), term_take_id,
+                                lua_isnoneornil(L, 4) ? NULL : term_take_wide, L};
     luaL_checktype(L, 3, LUA_TFUNCTION);
-    lua_settop(L, 3);
+    lua_settop(L, 4);
     char **operands = host_words(L, 2, 1, &count);
     lua_pushinteger(L, vs_each_id(&input, count, operands));
     return 1;

@@ -8,6 +8,7 @@
 #ifndef VS_REQUEST_H
 #define VS_REQUEST_H
 
+#include "id/wide.h"
 #include "server/session.h"
 #include "server/tags.h"
 
@@ -25,7 +26,7 @@ enum vs_waits_for {
     VS_FOR_TABLES,  /* tables of tags are being read, and may contain the name */
     VS_FOR_IDS,
     VS_FOR_LEASE, /* a store works on session->waiting.job, for another program */
-    VS_FOR_JOB /* a database works on session->waiting.job */
+    VS_FOR_JOB    /* a database works on session->waiting.job */
 };
 
 /* The kind of name that a request accepts.  If a namespace and a tag have the same name, kinds up to VS_KIND_LAYOUT
@@ -58,8 +59,8 @@ struct vs_request {
     struct vs_tag_set *tags;   /* the set for lookups of tags (NULL: no lookup yet) */
     uint64_t *ids;             /* room for VESTA_BATCH_MAX ids */
     enum vs_protocol protocol;
-    const struct vs_http *http;   /* the HTTP request (NULL: over RESP) */
-    bool json;                    /* HTTP: errors, and replies that could be JSON or text, are JSON */
+    const struct vs_http *http; /* the HTTP request (NULL: over RESP) */
+    bool json;                  /* HTTP: errors, and replies that could be JSON or text, are JSON */
     enum vs_waits_for waits_for;
     int held;          /* VS_FOR_SHARE: the exhausted share (enum vs_share_kind) */
     vs_handler *stage; /* runs again when the request resumes */
@@ -68,6 +69,8 @@ struct vs_request {
     enum vs_kind kind;
     int name, names, entered; /* index of the first name in `arg`, number of names, number of entered names */
     bool has_form;            /* an entered tag has a text form */
+    enum vesta_shape shape;   /* 0: ids of 64 bits */
+    int prefix;               /* index of the argument with the prefix of TypeIDs (0: no TypeIDs) */
     /* take.h */
     uint64_t n; /* number of ids wanted, then of ids taken */
     union {
@@ -75,8 +78,8 @@ struct vs_request {
         struct vesta_numbers numbers;
     } got;
     void (*fail)(struct vs_request *, const char *text); /* writes an error reply (NULL: the usual form) */
-    struct vs_slice bytes;        /* RESP: the raw request (empty if it waited or is part of a transaction) */
-    size_t behind;                /* bytes of input after the request */
+    struct vs_slice bytes; /* RESP: the raw request (empty if it waited or is part of a transaction) */
+    size_t behind;         /* bytes of input after the request */
     /* set with the reply */
     size_t also;      /* number of identical requests after this request that were answered together with it */
     int code;         /* see vs_code_name (0: success) */
@@ -101,6 +104,10 @@ bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_p
 /* Writes an id as the reply or as the next element of an array: in the text form of the request's tag, or else in
  * digits.  If the number does not fit the form, returns false, and the reply is an error. */
 bool vs_put_id(struct vs_request *request, uint64_t id);
+
+/* Reads the shape of ids and the prefix of TypeIDs from two arguments, which may be missing.  If one of them is
+ * invalid, or if the request's name has no such ids, returns false, and the reply is an error. */
+bool vs_read_shape(struct vs_request *request, int shape, int prefix);
 
 /* Writes ids[0] as the reply. */
 enum vs_reply_state vs_put_one(struct vs_request *request);

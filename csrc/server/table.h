@@ -15,11 +15,12 @@ CALL("GET", vs_on_next, 1, 1, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE, "/gen
      "GET name -- the next id", "/genid?ns=NAME -- the next id, without a line end")
 RESP("MGET", vs_on_many, 1, VS_RESP_ARGS_MAX - 1, VS_CALL_GIVES | VS_CALL_KEYS | VS_NEEDS_GIVE,
      " name... -- one id per name; if one fails, none is issued")
-RESP("VESTA.NEXT", vs_on_some, 1, 2, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
-     " name [n] -- the next n (1..10000) ids")
+RESP("VESTA.NEXT", vs_on_some, 1, 4, VS_CALL_GIVES | VS_CALL_KEY | VS_NEEDS_GIVE,
+     " name [n [UUID7|UUID8|ULID|HEX32 [prefix]]] -- the next n (1..10000) ids, or UUIDs (1..3000) and TypeIDs")
 RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text] -- PONG, or the text")
-ROUTE(vs_on_batch, VS_NEEDS_GIVE, "/v1/ids", VS_ANY_METHOD, "ns,n,format", true,
-      "/v1/ids?ns=NAME&n=1..10000&format=json|text -- the next n ids")
+ROUTE(vs_on_batch, VS_NEEDS_GIVE, "/v1/ids", VS_ANY_METHOD, "ns,n,format,shape,prefix", true,
+      "/v1/ids?ns=NAME&n=1..10000&format=json|text&shape=uuid7|uuid8|ulid|hex32&prefix=TYPE -- the next n ids, or UUIDs "
+      "(1..3000) and TypeIDs")
 ROUTE(vs_on_explain, VS_NEEDS_READ, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- the parts of an id")
 ROUTE(vs_on_expid, VS_NEEDS_READ, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID&ns=NAME -- the parts of an id")
 ROUTE(vs_on_transtime, VS_NEEDS_READ, "/transtime", VS_ANY_METHOD, "time,ns", false,

@@ -1,6 +1,7 @@
 /* take.c -- takes ids for a request from its generator or its tag's segment, unless other requests already wait for
  * them.  Contains no socket or protocol code.  Never blocks. */
 #include "server/take.h"
+#include "generator/generator.h"
 #include "server/resp/multi.h"
 #include "server/shares.h"
 
@@ -105,8 +106,20 @@ static int next_id(struct vs_request *r, uint64_t *id) {
     return rc;
 }
 
+/* Takes ids that become ids of 128 bits.  If the clock goes back, these need not wait. */
+static int next_ids_ahead(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) {
+    struct vesta_block block;
+    int rc = vs_gen_take_lead(r->gen, n, &block, &r->pause);
+    if (rc != VESTA_OK) return rc;
+    for (uint64_t i = 0; i < block.count; i++)
+        ids[i] = vesta_block_id(r->ns->layout, &block, i);
+    *got = block.count;
+    return VESTA_OK;
+}
+
 static int next_ids(struct vs_request *r, uint64_t *ids, size_t n, size_t *got) {
     struct vesta_numbers numbers;
+    if (r->shape) return next_ids_ahead(r, ids, n, got);
     if (!r->tag) return vesta_next_n(r->gen, ids, n, got, &r->pause);
     int rc = next_numbers(r, n, &numbers);
     if (rc != VESTA_OK) return rc;
@@ -270,12 +283,11 @@ bool vs_take_check_run(struct vs_request *r, uint64_t n) {
     if (n == 1 || r->tag->desk) return true;
     vesta_segment_get_info(r->tag->seg, &info);
     if (info.stride > 1) {
-        vs_refuse(
-            r, "bad_count",
-            "the numbers of '%s' are %llu apart, because several databases issue them, so %llu of them are never "
-            "consecutive: take one with INCR %s, or several with VESTA.NEXT %s %llu",
-            r->tag->name, (unsigned long long)info.stride, (unsigned long long)n, r->tag->name, r->tag->name,
-            (unsigned long long)n);
+        vs_refuse(r, "bad_count",
+                  "the numbers of '%s' are %llu apart, because several databases issue them, so %llu of them are never "
+                  "consecutive: take one with INCR %s, or several with VESTA.NEXT %s %llu",
+                  r->tag->name, (unsigned long long)info.stride, (unsigned long long)n, r->tag->name, r->tag->name,
+                  (unsigned long long)n);
         return false;
     }
     uint64_t most = range_count(&info);

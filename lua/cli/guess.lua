@@ -6,6 +6,7 @@ local fields = require "cli.lib.fields"
 local ids = require "ids"
 local term = require "term"
 local vesta = require "vesta"
+local wide = require "cli.lib.guess_wide"
 local where = require "where"
 
 local IDS_MAX = 1000       -- more ids add no evidence, and the time grows with the square of the count
@@ -355,20 +356,33 @@ local function judge(g, found)
   return #g.ranked > 0 and 0 or 1
 end
 
+-- Prints the guess for some ids of 128 bits, and returns an exit code.
+local function judge_wide(g, texts)
+  if not g.is_first and not g.is_json then term.out "\n" end
+  g.is_first = false
+  return wide.judge(texts, g)
+end
+
 local function guess_each(g, options, operands)
-  return term.each_id(options.format, operands, function(id) return judge(g, { id }) end)
+  return term.each_id(options.format, operands, function(id) return judge(g, { id }) end,
+    function(text) return judge_wide(g, { text }) end)
 end
 
 local function guess_all(g, options, operands)
-  local found, more = {}, 0
-  local code = term.each_id(options.format, operands, function(id)
-    if #found < IDS_MAX then found[#found + 1] = id else more = more + 1 end
-    return 0
-  end)
+  local found, texts, more = {}, {}, 0
+  local function taker(list)
+    return function(id)
+      if #list < IDS_MAX then list[#list + 1] = id else more = more + 1 end
+      return 0
+    end
+  end
+  local code = term.each_id(options.format, operands, taker(found), taker(texts))
   if more > 0 then
     term.say(("only the first %d ids are examined, and %s more are ignored"):format(IDS_MAX, term.grouped(more)))
   end
-  return #found > 0 and math.max(code, judge(g, found)) or code
+  if #found > 0 then code = math.max(code, judge(g, found)) end
+  for _, alike in ipairs(wide.groups(texts)) do code = math.max(code, judge_wide(g, alike)) end
+  return code
 end
 
 -- Prints the layouts of the options and the config.  Presets are omitted, because they never change.
@@ -426,6 +440,10 @@ More: docs/cli.md.
     --layout 'snowflake epoch=2020-01-01T00:00:00Z'
   100 ids of one layout  could be, likeliest first:
   ...
+
+  $ vesta guess 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
+  017f22e2-79b0-7cc3-98c4-dc0c0c07398f  UUID, could be, likeliest first:
+    uuid7   2022-02-22T19:22:22Z, 4 years ago
 ]],
   options = {
     { name = "layout", kind = "texts", value = "TEXT",

@@ -57,8 +57,29 @@ local function print_pairs(layout, pairs, options)
   end
 end
 
+-- Prints the smallest and the largest id of 128 bits.
+local function print_wide(issuer, options, operands)
+  if count_times(operands) < #operands then
+    cli.usage("--shape has no fields, but the operand is %s", term.shown(operands[#operands]))
+  end
+  if options.format then cli.usage "--format is for ids of 64 bits: leave it out, or leave out --shape" end
+  local from_ms, until_ms = read_times(operands, #operands)
+  local shape = options.shape or "uuid7"
+  if options["type-prefix"] and not shape:find "^uuid" then
+    cli.usage("--type-prefix cannot be combined with --shape %s: a TypeID is a uuid7 or uuid8", shape)
+  end
+  local min, max, code = ids.wide_range(shape, options["type-prefix"], issuer.layout, from_ms, until_ms)
+  cli.check(min, max, code)
+  if options.json then
+    cli.json(cli.object { { "min", min }, { "max", max } })
+  else
+    term.out(min .. " " .. max .. "\n")
+  end
+end
+
 local function run(options, operands)
   local issuer = cli.go(where.layout(options))
+  if options.shape or options["type-prefix"] then return print_wide(issuer, options, operands) end
   local layout = cli.check(facts.layout(issuer.layout))
   local times = count_times(operands)
   local from_ms, until_ms = read_times(operands, times)
@@ -73,6 +94,8 @@ local options = cli.rows {
     help = "print one pair for each combination of the fields above the time, as with --layout" },
   where.OPTIONS,
   cli.format_option "how the ids are written",
+  { name = "shape", kind = "choice", value = "uuid7|uuid8|ulid|hex32", help = "print ids of 128 bits" },
+  { name = "type-prefix", value = "PREFIX", help = "write ids of 128 bits as TypeIDs, such as order_01h455vb4p..." },
   { name = "json", kind = "switch", help = "print one JSON object per line" },
 }
 
@@ -90,7 +113,8 @@ an RFC 3339 time, or Unix milliseconds.
 If a layout has fields above the time, the ids of an interval form several ranges.  With --layout or --all,
 you get one pair for each combination of the fields that you do not set.  Otherwise you get only ids that the
 namespace issues with its current fields and method (default: 2).  If it used a different method before, or
-if other programs generated ids, use --all.  More: docs/layouts.md.
+if other programs generated ids, use --all.  With --shape you get the UUIDs or ULIDs of the interval.  More:
+docs/layouts.md, docs/uuids.md.
 
   $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z
   2006515713438646272 2006878101304246271
@@ -98,6 +122,9 @@ if other programs generated ids, use --all.  More: docs/layouts.md.
   $ vesta range 2026-01-01T00:00:00Z
   vesta range: only ids with version=0 method=2, as issued now (see also --all)
   2678628990637309952 2678628991711051775  version=0  method=2
+
+  $ vesta range --shape uuid7 2026-01-01
+  019b76da-a800-7000-8000-000000000000 019b7c01-03ff-7fff-bfff-ffffffffffff
 ]],
   options = options,
   run = run,

@@ -1,6 +1,7 @@
 /* id_text.c -- reads any bytes as an id in each base, accepts exactly the texts that a simple reader accepts, and
- * writes them back. */
+ * writes them back.  Also reads them as an id of 128 bits. */
 #include "base/array.h"
+#include "id/wide.h"
 #include "vesta.h"
 #include "fuzz.h"
 
@@ -62,6 +63,24 @@ static void check_id(uint64_t id) {
     MUST(vesta_guess(id, INT64_C(1795219200000), guesses, 16) <= 16);
 }
 
+/* An accepted text equals the text that is written, except for its case, and braces or urn:uuid: around it. */
+static void check_wide(const char *text, size_t size) {
+    struct vs_wide_found found, again;
+    struct vesta_error err;
+    char back[VS_WIDE_TEXT_MAX];
+    int64_t unix_us;
+    if (vs_wide_read((struct vs_slice){text, size}, &found, &err) != VESTA_OK) {
+        MUST(err.code == VESTA_EID && strstr(err.text, " is not a "));
+        return;
+    }
+    size_t length = found.text == VS_WIDE_TYPEID ? vs_typeid_write(found.prefix, found.id, back)
+                                                 : vs_wide_write(found.text, found.id, back);
+    MUST(length <= size && strncasecmp(text + (size > length ? size == length + 2 ? 1 : 9 : 0), back, length) == 0);
+    MUST(vs_wide_read((struct vs_slice){back, length}, &again, NULL) == VESTA_OK && again.text == found.text);
+    MUST(vs_wide_compare(again.id, found.id) == 0);
+    (void)vs_wide_time_us(&found, &unix_us, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = text_of(data, size);
     uint8_t *plained = malloc(size + 1);
@@ -74,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         MUST(taken == slow_parse(bases[b].digits, bases[b].radix, plained, size, &slow) && id == slow);
         if (taken) check_id(id);
     }
+    check_wide(text, size);
     free(plained);
     free(text);
     return 0;

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DUPLICATES_SHOWN 10
-#define LINES_SHOWN 4 /* maximum lines shown per duplicate */
-
 struct audit_duplicate {
     uint64_t id, times;
 };
@@ -20,8 +17,9 @@ struct audit_duplicate {
 struct audit_finding {
     uint64_t distinct, duplicates; /* number of distinct ids, and total minus distinct */
     uint64_t min, max;
-    struct audit_duplicate shown[DUPLICATES_SHOWN];
+    struct audit_duplicate shown[VS_DUPLICATES_SHOWN];
     int shown_count;
+    struct vs_wide_finding wides; /* of the ids of 128 bits */
 };
 
 /* Counts runs of equal ids in a sorted array. */
@@ -31,7 +29,7 @@ static void audit_count_runs(const uint64_t *sorted, size_t count, struct audit_
         while (end < count && sorted[end] == sorted[i])
             end++;
         out->distinct++;
-        if (end - i > 1 && out->shown_count < DUPLICATES_SHOWN)
+        if (end - i > 1 && out->shown_count < VS_DUPLICATES_SHOWN)
             out->shown[out->shown_count++] = (struct audit_duplicate){sorted[i], end - i};
     }
     out->duplicates = count - out->distinct;
@@ -52,7 +50,10 @@ static int audit_find(const struct vs_ids *ids, struct audit_finding *out) {
     vs_sort(copy, ids->count);
     audit_count_runs(copy, ids->count, out);
     free(copy);
-    return VS_DONE;
+    int rc = vs_wides_find(&ids->wides, &out->wides);
+    out->distinct += out->wides.distinct;
+    out->duplicates += ids->wides.count - out->wides.distinct;
+    return rc;
 }
 
 /* ------------------------------------------------------------------ the report */
@@ -66,7 +67,7 @@ static void audit_print_count(const char *name, uint64_t n) {
 static void audit_print_lines_of(const struct vs_ids *ids, const struct audit_duplicate *d, char *text, size_t size) {
     const char *file;
     uint64_t line;
-    uint64_t left = d->times < LINES_SHOWN ? d->times : LINES_SHOWN;
+    uint64_t left = d->times < VS_LINES_SHOWN ? d->times : VS_LINES_SHOWN;
     bool first = true;
     for (size_t i = 0; left > 0; i++) {
         if (ids->ids[i] != d->id) continue;
@@ -89,7 +90,7 @@ static void audit_print_duplicates(const struct vs_ids *ids, const struct audit_
         audit_print_lines_of(ids, d, text, sizeof text);
         vs_outf("  ");
         vs_out_fittedf(4, 2, "%" PRIu64 "  %" PRIu64 " times: %s%s", d->id, d->times, text,
-                       d->times > LINES_SHOWN ? ", ..." : "");
+                       d->times > VS_LINES_SHOWN ? ", ..." : "");
     }
 }
 
@@ -101,8 +102,8 @@ struct audit_extra {
 
 static void audit_print_json(const struct vs_ids *ids, const struct audit_finding *found,
                              const struct audit_extra *extra) {
-    vs_outf("{\"total\":%zu,\"distinct\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"unreadable\":%" PRIu64, ids->count,
-            found->distinct, found->duplicates, ids->bad_lines);
+    vs_outf("{\"total\":%zu,\"distinct\":%" PRIu64 ",\"duplicates\":%" PRIu64 ",\"unreadable\":%" PRIu64,
+            ids->count + ids->wides.count, found->distinct, found->duplicates, ids->bad_lines);
     if (ids->count) vs_outf(",\"min\":\"%" PRIu64 "\",\"max\":\"%" PRIu64 "\"", found->min, found->max);
     vs_outf(",\"shown\":[");
     for (int i = 0; i < found->shown_count; i++) {
@@ -112,6 +113,7 @@ static void audit_print_json(const struct vs_ids *ids, const struct audit_findin
         vs_outf("]}");
     }
     vs_outf("]");
+    vs_wides_print_json(&ids->wides, &found->wides);
     if (extra->odd) vs_oddities_print(extra->odd, 1);
     if (extra->shards) vs_shards_print(extra->shards, true);
     vs_outf("}\n");
@@ -119,13 +121,15 @@ static void audit_print_json(const struct vs_ids *ids, const struct audit_findin
 
 static void audit_print_report(const struct vs_ids *ids, const struct audit_finding *found,
                                const struct audit_extra *extra) {
-    audit_print_count("total", ids->count);
+    audit_print_count("total", ids->count + ids->wides.count);
     audit_print_count("distinct", found->distinct);
     vs_outf("%s", found->duplicates ? VS_RED : "");
     audit_print_count("duplicates", found->duplicates);
     vs_outf("%s", found->duplicates ? VS_PLAIN : "");
     audit_print_duplicates(ids, found);
+    vs_wides_print_duplicates(&ids->wides, &found->wides);
     if (ids->bad_lines) audit_print_count("unreadable", ids->bad_lines);
+    vs_wides_print(&ids->wides, &found->wides);
     if (extra->odd) vs_oddities_print(extra->odd, 0);
     if (extra->shards) vs_shards_print(extra->shards, false);
 }
@@ -140,7 +144,8 @@ static int audit_ids(const struct vs_ids *ids, const struct audit_asked *asked) 
     struct audit_finding found = {0};
     struct audit_extra extra = {NULL, NULL};
     int rc = audit_find(ids, &found);
-    if (rc == VS_DONE && asked->layout) rc = vs_oddities_find(ids, asked->layout, vs_now_ms(), &extra.odd);
+    bool has_odd = asked->layout && (ids->count > 0 || ids->wides.count == 0);
+    if (rc == VS_DONE && has_odd) rc = vs_oddities_find(ids, asked->layout, vs_now_ms(), &extra.odd);
     if (rc == VS_DONE && asked->mod.n && !(extra.shards = vs_shards_count(ids, &asked->mod))) rc = VS_FAILED;
     if (rc == VS_DONE) (asked->json ? audit_print_json : audit_print_report)(ids, &found, &extra);
     vs_oddities_free(extra.odd);
@@ -151,7 +156,7 @@ static int audit_ids(const struct vs_ids *ids, const struct audit_asked *asked) 
 }
 
 static int audit_files(const struct audit_asked *asked, int count, char **files) {
-    struct vs_ids ids = {0};
+    struct vs_ids ids = {.layout = asked->layout, .now_ms = vs_now_ms()};
     enum vs_notation notation = (enum vs_notation)asked->notation;
     int rc = count ? VS_DONE : vs_ids_read(&ids, notation, "-");
     for (int i = 0; i < count && rc == VS_DONE; i++)
@@ -216,8 +221,11 @@ const struct vs_command vs_audit_command = {
     "with a chi-square test.  If p is at most 0.01, the shards are uneven.  Even shards get such a p in one of a\n"
     "hundred tests.\n"
     "\n"
-    "It needs 16 bytes of memory per id.  The exit code is 1 if an id occurs twice, and 2 if a line is not an\n"
-    "id.\n"
+    "UUIDs, ULIDs and TypeIDs are read too.  The command reports their kinds, times and rate, and ids that are\n"
+    "smaller than the id before them (docs/uuids.md).\n"
+    "\n"
+    "It needs 16 bytes of memory per id, and 48 bytes per id of 128 bits.  The exit code is 1 if an\n"
+    "id occurs twice, and 2 if a line is not an id.\n"
     "\n"
     "  $ vesta gen -n 1000000 | vesta audit\n"
     "  total             1,000,000\n"

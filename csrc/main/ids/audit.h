@@ -11,12 +11,31 @@ struct vs_mark {
     uint64_t line;
 };
 
+struct vs_marked {
+    struct vs_mark *at;
+    size_t count, room;
+};
+
+/* The ids of 128 bits in the order they were read, and what their texts tell. */
+struct vs_wides {
+    struct vs_wide *ids;
+    size_t count, room;
+    struct vs_marked marks;
+    uint64_t kinds[17]; /* number of UUIDs by version, and at 16 the number of ULIDs */
+    uint64_t timed, future;
+    size_t future_at;
+    int64_t first_ms, last_ms; /* the earliest and latest time, if timed > 0 */
+};
+#define VS_KIND_ULID 16
+
 /* All ids in the order they were read.  Owns its arrays. */
 struct vs_ids {
     uint64_t *ids;
     size_t count, room;
-    struct vs_mark *marks;
-    size_t mark_count, mark_room;
+    struct vs_marked marks;
+    struct vs_wides wides;
+    const struct vesta_layout *layout; /* NULL: unknown.  Otherwise UUIDs of version 8 have times */
+    int64_t now_ms;
     uint64_t bad_lines; /* lines that are not ids (the first few were reported on stderr) */
 };
 
@@ -25,8 +44,31 @@ struct vs_ids {
 int vs_ids_read(struct vs_ids *self, enum vs_notation notation, const char *file);
 void vs_ids_free(struct vs_ids *self);
 
-/* Returns the file and line of ids[index]. */
-void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, uint64_t *line);
+/* Returns the file and line of the id with this index, for the marks of its list. */
+void vs_marks_where(const struct vs_marked *marks, size_t index, const char **file, uint64_t *line);
+static inline void vs_ids_where(const struct vs_ids *self, size_t index, const char **file, uint64_t *line) {
+    vs_marks_where(&self->marks, index, file, line);
+}
+
+#define VS_DUPLICATES_SHOWN 10
+#define VS_LINES_SHOWN 4 /* maximum lines shown per duplicate */
+
+/* What the ids of 128 bits have in common. */
+struct vs_wide_finding {
+    uint64_t distinct, inversions, burst; /* burst: the most ids with the same time */
+    size_t inversions_at;
+    struct vs_wide min, max;
+    struct {
+        struct vs_wide id;
+        uint64_t times;
+    } shown[VS_DUPLICATES_SHOWN];
+    int shown_count;
+};
+/* Returns VS_DONE, or an exit code after a message. */
+int vs_wides_find(const struct vs_wides *wides, struct vs_wide_finding *out);
+void vs_wides_print_duplicates(const struct vs_wides *wides, const struct vs_wide_finding *found);
+void vs_wides_print(const struct vs_wides *wides, const struct vs_wide_finding *found);
+void vs_wides_print_json(const struct vs_wides *wides, const struct vs_wide_finding *found);
 
 /* Examines the fields of ids under a layout.  vs_oddities_print prints the results, as a part of the report. */
 struct vs_oddities;

@@ -88,39 +88,44 @@ static void compare_print_order(const struct compare_pair *p) {
 
 /* ------------------------------------------------------------------ ids of two layouts */
 
-/* Returns the millisecond at which an id's time unit ends. */
-static int64_t compare_end_ms(const struct vesta_layout *layout, const struct vesta_parts *parts) {
-    return vs_time_ms(layout, parts->time + 1) + (layout->unit_us % 1000 != 0);
+struct vs_moment vs_moment_of(const struct vesta_layout *layout, uint64_t id) {
+    struct vs_moment moment;
+    struct vesta_parts parts;
+    vesta_explain(layout, id, &parts, NULL);
+    vesta_format(VESTA_DECIMAL, id, moment.text);
+    moment.from_ms = parts.unix_ms;
+    moment.end_ms = vs_time_ms(layout, parts.time + 1) + (layout->unit_us % 1000 != 0);
+    return moment;
 }
 
-/* Compares ids of two layouts by their times, because the layouts share no other field.  Each time is as exact as the
- * unit of its layout.  Equal worker ids in two layouts mean different workers. */
-static void compare_print_times(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
-    struct compare_pair p = {.ids = ids};
+/* Each time is as exact as the unit of its layout.  Equal worker ids in two layouts mean different workers. */
+void vs_compare_times(const struct vs_moment m[2], const char *why_only, int json) {
     char span[VS_AGO_MAX], ms[VS_GROUPED_MAX];
-    for (int i = 0; i < 2; i++)
-        vesta_explain(layouts[i], ids[i], &p.parts[i], NULL);
-    p.older = p.parts[1].unix_ms < p.parts[0].unix_ms;
-    uint64_t older = ids[p.older], newer = ids[!p.older];
-    bool is_known = compare_end_ms(layouts[p.older], &p.parts[p.older]) <= p.parts[!p.older].unix_ms;
+    int i = m[1].from_ms < m[0].from_ms;
+    const struct vs_moment *older = &m[i], *newer = &m[!i];
+    uint64_t apart_ms = (uint64_t)newer->from_ms - (uint64_t)older->from_ms;
+    bool is_known = older->end_ms <= newer->from_ms, is_equal = strcmp(m[0].text, m[1].text) == 0;
     if (json) {
-        vs_outf("{\"compare\":[\"%" PRIu64 "\",\"%" PRIu64 "\"],\"equal\":false", ids[0], ids[1]);
-        if (is_known) vs_outf(",\"older\":\"%" PRIu64 "\"", older);
-        vs_outf(",\"by\":\"%s\",\"apart_ms\":%" PRIu64 "}\n", is_known ? "clocks" : "unknown", compare_apart_ms(&p));
+        vs_outf("{\"compare\":[\"%s\",\"%s\"],\"equal\":%s", m[0].text, m[1].text, is_equal ? "true" : "false");
+        if (is_known) vs_outf(",\"older\":\"%s\"", older->text);
+        vs_outf(",\"by\":\"%s\",\"apart_ms\":%" PRIu64 "}\n", is_known ? "clocks" : "unknown", apart_ms);
+    } else if (is_equal) {
+        vs_outf("\nboth are the same id\n");
     } else if (is_known) {
-        vs_outf("\n%" PRIu64 " is older than %" PRIu64 "\n  %s apart (%s ms)\n", older, newer,
-                vs_span(compare_apart_ms(&p), span), vs_grouped(compare_apart_ms(&p), ms));
-        vs_outf("  of two layouts, so only their times are compared: as accurate as their clocks agreed\n");
+        vs_outf("\n%s is older than %s\n  %s apart (%s ms)\n", older->text, newer->text, vs_span(apart_ms, span),
+                vs_grouped(apart_ms, ms));
+        vs_outf("  %s, so only their times are compared: as accurate as their clocks agreed\n", why_only);
     } else {
-        vs_outf("\n%" PRIu64 " and %" PRIu64 ": neither is known to be older\n", ids[0], ids[1]);
-        vs_outf("  of two layouts, so only their times are compared: they are within one time unit\n");
+        vs_outf("\n%s and %s: neither is known to be older\n", m[0].text, m[1].text);
+        vs_outf("  %s, so only their times are compared: they are within one time unit\n", why_only);
     }
 }
 
 void vs_compare_print(const struct vesta_layout *const layouts[2], const uint64_t ids[2], int json) {
     struct compare_pair p = {.layout = layouts[0], .ids = ids};
     if (layouts[0] != layouts[1]) {
-        compare_print_times(layouts, ids, json);
+        struct vs_moment moments[2] = {vs_moment_of(layouts[0], ids[0]), vs_moment_of(layouts[1], ids[1])};
+        vs_compare_times(moments, "of two layouts", json);
         return;
     }
     compare_read_pair(&p);

@@ -2,6 +2,7 @@
  * worker ids. */
 #include "main/cli.h"
 #include "main/ids/compare.h"
+#include "main/ids/explain_wide.h"
 #include "main/ids/holders.h"
 #include "main/ids/marks.h"
 #include "main/ids/numbers.h"
@@ -30,7 +31,10 @@ struct explain_reading {
     bool first;
     uint64_t ids[2]; /* the first two ids, which are compared */
     const struct vesta_layout *layouts[2];
-    size_t count; /* number of ids read, with any layout */
+    struct vs_moment moments[2]; /* when they were made */
+    size_t count;                /* number of ids read, with any layout */
+    bool has_wide;               /* one of the first two ids has 128 bits */
+    bool lacks_time;             /* one of them contains no time */
 };
 
 static void explain_print_json(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
@@ -166,8 +170,33 @@ static void explain_keep_first(struct explain_reading *reading, uint64_t id, con
     if (reading->count < 2) {
         reading->ids[reading->count] = id;
         reading->layouts[reading->count] = layout;
+        reading->moments[reading->count] = vs_moment_of(layout, id);
     }
     reading->count++;
+}
+
+static void explain_begin(struct explain_reading *reading) {
+    if (!reading->first && !reading->where.json) vs_outf("\n");
+    reading->first = false;
+}
+
+static int explain_take_wide(void *self, const struct vs_wide_found *found) {
+    struct explain_reading *reading = self;
+    struct vs_wide_view view = {.layout = reading->is_default ? NULL : &reading->layout,
+                                .name = reading->name,
+                                .holders = &reading->holders,
+                                .now_ms = reading->now_ms,
+                                .json = reading->where.json};
+    struct vs_moment moment;
+    explain_begin(reading);
+    bool has_time = vs_wide_explain(&view, found, &moment);
+    if (reading->count < 2) {
+        reading->moments[reading->count] = moment;
+        reading->has_wide = true;
+        reading->lacks_time |= !has_time;
+    }
+    reading->count++;
+    return VS_DONE;
 }
 
 static void explain_print_id(const struct explain_reading *reading, const struct vs_found_id *found,
@@ -195,25 +224,29 @@ static int explain_id(void *self, const struct vs_found_id *found) {
         }
         reading = &elsewhere;
     }
+    explain_begin(asked);
     explain_keep_first(asked, id, reading == asked ? &asked->layout : &generations.layout[elsewhere.generation - 1]);
     if (asked->where.json) {
         explain_print_json(reading, id, &parts);
         return VS_DONE;
     }
-    if (!asked->first) vs_outf("\n");
-    asked->first = false;
     explain_print_id(reading, found, &parts);
     return VS_DONE;
 }
 
 static int explain_ids(struct explain_reading *reading, int compares, int argc, char **argv) {
-    struct vs_id_input input = {(enum vs_notation)reading->notation, explain_id, reading};
+    struct vs_id_input input = {(enum vs_notation)reading->notation, explain_id, explain_take_wide, reading};
     int rc = vs_each_id(&input, argc, argv);
     if (reading->count != 2 || argc == 0) {
         if (compares && rc == VS_DONE) return vs_usage("--compare needs two ids, but there are %zu", reading->count);
         return rc;
     }
-    if (compares || !reading->where.json) vs_compare_print(reading->layouts, reading->ids, reading->where.json);
+    if (compares && reading->lacks_time) return vs_usage("--compare needs ids that contain a time");
+    if ((!compares && reading->where.json) || reading->lacks_time) return rc;
+    if (reading->has_wide)
+        vs_compare_times(reading->moments, "they show no common worker", reading->where.json);
+    else
+        vs_compare_print(reading->layouts, reading->ids, reading->where.json);
     return rc;
 }
 
@@ -267,8 +300,9 @@ const struct vs_command vs_explain_command = {
     "explain", explain_run, "decode ids: fields, time, worker, holder",
     "explain [OPTION...] [ID...]\n       vesta explain [OPTION...] -",
     "Decodes the fields of ids.  Ids are operands, or lines of stdin.  They can be decimal, hex, base32, base62\n"
-    "or negative, and can have quotes or other text around them.  If there are two ids, the command also\n"
-    "compares them.\n"
+    "or negative, and can have quotes or other text around them.  UUIDs, ULIDs, TypeIDs and 32 hex digits are\n"
+    "decoded too, also those made elsewhere (docs/uuids.md).  If there are two ids, the command also compares\n"
+    "them.\n"
     "\n"
     "An id does not contain its layout, so a wrong --layout shows wrong fields.  `vesta guess` lists likely\n"
     "layouts.  If you name the namespace (with -c, --store, --path, --namespace, or with VESTA_CONFIG,\n"

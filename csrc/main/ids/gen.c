@@ -3,6 +3,7 @@
 #include "main/cli.h"
 #include "main/where.h"
 #include "id/id.h"
+#include "id/wide.h"
 #include "keeper/file.h"
 #include "os/clock.h"
 
@@ -17,8 +18,9 @@
 #define QUIET_US 2000000 /* a wait up to this long is not reported */
 #define POLL_US 100000   /* interval between two attempts in a long pause, because the clock may be corrected */
 #define WHY_MAX 320
-#define ID_LINE_MAX 40 /* maximum bytes of a line with an id in JSON */
-#define ROW 256        /* lines written before the buffer's free space is checked again */
+#define ID_LINE_MAX 40                        /* maximum bytes of a line with an id in JSON */
+#define WIDE_LINE_MAX (VS_WIDE_TEXT_MAX + 16) /* the same for an id of 128 bits */
+#define ROW 256                               /* lines written before the buffer's free space is checked again */
 
 struct gen_run {
     struct vesta_gen *gen;
@@ -29,7 +31,12 @@ struct gen_run {
     struct vs_progress progress;
     bool told_worker, shows_progress;
     struct vs_digits digits;
-    uint64_t ids[VESTA_BATCH_MAX];
+    int shape;          /* enum vesta_shape (0: ids of 64 bits) */
+    const char *prefix; /* of TypeIDs (NULL: no TypeIDs) */
+    union {
+        uint64_t ids[VESTA_BATCH_MAX];
+        uint8_t wide[VESTA_BATCH_MAX * VESTA_UUID_BYTES];
+    };
 };
 
 static int64_t gen_boot_us(void) {
@@ -55,6 +62,22 @@ static inline size_t gen_write_id(struct gen_run *run, uint64_t id, char *at) {
     return (size_t)(end - at);
 }
 
+static size_t gen_write_wide(const struct gen_run *run, const uint8_t *bytes, char *at) {
+    struct vs_wide id = vs_wide_of(bytes);
+    char *end = at;
+    if (run->json) end = (char *)memcpy(end, "{\"id\":\"", 7) + 7;
+    end += run->prefix ? vs_typeid_write((struct vs_slice){run->prefix, strlen(run->prefix)}, id, end)
+                       : vs_wide_write(vs_wide_text_of((enum vesta_shape)run->shape), id, end);
+    if (run->json) end = (char *)memcpy(end, "\"}", 2) + 2;
+    *end++ = '\n';
+    return (size_t)(end - at);
+}
+
+static void gen_write_wides(const struct gen_run *run, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        vs_out_took(gen_write_wide(run, run->wide + i * VESTA_UUID_BYTES, vs_out_room(WIDE_LINE_MAX)));
+}
+
 static void gen_write_ids(struct gen_run *run, const uint64_t *ids, size_t count) {
     while (count > 0) {
         size_t row = count < ROW ? count : ROW;
@@ -72,13 +95,16 @@ static void gen_tell_worker(struct gen_run *run) {
     if (run->told_worker) return;
     run->told_worker = true;
     vesta_get_info(run->gen, &info);
-    if (info.drew_worker)
-        vs_say("drew worker id %" PRIu64 " at random and stored it in %s", info.worker, info.store);
+    if (info.drew_worker) vs_say("drew worker id %" PRIu64 " at random and stored it in %s", info.worker, info.store);
 }
 
-static void gen_take(struct gen_run *run, const uint64_t *ids, size_t count) {
+/* Prints the ids in run->ids or run->wide. */
+static void gen_take(struct gen_run *run, size_t count) {
     gen_tell_worker(run);
-    gen_write_ids(run, ids, count);
+    if (run->shape)
+        gen_write_wides(run, count);
+    else
+        gen_write_ids(run, run->ids, count);
     run->left -= count;
 }
 
@@ -102,9 +128,10 @@ static void gen_say_why(struct gen_run *run, const struct vesta_pause *pause) {
 /* Waits for an id.  The library waits through a short pause with microsecond accuracy, but returns at once if the pause
  * is long.  In a long pause this function tries again from time to time, because an operator may correct the clock
  * before it has caught up. */
-static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, struct vesta_pause *pause) {
+static int gen_ask_again(struct gen_run *run, int64_t left_us, struct vesta_pause *pause) {
     int64_t before = gen_boot_us(), slice_us = left_us < POLL_US ? left_us : POLL_US;
-    int rc = vesta_next_wait(run->gen, id, slice_us, pause);
+    int rc = run->shape ? vesta_next_uuid_wait(run->gen, (enum vesta_shape)run->shape, run->wide, slice_us, pause)
+                        : vesta_next_wait(run->gen, run->ids, slice_us, pause);
     if (rc == VESTA_OK || pause->wait_us < 0) return rc;
     int64_t rest_us = slice_us - (gen_boot_us() - before);
     if (rest_us > 0) gen_sleep_us(pause->wait_us < rest_us ? pause->wait_us : rest_us);
@@ -114,11 +141,10 @@ static int gen_ask_again(struct gen_run *run, uint64_t *id, int64_t left_us, str
 /* Waits for an id, at most as long as the limit for one pause.  Prints each message once. */
 static int gen_wait_for_id(struct gen_run *run) {
     struct vesta_pause pause;
-    uint64_t id;
     int64_t start = gen_boot_us(), waited = 0;
     bool said = false;
     vs_out_flush();
-    while (gen_ask_again(run, &id, run->patience_us - waited, &pause) != VESTA_OK) {
+    while (gen_ask_again(run, run->patience_us - waited, &pause) != VESTA_OK) {
         waited = gen_boot_us() - start;
         if (pause.wait_us < 0 || waited >= run->patience_us) return gen_give_up(run, &pause);
         if (!said && (waited >= QUIET_US || pause.wait_us > QUIET_US)) {
@@ -127,17 +153,22 @@ static int gen_wait_for_id(struct gen_run *run) {
         }
     }
     if (said) vs_say("resumed after %.1f s", (double)(gen_boot_us() - start) / 1e6);
-    gen_take(run, &id, 1);
+    gen_take(run, 1);
     if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
     return VS_DONE;
+}
+
+static int gen_ask_n(struct gen_run *run, size_t n, size_t *got, struct vesta_pause *pause) {
+    return run->shape ? vesta_next_uuid_n(run->gen, (enum vesta_shape)run->shape, run->wide, n, got, pause)
+                      : vesta_next_n(run->gen, run->ids, n, got, pause);
 }
 
 static int gen_print_ids(struct gen_run *run) {
     struct vesta_pause pause;
     while (run->left > 0 && !vs_out_gone()) {
         size_t n = run->left < VESTA_BATCH_MAX ? (size_t)run->left : VESTA_BATCH_MAX, got;
-        if (vesta_next_n(run->gen, run->ids, n, &got, &pause) == VESTA_OK) {
-            gen_take(run, run->ids, got);
+        if (gen_ask_n(run, n, &got, &pause) == VESTA_OK) {
+            gen_take(run, got);
             if (run->shows_progress) vs_progress_show(&run->progress, "ids", run->count - run->left, run->count);
             continue;
         }
@@ -153,6 +184,10 @@ static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run
     if (vesta_open(opts, &run->gen, &err) != VESTA_OK) return vs_report(&err);
     vesta_get_info(run->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
+    if (run->shape && vesta_shape_check(&info.layout, (enum vesta_shape)run->shape, &err) != VESTA_OK) {
+        vesta_close(run->gen);
+        return vs_report(&err);
+    }
     run->count = run->left;
     run->shows_progress = !isatty(STDOUT_FILENO); /* otherwise the ids themselves show the progress */
     int rc = gen_print_ids(run);
@@ -189,6 +224,19 @@ static void gen_choose_namespace(struct vesta_opts *opts, char name[VESTA_NAMESP
     vs_say("the namespace default has layout %s, so this uses the namespace %s", vs_layout_shown(text), name);
 }
 
+/* Checks the options about ids of 128 bits.  Returns VS_GO, or an exit code after a message. */
+static int gen_check_shape(struct gen_run *run, int has_format) {
+    struct vesta_error err;
+    if (run->prefix && vs_typeid_check((struct vs_slice){run->prefix, strlen(run->prefix)}, &err) != VESTA_OK)
+        return vs_report(&err);
+    if (run->prefix && (run->shape == VESTA_ULID || run->shape == VESTA_HEX32))
+        return vs_usage("--type-prefix cannot be combined with --shape %s: a TypeID is a uuid7 or uuid8",
+                        vesta_shape_name((enum vesta_shape)run->shape));
+    if (run->prefix && !run->shape) run->shape = VESTA_UUID7;
+    if (run->shape && has_format) return vs_usage("--format is for ids of 64 bits: leave it out, or leave out --shape");
+    return VS_GO;
+}
+
 static int gen_run(int argc, char **argv) {
     static struct gen_run run;
     struct vesta_opts given = VESTA_OPTS_INIT, *const opts = &given;
@@ -196,11 +244,14 @@ static int gen_run(int argc, char **argv) {
     const char *config_path = NULL;
     char name[VESTA_NAMESPACE_MAX];
     uint64_t wait_ms = WAIT_MS_DEFAULT;
-    int effective = 0;
+    int effective = 0, has_format = 0;
     run.left = 1;
     const struct vs_option table[] = {
         {"count", 'n', VS_OPT_COUNT, &run.left, "N", "how many ids to print (default: 1)", 1, IDS_MAX, NULL},
-        VS_FORMAT(&run.base, "how ids are written"),
+        {"format", 0, VS_OPT_CHOICE, &run.base, "dec|hex|base32|base62", "how ids are written (default: dec)", 0, 0,
+         &has_format},
+        VS_ENUM("shape", &run.shape, "uuid7|uuid8|ulid|hex32", "print ids of 128 bits"),
+        VS_TEXT("type-prefix", &run.prefix, "PREFIX", "write ids of 128 bits as TypeIDs, such as order_01h455vb4p..."),
         VS_SWITCH("json", &run.json, "print one JSON object per line, {\"id\":\"...\"}"),
         {"wait-ms", 0, VS_OPT_COUNT, &wait_ms, "MS", "how long to wait for an id (default: 10000)", 0, WAIT_MS_MAX,
          NULL},
@@ -212,6 +263,7 @@ static int gen_run(int argc, char **argv) {
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
     if (argc) return vs_usage("unexpected operand %s: for several ids use -n N", vs_shown_text(argv[0]));
+    if ((rc = gen_check_shape(&run, has_format)) != VS_GO) return rc;
     if (opts->layout && gen_is_default(config_path, opts)) gen_choose_namespace(opts, name);
     if (effective) return vs_where_print_opts(config_path, opts, run.json);
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
@@ -237,4 +289,12 @@ const struct vs_command vs_gen_command = {
     "\n"
     "  $ vesta gen -n 2 --namespace orders --layout snowflake --worker 7\n"
     "  2183926093211201536\n"
-    "  2183926093211201537\n"};
+    "  2183926093211201537\n"
+    "\n"
+    "With --shape the command prints UUIDs, ULIDs or trace ids.  More: docs/uuids.md.\n"
+    "\n"
+    "  $ vesta gen --shape uuid7\n"
+    "  019ac0b5-9c5e-7000-a81f-3b6e2f1d0c47\n"
+    "\n"
+    "  $ vesta gen --type-prefix order\n"
+    "  order_01kb0bb72ye00agfsvdwqht32q\n"};

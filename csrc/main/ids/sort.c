@@ -107,3 +107,36 @@ void vs_sort(uint64_t *ids, size_t count) {
     for (size_t b = 0, from = 0; b < BUCKETS; from = end[b++])
         vs_sort(ids + from, end[b] - from);
 }
+
+/* ------------------------------------------------------------------ ids of 128 bits */
+
+/* Returns the end of the ascending part that begins at `from`. */
+static size_t sort_part_end(const struct vs_wide *ids, size_t from, size_t count) {
+    if (from < count) from++;
+    while (from < count && vs_wide_compare(ids[from - 1], ids[from]) <= 0)
+        from++;
+    return from;
+}
+
+/* Merges from[begin..middle) and from[middle..end) into `to`. */
+static void sort_merge(const struct vs_wide *from, struct vs_wide *to, size_t begin, size_t middle, size_t end) {
+    size_t a = begin, b = middle;
+    for (size_t i = begin; i < end; i++)
+        to[i] = b == end || (a < middle && vs_wide_compare(from[a], from[b]) <= 0) ? from[a++] : from[b++];
+}
+
+/* Merges adjacent ascending parts until there is only one. */
+void vs_sort_wide(struct vs_wide *ids, struct vs_wide *scratch, size_t count) {
+    struct vs_wide *from = ids, *to = scratch;
+    while (sort_part_end(from, 0, count) < count) {
+        for (size_t begin = 0, middle, end; begin < count; begin = end) {
+            middle = sort_part_end(from, begin, count);
+            end = sort_part_end(from, middle, count);
+            sort_merge(from, to, begin, middle, end);
+        }
+        struct vs_wide *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != ids) memcpy(ids, from, count * sizeof *ids);
+}

@@ -1,6 +1,8 @@
 /* ids.c -- handlers that issue, decode and make ids. */
 #include "base/error.h"
+#include "generator/generator.h"
 #include "id/id.h"
+#include "id/wide.h"
 #include "server/commands.h"
 #include "server/named.h"
 #include "server/rights.h"
@@ -19,6 +21,9 @@
 _Static_assert(TEXTS_MAX *(2 * VS_FORM_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of texts fits a reply");
 _Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "the texts of an MGET fit a reply");
 
+#define WIDES_MAX 3000 /* maximum ids of 128 bits per request: with a prefix, they are longer than 64-bit ids */
+_Static_assert(WIDES_MAX *(VS_WIDE_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of TypeIDs fits a reply");
+
 /* Writes a tag's number in text form to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does not fit the form,
  * returns false, and the reply is an error. */
 static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
@@ -28,9 +33,56 @@ static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
     return false;
 }
 
+/* Converts an id to the request's shape.  If its time does not fit, returns false, and the reply is an error. */
+static bool write_wide(struct vs_request *r, uint64_t id, char text[VS_WIDE_TEXT_MAX]) {
+    uint8_t bytes[VESTA_UUID_BYTES];
+    if (!vs_uuid_put(&r->gen->uuid, r->shape, id, bytes)) {
+        vs_refuse(r, "epoch_end", "'%s' has reached the last time of a %s", r->ns->name, vesta_shape_name(r->shape));
+        return false;
+    }
+    if (r->prefix)
+        vs_typeid_write(r->arg[r->prefix], vs_wide_of(bytes), text);
+    else
+        vs_wide_write(vs_wide_text_of(r->shape), vs_wide_of(bytes), text);
+    return true;
+}
+
+bool vs_read_shape(struct vs_request *r, int shape, int prefix) {
+    struct vs_slice name = vs_arg(r, shape), type = vs_arg(r, prefix);
+    struct vesta_error err;
+    char lower[16] = "";
+    if (!name.at && !type.at) return true;
+    r->prefix = type.at ? prefix : 0;
+    for (size_t i = 0; i < name.length && i < sizeof lower - 1; i++)
+        lower[i] = (char)(name.at[i] >= 'A' && name.at[i] <= 'Z' ? name.at[i] | 0x20 : name.at[i]);
+    r->shape = name.at ? (enum vesta_shape)vesta_shape_find(lower, name.length) : VESTA_UUID7;
+    if (!r->shape)
+        return vs_refuse(r, "bad_field", "shape '%s' must be uuid7, uuid8, ulid or hex32",
+                         VS_QUOTE(name.at, name.length)),
+               false;
+    if (r->tag)
+        return vs_refuse(r, "bad_field",
+                         "'%s' is a tag, whose numbers have no shape: use a namespace, or leave out shape",
+                         r->tag->name),
+               false;
+    if (vesta_shape_check(r->ns->layout, r->shape, &err) != VESTA_OK ||
+        (type.at && vs_typeid_check(type, &err) != VESTA_OK))
+        return vs_refuse(r, "bad_field", "%s", err.text), false;
+    if (type.at && (r->shape == VESTA_ULID || r->shape == VESTA_HEX32))
+        return vs_refuse(r, "bad_field", "a TypeID is a uuid7 or uuid8, not a %s: leave out the prefix",
+                         vesta_shape_name(r->shape)),
+               false;
+    return true;
+}
+
 bool vs_put_id(struct vs_request *r, uint64_t id) {
-    char text[VS_FORM_TEXT_MAX];
+    char text[VS_FORM_TEXT_MAX], wide[VS_WIDE_TEXT_MAX];
     bool has_form = r->tag && r->tag->form;
+    if (r->shape) {
+        if (!write_wide(r, id, wide)) return false;
+        vs_resp_word(r->out, wide);
+        return true;
+    }
     if (has_form && !write_text(r, id, text)) return false;
     if (r->protocol == VS_RESP)
         has_form ? vs_resp_word(r->out, text) : vs_resp_id(r->out, id);
@@ -40,6 +92,7 @@ bool vs_put_id(struct vs_request *r, uint64_t id) {
 }
 
 static uint64_t count_max(const struct vs_request *r) {
+    if (r->shape) return WIDES_MAX;
     if (!r->tag || !r->tag->form) return VESTA_BATCH_MAX;
     uint64_t most = vs_form_count_max(r->tag->form);
     return most < TEXTS_MAX ? most : TEXTS_MAX;
@@ -83,7 +136,7 @@ enum vs_reply_state vs_on_next(struct vs_request *r) {
 /* Writes each id in the form of its tag. */
 static enum vs_reply_state put_many(struct vs_request *r) {
     vs_resp_array(r->out, r->n);
-    if (!r->has_form) {
+    if (!r->has_form && !r->shape) {
         vs_resp_ids(r->out, r->ids, r->n);
         return VS_ANSWERED;
     }
@@ -120,7 +173,8 @@ bool vs_read_up_to(struct vs_request *r, struct vs_slice count, uint64_t max, ui
 
 static enum vs_reply_state ids_take_some(struct vs_request *r) {
     uint64_t n;
-    return vs_read_n(r, vs_arg(r, 1), count_max(r), &n) ? vs_take_ids(r, n, put_many) : VS_ANSWERED;
+    bool is_right = vs_read_shape(r, 2, 3) && vs_read_n(r, vs_arg(r, 1), count_max(r), &n);
+    return is_right ? vs_take_ids(r, n, put_many) : VS_ANSWERED;
 }
 
 enum vs_reply_state vs_on_some(struct vs_request *r) {
@@ -151,11 +205,11 @@ enum vs_reply_state vs_on_count_down(struct vs_request *r) {
     return vs_request_enter(r, 0, VS_KIND_COUNTER, refuse_count_down);
 }
 
-/* Writes numbers in text form, escaped for JSON if needed.  If a number does not fit the form, the reply is an
- * error. */
+/* Writes numbers in text form, escaped for JSON if needed, or ids of 128 bits.  If a number does not fit the form, the
+ * reply is an error. */
 static void put_texts(struct vs_request *r, size_t n) {
-    char text[VS_FORM_TEXT_MAX];
-    for (size_t i = 0; i < n && write_text(r, r->ids[i], text); i++) {
+    char text[VS_FORM_TEXT_MAX > VS_WIDE_TEXT_MAX ? VS_FORM_TEXT_MAX : VS_WIDE_TEXT_MAX];
+    for (size_t i = 0; i < n && (r->shape ? write_wide : write_text)(r, r->ids[i], text); i++) {
         if (r->json && i > 0) vs_put(r->out, ",", 1);
         (r->json ? vs_put_json : vs_put_text)(r->out, text);
         if (!r->json) vs_put(r->out, "\n", 1);
@@ -163,7 +217,7 @@ static void put_texts(struct vs_request *r, size_t n) {
 }
 
 static void put_lines(struct vs_request *r, size_t n) {
-    if (r->tag && r->tag->form) {
+    if (r->shape || (r->tag && r->tag->form)) {
         put_texts(r, n);
     } else {
         vs_put_ids(r->out, r->ids, n, "\n");
@@ -173,7 +227,7 @@ static void put_lines(struct vs_request *r, size_t n) {
 
 static void put_json(struct vs_request *r, size_t n) {
     vs_put_text(r->out, "{\"ids\":[");
-    if (r->tag && r->tag->form) {
+    if (r->shape || (r->tag && r->tag->form)) {
         put_texts(r, n);
         if (r->code != 0) return;
     } else {
@@ -190,8 +244,7 @@ static bool read_format(struct vs_request *r, struct vs_slice format) {
     else if (vs_slice_is(format, "json"))
         r->json = true;
     else if (format.at)
-        return vs_refuse(r, "bad_field", "format '%s' must be json or text", VS_QUOTE(format.at, format.length)),
-               false;
+        return vs_refuse(r, "bad_field", "format '%s' must be json or text", VS_QUOTE(format.at, format.length)), false;
     return true;
 }
 
@@ -202,7 +255,8 @@ static enum vs_reply_state put_batch(struct vs_request *r) {
 
 static enum vs_reply_state ids_take_batch(struct vs_request *r) {
     uint64_t n;
-    bool is_right = read_format(r, vs_arg(r, 2)) && vs_read_n(r, vs_arg(r, 1), count_max(r), &n);
+    bool is_right =
+        read_format(r, vs_arg(r, 2)) && vs_read_shape(r, 3, 4) && vs_read_n(r, vs_arg(r, 1), count_max(r), &n);
     return is_right ? vs_take_ids(r, n, put_batch) : VS_ANSWERED;
 }
 
@@ -213,7 +267,8 @@ enum vs_reply_state vs_on_batch(struct vs_request *r) {
 /* ------------------------------------------------------------------ reading */
 
 static bool ids_read_number(struct vs_request *r, struct vs_slice text, const char *name, uint64_t *value) {
-    if (!text.at) return vs_refuse(r, "bad_field", "%s is missing: %s", name, vs_call_help(r->call, r->protocol)), false;
+    if (!text.at)
+        return vs_refuse(r, "bad_field", "%s is missing: %s", name, vs_call_help(r->call, r->protocol)), false;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
         return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
                          "%s '%s' must be a decimal number of at most 18446744073709551615", name,
@@ -235,10 +290,50 @@ static bool is_named_first(const struct vs_request *r) {
     return r->protocol == VS_RESP && r->arg_count == 2;
 }
 
+/* Writes the facts of an id of 128 bits. */
+static enum vs_reply_state ids_explain_wide(struct vs_request *r, struct vs_slice text) {
+    struct vs_wide_found found;
+    struct vs_wide_facts facts;
+    struct vesta_error err;
+    char iso[VESTA_ISO_MAX], layout[VESTA_LAYOUT_TEXT_MAX];
+    if (vs_wide_read(text, &found, &err) != VESTA_OK) return vs_refuse(r, "bad_id", "%s", err.text);
+    vesta_layout_text(r->ns->layout, layout);
+    vs_wide_facts_of(&found, r->ns->layout, layout, &facts);
+    bool has_version = found.text != VS_WIDE_ULID, has_worker = facts.parts.has_id && facts.layout.worker >= 0;
+    r->json = true;
+    vs_named_open(r,
+                  4 + 2 * has_version + 4 * (facts.shape != 0) + facts.parts.has_id + has_worker + 2 * facts.has_time);
+    vs_named_text(r, "id", facts.text);
+    vs_named_text(r, "kind", facts.kind);
+    vs_named_text(r, "uuid", facts.uuid);
+    vs_named_text(r, "ulid", facts.ulid);
+    if (has_version) {
+        vs_named_int(r, "version", vs_wide_version(found.id));
+        vs_named_int(r, "variant", vs_wide_variant(found.id));
+    }
+    if (facts.shape) {
+        vs_named_text(r, "layout", vs_layout_shown(facts.layout_name));
+        vs_named_int(r, "counter", (int64_t)facts.parts.counter);
+        vs_named_int(r, "time", (int64_t)facts.parts.time);
+        vs_named_int(r, "seq", (int64_t)facts.parts.seq);
+    }
+    if (facts.parts.has_id) vs_named_wide(r, "from", facts.parts.id);
+    if (has_worker) vs_named_int(r, "worker", (int64_t)facts.fields.worker);
+    if (facts.has_time) {
+        vs_named_int(r, "unix_ms", facts.unix_ms);
+        vesta_iso(facts.unix_ms, iso);
+        vs_named_text(r, "iso", iso);
+    }
+    vs_named_close(r);
+    return VS_ANSWERED;
+}
+
 static enum vs_reply_state ids_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
+    struct vs_slice text = vs_arg(r, is_named_first(r));
     uint64_t id;
+    if (text.at && vs_wide_is_meant(text)) return ids_explain_wide(r, text);
     if (!vs_read_id(r, is_named_first(r), &id, &parts)) return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;

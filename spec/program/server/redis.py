@@ -114,7 +114,7 @@ def _(world):
             for name in ("INCRBY", "DECRBY"):
                 data = server.say(server.resp, command(name, "default", count) + command("PING"))
                 assert re.fullmatch(rb"-ERR 'default' is a namespace, not a counter: take an id with GET default[ -~]+\r\n\+PONG\r\n", data), data
-        for words in (["VESTA.NEXT"], ["VESTA.BLOCK"], ["VESTA.BLOCK", "default"], ["VESTA.NEXT", "default", "1", "1"], ["INCRBY", "a"],
+        for words in (["VESTA.NEXT"], ["VESTA.BLOCK"], ["VESTA.BLOCK", "default"], ["VESTA.NEXT", "a", "1", "UUID7", "b", "c"], ["INCRBY", "a"],
                       ["MGET"], ["INCR"]):
             assert server.redis(*words).startswith(b"-ERR wrong number of arguments for '%s'" % words[0].encode()), words
         same(server.redis("INCR", "nowhere"), b"-ERR unknown name 'nowhere': this server has no tags. To serve tags, add a table to segments in its config\r\n")
