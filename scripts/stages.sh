@@ -10,7 +10,7 @@ release  | 10 |         | the release preset, warnings as errors
 c        | 16 |         | the debug preset: every test without its own stage
 asan     | 30 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
-fuzz     | 16 |         | each libFuzzer target for 20 seconds from its seeds, or for 6 if it finds nothing new later
+fuzz     | 16 |         | each libFuzzer target for 10 seconds from its seeds, or for 4 if it finds nothing new later
 layers   | 10 | layers  | includes point downward, and memory orders have partners
 scripts  | 12 | scripts | scripts/run and scripts/test on different machines
 sim      | 16 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
