@@ -114,10 +114,11 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     /* VESTA_FULL means that the next unit suffices.  With history pacing, rejected takers may have moved the cursor
      * slightly into the next unit, or past it if units are short, so `near` allows more than one unit. */
     uint64_t near = shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2;
+    bool is_near = start<now + near * unit + at.ahead, leads = at.ahead> gen->ahead_ticks_max;
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us                        ? VESTA_CLOCK_BACK
-               : start >= now + near * unit + at.ahead ? VESTA_AHEAD
-                                                       : VESTA_FULL,
+        .why = now_us < seen_us && !(is_near && leads) ? VESTA_CLOCK_BACK
+               : is_near                               ? VESTA_FULL
+                                                       : VESTA_AHEAD,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,

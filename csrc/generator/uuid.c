@@ -1,6 +1,7 @@
 /* uuid.c -- vesta_next_uuid and vesta_next_uuid_n: issue ids and convert each to a UUID. */
-#include "generator/generator.h"
+#include "generator/lane.h"
 #include "generator/point.h"
+#include "vesta_lane.h"
 
 #include <assert.h>
 
@@ -20,6 +21,19 @@ int vesta_next_uuid(struct vesta_gen *gen, enum vesta_shape shape, unsigned char
     uint64_t id;
     if (UNLIKELY(!uuid_is_had(gen, shape))) return VESTA_EOPTION;
     int rc = vs_gen_next_lead(gen, &id, pause);
+    if (UNLIKELY(rc != VESTA_OK)) return rc;
+    VS_POINT(composes);
+    return UNLIKELY(!vs_uuid_put(&gen->uuid, shape, id, out)) ? uuid_pause_end(pause) : VESTA_OK;
+}
+
+int vesta_lane_next_uuid(struct vesta_lane *lane, enum vesta_shape shape, unsigned char *out,
+                         struct vesta_pause *pause) {
+    struct vesta_gen *gen = lane->gen;
+    uint64_t id;
+    if (UNLIKELY(!uuid_is_had(gen, shape))) return VESTA_EOPTION;
+    int rc = vesta_lane_next(lane, &id, pause);
+    /* The lane's run is used up, so the next tick of the cursor is above it. */
+    if (UNLIKELY(rc == VESTA_EPAUSE)) rc = vs_gen_next_lead(gen, &id, pause);
     if (UNLIKELY(rc != VESTA_OK)) return rc;
     VS_POINT(composes);
     return UNLIKELY(!vs_uuid_put(&gen->uuid, shape, id, out)) ? uuid_pause_end(pause) : VESTA_OK;

@@ -29,8 +29,9 @@ extern "C" {
 
 #define VESTA_UUID_BYTES 16
 #define VESTA_UUID_KEY_BYTES 16
-#define VESTA_UUID_LEAD_MS 60000 /* how far UUIDs may run ahead of a clock that went back, and of option ahead_ms_max  \
-                                  */
+#define VESTA_UUID_LEAD_MS                                                                                             \
+    60000 /* how far UUIDs may run ahead of a clock that went back, and of option ahead_ms_max                         \
+           */
 
 enum vesta_shape { VESTA_UUID7 = 1, VESTA_UUID8 = 2, VESTA_ULID = 3, VESTA_HEX32 = 4 };
 #define VESTA_SHAPES 4 /* shapes are numbered from 1 to this */
@@ -70,6 +71,13 @@ VESTA_API int vesta_next_uuid_wait(struct vesta_gen *gen, enum vesta_shape shape
  * Errors: as vesta_next_uuid. */
 VESTA_API int vesta_batch_uuid_wait(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out, size_t n,
                                     int64_t wait_us_max, struct vesta_pause *pause);
+
+/* Issues one UUID from a lane, whose run has the ticks (vesta_lane.h).  While the clock is behind, takes a single tick.
+ * Threads: the lane's own thread, like vesta_lane_next.
+ * Errors: as vesta_next_uuid.  VESTA_EOPTION also if the lane belongs to another thread. */
+struct vesta_lane;
+VESTA_API int vesta_lane_next_uuid(struct vesta_lane *lane, enum vesta_shape shape, unsigned char *out,
+                                   struct vesta_pause *pause);
 
 /* ------------------------------------------------------------------ converting */
 

@@ -1,6 +1,8 @@
 /* uuid.c -- the shapes of 128 bits in virtual time: their bits, their inverse, their order, and a clock that is set
  * back. */
+#include "generator/lane.h"
 #include "id/uuid.h"
+#include "vesta_lane.h"
 #include "world.h"
 
 #define NOON (INT64_C(1800000000) * SECOND + 250)
@@ -259,6 +261,32 @@ static void shares_no_tick_with_ids(void) {
     world_close(&c.w);
 }
 
+/* A lane has the UUIDs of single calls, and continues while the clock is behind. */
+static void a_lane_has_the_same_uuids(void) {
+    unsigned char uuid[VESTA_UUID_BYTES];
+    struct column lanes, singles;
+    struct vesta_lane *lane = NULL;
+    column_open(&lanes, MILLI, VESTA_PACING_HISTORY);
+    column_open(&singles, MILLI, VESTA_PACING_HISTORY);
+    CHECK_EQ_I64(vesta_lane_open(&lanes.w.gen, 64, &lane, NULL), VESTA_OK);
+    for (int i = 0; lane && i < 4000; i++) {
+        CHECK_EQ_I64(vesta_lane_next_uuid(lane, VESTA_ULID, uuid, &lanes.pause), VESTA_OK);
+        CHECK(column_next(&singles, VESTA_ULID));
+        CHECK(memcmp(uuid, singles.last, sizeof uuid) == 0);
+    }
+    memcpy(lanes.last, uuid, sizeof uuid);
+    lanes.w.time.unix_us -= 30 * SECOND;
+    for (int i = 0; lane && i < 10000; i++) {
+        CHECK_EQ_I64(vesta_lane_next_uuid(lane, VESTA_ULID, uuid, &lanes.pause), VESTA_OK);
+        CHECK(memcmp(lanes.last, uuid, sizeof uuid) < 0);
+        memcpy(lanes.last, uuid, sizeof uuid);
+    }
+    CHECK_EQ_I64(vesta_lane_next_uuid(lane, (enum vesta_shape)9, uuid, &lanes.pause), VESTA_EOPTION);
+    vesta_lane_close(lane);
+    world_close(&lanes.w);
+    world_close(&singles.w);
+}
+
 /* UUIDs that exceed the layout's rate wait, so they do not run ahead of a correct clock. */
 static void waits_for_a_full_unit(void) {
     struct column c;
@@ -304,6 +332,27 @@ static void goes_on_while_the_clock_is_behind(void) {
         check_step_back("time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z", pacing, 60000);
         check_step_back("time:52 seq:2 worker:9 unit=100us epoch=2020-01-01T00:00:00Z", pacing, 60000);
     }
+}
+
+/* As many UUIDs as the layout permits, so that they run as far ahead as they may.  They then wait for one time unit. */
+static void is_paced_while_the_clock_is_behind(void) {
+    struct column c;
+    uint64_t count = 0;
+    column_open(&c, "time:41 seq:2 worker:20 unit=1ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK);
+    CHECK(column_next(&c, VESTA_UUID7));
+    c.w.time.unix_us -= 7 * SECOND;
+    while (column_next(&c, VESTA_UUID7))
+        count++;
+    CHECK_EQ_U64(count, 4 * 53001 - 1);
+    for (int i = 0; i < 10; i++) {
+        CHECK(!column_next(&c, VESTA_UUID7));
+        CHECK_STR(vesta_why_name(c.pause.why), "full");
+        CHECK_EQ_I64(c.pause.wait_us, i == 0 ? 750 : 1000);
+        pass_us(&c.w.time, c.pause.wait_us);
+        for (int j = 0; j < 4; j++)
+            CHECK(column_next(&c, VESTA_UUID7));
+    }
+    world_close(&c.w);
 }
 
 /* Behind by more than VESTA_UUID_LEAD_MS, the times of UUIDs would be too wrong. */
@@ -362,9 +411,11 @@ static const struct check_case cases[] = {
     {"a time after the year 10889 and a missing key are rejected", has_an_end_and_a_key},
     {"each shape has a name", shapes_have_names},
     {"a batch has the UUIDs of single calls", a_batch_has_the_same_uuids},
+    {"a lane has the UUIDs of single calls, and continues while the clock is behind", a_lane_has_the_same_uuids},
     {"a UUID and an id share no tick", shares_no_tick_with_ids},
     {"UUIDs wait if the sequence is exhausted", waits_for_a_full_unit},
     {"UUIDs continue in order while the clock is 60 s behind", goes_on_while_the_clock_is_behind},
+    {"UUIDs are paced while the clock is behind", is_paced_while_the_clock_is_behind},
     {"UUIDs pause while the clock is an hour behind", pauses_if_the_clock_is_far_behind},
     {"UUIDs ahead of the clock never pass the lease", never_passes_the_lease},
     {"a shape that the layout cannot have takes no tick", rejects_a_shape_that_the_layout_cannot_have},
