@@ -280,3 +280,28 @@ int vs_wide_range(enum vesta_shape shape, const struct vesta_layout *layout, int
     }
     return VESTA_OK;
 }
+
+/* ------------------------------------------------------------------ the public functions */
+
+size_t vesta_uuid_format(enum vesta_shape shape, const unsigned char *uuid, char *buf) {
+    return vs_wide_write(vs_wide_text_of(shape), vs_wide_of(uuid), buf);
+}
+
+int vesta_typeid_format(const char *prefix, const unsigned char *uuid, char *buf, struct vesta_error *err) {
+    struct vs_slice slice = {prefix, strlen(prefix)};
+    int rc = vs_typeid_check(slice, err);
+    if (rc == VESTA_OK) vs_typeid_write(slice, vs_wide_of(uuid), buf);
+    return rc;
+}
+
+int vesta_uuid_parse(const char *text, size_t length, unsigned char *uuid, struct vesta_error *err) {
+    struct vs_wide_found found;
+    int rc = vs_wide_read((struct vs_slice){text, length}, &found, err);
+    if (rc == VESTA_OK) vs_wide_bytes(found.id, uuid);
+    return rc;
+}
+
+int vesta_uuid_time(const unsigned char *uuid, int64_t *unix_us, struct vesta_error *err) {
+    struct vs_wide_found found = {.id = vs_wide_of(uuid), .text = VS_WIDE_UUID};
+    return vs_wide_time_us(&found, unix_us, err);
+}

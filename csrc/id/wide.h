@@ -28,7 +28,8 @@ enum vs_wide_text {
 };
 
 #define VS_TYPEID_PREFIX_MAX 63
-#define VS_WIDE_TEXT_MAX (VS_TYPEID_PREFIX_MAX + 1 + 26 + 1) /* the longest text, with its NUL */
+#define VS_WIDE_TEXT_MAX VESTA_UUID_TEXT_MAX
+_Static_assert(VS_WIDE_TEXT_MAX == VS_TYPEID_PREFIX_MAX + 1 + 26 + 1, "the longest TypeID fits a text");
 
 struct vs_wide_found {
     struct vs_wide id;

@@ -106,6 +106,30 @@ struct vesta_uuid_parts {
 VESTA_API int vesta_uuid_explain(const struct vesta_layout *layout, enum vesta_shape shape, const unsigned char *uuid,
                                  struct vesta_uuid_parts *out, struct vesta_error *err);
 
+/* ------------------------------------------------------------------ text */
+
+#define VESTA_UUID_TEXT_MAX 91 /* bytes of any text of a UUID, with the NUL: a TypeID with the longest prefix */
+
+/* Writes a UUID in the text of its shape: 36 characters for VESTA_UUID7 and VESTA_UUID8, 26 for VESTA_ULID, 32 hex
+ * digits for VESTA_HEX32.  Shape: buf of VESTA_UUID_TEXT_MAX bytes, returns the length without the NUL.  Threads: any.
+ */
+VESTA_API size_t vesta_uuid_format(enum vesta_shape shape, const unsigned char *uuid, char *buf);
+
+/* Writes a UUID as a TypeID: the prefix, an underscore and 26 characters.  The prefix may be "".
+ * Shape: buf of VESTA_UUID_TEXT_MAX bytes.  Threads: any.
+ * Errors: VESTA_EFIELD if the prefix has more than 63 characters, other characters than a to z and _, or begins or ends
+ * with _. */
+VESTA_API int vesta_typeid_format(const char *prefix, const unsigned char *uuid, char *buf, struct vesta_error *err);
+
+/* Reads a UUID (in any case, also in braces or after urn:uuid:), a ULID, 32 hex digits or a TypeID, of which it returns
+ * the UUID.  Shape: uuid[0..VESTA_UUID_BYTES).  Threads: any.
+ * Errors: VESTA_EID with the text, and what it should be. */
+VESTA_API int vesta_uuid_parse(const char *text, size_t length, unsigned char *uuid, struct vesta_error *err);
+
+/* Returns the time in a UUID of version 1, 6 or 7, in Unix microseconds.  Threads: any.
+ * Errors: VESTA_EID if it contains none, with its version. */
+VESTA_API int vesta_uuid_time(const unsigned char *uuid, int64_t *unix_us, struct vesta_error *err);
+
 #ifdef __cplusplus
 }
 #endif

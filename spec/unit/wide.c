@@ -252,7 +252,34 @@ static void prefixes(void) {
     }
 }
 
+static void public_functions(void) {
+    static const char text[] = "01890a5d-ac96-774b-bcce-b302099a8057";
+    unsigned char uuid[VESTA_UUID_BYTES], again[VESTA_UUID_BYTES];
+    char buf[VESTA_UUID_TEXT_MAX];
+    struct vesta_error err = {0};
+    int64_t unix_us = 77;
+    NEED(vesta_uuid_parse(text, sizeof text - 1, uuid, &err) == VESTA_OK);
+    CHECK_EQ_U64(vesta_uuid_format(VESTA_UUID7, uuid, buf), 36);
+    CHECK_STR(buf, text);
+    CHECK_EQ_U64(vesta_uuid_format(VESTA_ULID, uuid, buf), 26);
+    CHECK_STR(buf, "01H455VB4PEX5VSKNK084SN02Q");
+    CHECK_EQ_U64(vesta_uuid_format(VESTA_HEX32, uuid, buf), 32);
+    CHECK_STR(buf, "01890a5dac96774bbcceb302099a8057");
+    CHECK_EQ_I64(vesta_typeid_format("prefix", uuid, buf, &err), VESTA_OK);
+    CHECK_STR(buf, "prefix_01h455vb4pex5vsknk084sn02q");
+    CHECK_EQ_I64(vesta_uuid_parse(buf, strlen(buf), again, &err), VESTA_OK);
+    CHECK(memcmp(uuid, again, sizeof uuid) == 0);
+    CHECK_EQ_I64(vesta_typeid_format("Prefix", uuid, buf, &err), VESTA_EFIELD);
+    CHECK_EQ_I64(vesta_uuid_parse("x", 1, again, &err), VESTA_EID);
+    CHECK_EQ_I64(vesta_uuid_time(uuid, &unix_us, &err), VESTA_OK);
+    CHECK_EQ_I64(unix_us, INT64_C(1688096058518000));
+    uuid[6] = 0x47;
+    CHECK_EQ_I64(vesta_uuid_time(uuid, &unix_us, &err), VESTA_EID);
+    CHECK_HAS(err.text, "its version is 4");
+}
+
 static const struct check_case cases[] = {
+    {"vesta_uuid_format, vesta_typeid_format, vesta_uuid_parse and vesta_uuid_time", public_functions},
     {"the vectors of RFC 9562, ULID, TypeID and Trace Context are read, with their times", published_texts_are_read},
     {"the bits of the vectors are written as their texts", published_texts_are_written},
     {"the TypeIDs of valid.yml have their prefixes", typeids_have_their_prefixes},
