@@ -164,11 +164,16 @@ static void names_are_cut_where_they_do_not_fit(void) {
 
 /* ------------------------------------------------------------------ memory */
 
-/* Lua's compiler makes thousands of allocations: after the first ones, every fifth fails. */
+#define STRIDE 15
+#define WELL_MAX 20
+_Static_assert(STRIDE <= WELL_MAX, "after a step back, single steps reach the error");
+
+/* Lua makes thousands of allocations. If one fails, Lua collects garbage and tries again, so most failures are no errors.
+ * Each of the other ones fails once: an error in a stride leads to a step back, and then to single steps. */
 static void allocations_fail(void) {
     static const char text[] = "return { namespaces = { a = { worker = 1, fields = { version = 1 },"
                                " policy = { 'borrow', borrow_ms_max = 5 } } }, http = { listen = { 'unix:/a' } } }";
-    int n = 1;
+    int n = 1, step = 1, well = 0, errors = 0;
     bool failed;
     do {
         struct vs_config *config = NULL;
@@ -177,7 +182,7 @@ static void allocations_fail(void) {
         int rc = read_text(text, &config, &err);
         failed = atomic_exchange(&fails_at, 0) == 0;
         if (rc == VESTA_OK) {
-            NEED(config); /* Lua collects garbage and tries again, so not every failure is an error */
+            NEED(config);
             CHECK_EQ_I64((int64_t)config->ns[0].opts.worker, 1);
         } else {
             CHECK_EQ_I64(rc, VESTA_ENOMEM);
@@ -185,9 +190,18 @@ static void allocations_fail(void) {
             CHECK(!config);
         }
         vs_config_free(config);
-        n += n < 500 ? 1 : 5;
+        if (rc != VESTA_OK && step > 1) {
+            n -= step - 1;
+            step = 1;
+            continue;
+        }
+        errors += rc != VESTA_OK;
+        well = rc == VESTA_OK ? well + 1 : 0;
+        step = well < WELL_MAX ? 1 : STRIDE;
+        n += step;
     } while (failed && n < 100000);
     CHECK(n > 5000 && n < 100000);
+    CHECK(errors > 100);
 }
 
 static const struct check_case cases[] = {
