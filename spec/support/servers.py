@@ -80,11 +80,15 @@ class Server:
 
     def pause(self):
         """Stops all its threads, and waits for that: kill(2) returns before they stop."""
-        self.process.send_signal(signal.SIGSTOP)
-        until(lambda: set(self.states()) == {"T"}, "it stands still")
+        self.halt([self.process.pid])
 
-    def states(self):
-        return (stat.rpartition(")")[2].split()[0] for stat in of_threads(self.process.pid, "stat"))
+    @staticmethod
+    def halt(pids):
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        # A process that has ended stays a zombie, because its parent is stopped.
+        until(lambda: all(stat.rpartition(")")[2].split()[0] in "TZX" for pid in pids for stat in of_threads(pid, "stat")),
+              lambda: "these processes have stopped: %r" % {pid: list(of_threads(pid, "stat")) for pid in pids})
 
     def go_on(self):
         self.process.send_signal(signal.SIGCONT)
@@ -214,11 +218,9 @@ class PostgreSQL(Server):
             return found + [int(pid) for pid in file.read().split()]
 
     def pause(self):
-        """Stops the server and the processes of its connections."""
-        for pid in self.processes():
-            os.kill(pid, signal.SIGSTOP)
-        until(lambda: all(set(stat.rpartition(")")[2].split()[0] for stat in of_threads(pid, "stat")) == {"T"} for pid in self.processes()),
-              "it stands still")
+        """Stops the server and the processes of its connections.  Only a stopped server starts no other process."""
+        super().pause()
+        self.halt(self.processes())
 
     def go_on(self):
         for pid in self.processes():

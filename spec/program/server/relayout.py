@@ -182,9 +182,11 @@ def away(kind, world):
             db.execute("ROLLBACK")
     else:
         server = {"mysql": served.mariadb, "postgresql": served.postgresql, "zk": served.zookeeper}[kind]()
-        server.pause()
-        yield
-        server.go_on()
+        try:
+            server.pause()
+            yield
+        finally:
+            server.go_on()
 
 
 def stopper(world, how, n, uri, name):
