@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
-from servers import Caller, MariaDB, claim, main, until
+from servers import Caller, MariaDB, claim, main
 
 VESTA, CALL = os.path.abspath(sys.argv[1]), os.path.join(BUILD, "spec", "stores", "store_call")
 if not os.path.exists("/usr/sbin/mariadbd") or b"mysql" not in open(CALL, "rb").read():
@@ -104,8 +104,10 @@ def _():
         caller.ask("swap 9 1 20", "OK")
 
 
-def connections():
-    return [line.split("\t") for line in db.sql("SHOW PROCESSLIST").split("\n") if line.split("\t")[1] == "vesta"]
+def connections(session):
+    session.stdin.write("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'vesta';\n")
+    session.stdin.flush()
+    return int(session.stdout.readline())
 
 
 def keep_asking(caller, order, end):
@@ -120,26 +122,30 @@ def _():
     for lock in ("LOCK TABLES vesta.locked WRITE", "FLUSH TABLES WITH READ LOCK"):
         callers = [Caller(CALL, uri(), "orders", 800, STORE_TABLE="locked") for _ in range(3)]
         for i, caller in enumerate(callers):
-            caller.ask("take t%d 10" % i, "OK")
-        other = db.session()
+            caller.settle("take t%d 10" % i)
+        other, watcher = db.session(), db.session()
         other.stdin.write(lock + ";\nSELECT 'locked';\n")
         other.stdin.flush()
         assert other.stdout.readline().strip() == "locked"
-        most, end = 0, time.monotonic() + 8
+        counts, end = [], time.monotonic() + 8
         with ThreadPoolExecutor(len(callers)) as pool:
             turns = [pool.submit(keep_asking, caller, "take t%d 10" % i, end) for i, caller in enumerate(callers)]
             while time.monotonic() < end:
-                most = max(most, len(connections()))
+                counts.append(connections(watcher))
                 time.sleep(0.05)
             for turn in turns:
                 turn.result()
         other.stdin.write("UNLOCK TABLES;\n")
         other.stdin.flush()
-        until(lambda: all(caller.ask("take t%d 10" % i, "OK", "DOWN", "UNKNOWN", "CONFLICT")["outcome"] == "OK" for i, caller in enumerate(callers)), "they go on", 10)
-        assert most <= len(callers), (lock, most)
-        print("# %s: at most %d connections of %d callers" % (lock, most, len(callers)))
-        other.kill()
-        other.communicate()
+        for i, caller in enumerate(callers):
+            caller.settle("take t%d 10" % i)
+        # On a loaded machine, the server can end a statement after the caller has stopped waiting for it. A caller that
+        # does not wait has two connections for a quarter of the time.
+        assert sum(count > len(callers) for count in counts) <= len(counts) / 10, (lock, counts)
+        print("# %s: at most %d connections of %d callers" % (lock, max(counts), len(callers)))
+        for session in other, watcher:
+            session.kill()
+            session.communicate()
         for caller in callers:
             caller.__exit__(None, None, None)
 
