@@ -232,7 +232,9 @@ class Watch:
                 self.reused.append(x.request)
         if len(others) < self.processes or x.client.is_closed():
             return
-        patience_s = 0 if self.overlapped else 1  # no patience if the row has failed already
+        # The client before may still wait for a late reply.  It closes the connection at its timeout of up to 1 s, and a
+        # loaded machine is late.  No patience if the row has failed already.
+        patience_s = 0 if self.overlapped else 5
         open_too = [other for other in others if not other.is_closed(patience_s) and other in self.under_way]
         if len(open_too) >= self.processes:
             self.overlapped.append(x.request)
