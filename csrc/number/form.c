@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/slice.h"
 #include "base/time.h"
+#include "number/check.h"
 
 #include <assert.h>
 
@@ -43,44 +44,8 @@ bool vs_form_fits(const struct vs_form *form, uint64_t number) {
     return form->period == VS_FORM_DAILY || (date.day == 1 && (form->period == VS_FORM_MONTHLY || date.month == 1));
 }
 
-/* ------------------------------------------------------------------ check digits */
-
 static int form_digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : -1;
-}
-
-static char form_luhn(const char *text, size_t length) {
-    int sum = 0;
-    bool doubled = true; /* the digit next to the check digit is doubled */
-    for (size_t i = length; i-- > 0;) {
-        int digit = form_digit_of(text[i]);
-        if (digit < 0) continue;
-        if (doubled) digit = digit * 2 > 9 ? digit * 2 - 9 : digit * 2;
-        doubled = !doubled;
-        sum += digit;
-    }
-    return (char)('0' + (10 - sum % 10) % 10);
-}
-
-static char form_mod11(const char *text, size_t length) {
-    int rest = 0;
-    for (size_t i = 0; i < length; i++)
-        if (form_digit_of(text[i]) >= 0) rest = (rest + form_digit_of(text[i])) * 2 % 11;
-    int check = (12 - rest) % 11;
-    return check == 10 ? 'X' : (char)('0' + check);
-}
-
-/* The letters A to Z count as 10 to 35, in either case. */
-static int form_mod97(const char *text, size_t length) {
-    int rest = 0;
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i] | ' ';
-        if (form_digit_of(text[i]) >= 0)
-            rest = (rest * 10 + form_digit_of(text[i])) % 97;
-        else if (c >= 'a' && c <= 'z')
-            rest = (rest * 100 + 10 + c - 'a') % 97;
-    }
-    return 98 - rest * 100 % 97;
 }
 
 /* ------------------------------------------------------------------ writing */
@@ -98,8 +63,8 @@ static char *form_put(char *at, uint64_t value, int width) {
 /* Writes the check digits of `length` characters and returns their count. */
 static int check_of(enum vs_form_kind kind, const char *text, size_t length, char out[2]) {
     assert(kind == VS_FORM_LUHN || kind == VS_FORM_MOD11 || kind == VS_FORM_MOD97);
-    if (kind == VS_FORM_MOD97) return (int)(form_put(out, (uint64_t)form_mod97(text, length), 2) - out);
-    *out = kind == VS_FORM_LUHN ? form_luhn(text, length) : form_mod11(text, length);
+    if (kind == VS_FORM_MOD97) return (int)(form_put(out, (uint64_t)vs_check_mod97(text, length), 2) - out);
+    *out = kind == VS_FORM_LUHN ? vs_check_luhn(text, length) : vs_check_mod11(text, length);
     return 1;
 }
 

@@ -1,4 +1,4 @@
-/* export.c -- the module's only exported symbol, which is the table of its functions. */
+/* export.c -- the module's exported symbols, which are the tables of its functions. */
 #include "tls/inside.h"
 
 VESTA_API extern const struct vs_tls vs_tls_module;
@@ -23,3 +23,7 @@ const struct vs_tls vs_tls_module = {
     .why = vs_tls_why,
     .is_refused = vs_tls_is_refused,
 };
+
+VESTA_API extern const struct vs_aes vs_aes_module;
+const struct vs_aes vs_aes_module = {
+    .abi = VS_TLS_ABI, .key_open = vs_aes_key_open, .encrypt = vs_aes_encrypt, .key_close = vs_aes_key_close};

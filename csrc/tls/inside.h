@@ -2,6 +2,7 @@
 #ifndef VS_TLS_INSIDE_H
 #define VS_TLS_INSIDE_H
 
+#include "tls/aes.h"
 #include "tls/tls.h"
 
 #include <openssl/err.h>
@@ -62,5 +63,11 @@ struct vs_tls_conn *vs_tls_accept(struct vs_tls_server *server, int fd, const ch
 int vs_tls_client_open(const struct vs_tls_client_opts *opts, struct vs_tls_client **client, struct vesta_error *err);
 void vs_tls_client_close(struct vs_tls_client *client);
 struct vs_tls_conn *vs_tls_connect(struct vs_tls_client *client, int fd, const char *name);
+
+/* ------------------------------------------------------------------ aes.c */
+
+struct vs_aes_key *vs_aes_key_open(const uint8_t *bytes, size_t length);
+void vs_aes_encrypt(struct vs_aes_key *key, uint8_t *blocks, size_t count);
+void vs_aes_key_close(struct vs_aes_key *key);
 
 #endif

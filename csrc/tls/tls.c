@@ -1,5 +1,6 @@
 /* tls.c -- loads the module, and makes a client's handshake with a deadline.  Does not use OpenSSL itself. */
 #include "tls/tls.h"
+#include "tls/aes.h"
 #include "base/error.h"
 #include "os/clock.h"
 #include "store/module.h"
@@ -13,6 +14,12 @@ const struct vs_tls *vs_tls_find(struct vesta_error *err) {
     static const struct vs_module_file file = {"tls/openssl", "vs_tls_module", "TLS", VS_TLS_REMEDY};
     const struct vs_tls *tls = vs_module_load(&file, err);
     return !tls || tls->abi == VS_TLS_ABI ? tls : vs_module_foreign(&file, err);
+}
+
+const struct vs_aes *vs_aes_find(struct vesta_error *err) {
+    static const struct vs_module_file file = {"tls/openssl", "vs_aes_module", "AES of a mask", VS_TLS_REMEDY};
+    const struct vs_aes *aes = vs_module_load(&file, err);
+    return !aes || aes->abi == VS_TLS_ABI ? aes : vs_module_foreign(&file, err);
 }
 
 static int64_t tls_now_us(void) {
