@@ -8,6 +8,7 @@
 #include "config/inside.h"
 #include "id/id.h"
 #include "keeper/options.h"
+#include "mask/mask.h"
 #include "number/form.h"
 #include "os/address.h"
 #include "os/clock.h"
@@ -150,6 +151,63 @@ static int ask_zone(lua_State *L) {
     int rc = zone ? vs_zone_load(name, zone, &why) : VESTA_ENOMEM;
     free(zone);
     return ask_why(L, rc, &why);
+}
+
+/* ------------------------------------------------------------------ masks */
+
+static int64_t ask_integer(lua_State *L, const char *key) {
+    lua_getfield(L, 1, key);
+    int64_t value = lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+static int ask_word(lua_State *L, const char *key, const char *const words[]) {
+    lua_getfield(L, 1, key);
+    int word = luaL_checkoption(L, -1, NULL, words);
+    lua_pop(L, 1);
+    return word;
+}
+
+/* Reads all keys of a mask, so that errors in them are found early.  Only a server needs them. */
+static int ask_read_keys(lua_State *L, struct vesta_error *why) {
+    struct vs_mask_key key;
+    int rc = VESTA_OK;
+    lua_getfield(L, 1, "mask.secret_file");
+    for (lua_Integer i = 1; rc == VESTA_OK && lua_rawgeti(L, -1, i) == LUA_TSTRING; i++, lua_pop(L, 1))
+        rc = conf_read_key(lua_tostring(L, -1), &key, why);
+    explicit_bzero(&key, sizeof key);
+    return rc;
+}
+
+static int ask_mask_fits(lua_State *L, const struct vesta_layout *layout, uint64_t max, struct vesta_error *why) {
+    struct vesta_opts opts;
+    lua_pushvalue(L, 1);
+    conf_fill_opts(L, &opts);
+    return vs_mask_fits(&opts, layout, max, why);
+}
+
+/* mask(entry, layout) -> an error and the key that it is about, or nil */
+static int ask_mask(lua_State *L) {
+    static const char *const alphabets[] = {"decimal", "base32", NULL};
+    static const char *const checks[] = {"none", "luhn", "damm", "iso7064", NULL};
+    struct vs_mask_opts opts = {.alphabet = (enum vs_mask_alphabet)ask_word(L, "mask.alphabet", alphabets),
+                                .check = (enum vs_mask_check)ask_word(L, "mask.check", checks),
+                                .digits = (int)ask_integer(L, "mask.digits"),
+                                .max = (uint64_t)ask_integer(L, "mask.max")};
+    struct vesta_layout layout;
+    struct vesta_error why;
+    const char *text = luaL_optstring(L, 2, NULL), *key = "digits";
+    int rc = vs_mask_check(&opts, &why);
+    if (rc == VESTA_OK && text && vesta_layout_parse(text, &layout, NULL) == VESTA_OK)
+        rc = ask_mask_fits(L, &layout, vs_mask_max(&opts), &why);
+    if (rc == VESTA_OK && !conf_reading_of(L)->opts->serves_no_clients) {
+        key = "secret_file";
+        rc = ask_read_keys(L, &why);
+    }
+    ask_why(L, rc, &why);
+    lua_pushstring(L, key);
+    return 2;
 }
 
 /* ------------------------------------------------------------------ stores */
@@ -388,7 +446,7 @@ int conf_open_ask(lua_State *L) {
         {"form", ask_form},           {"generation", ask_generation},   {"getenv", ask_getenv},
         {"group", ask_group},         {"is_known", ask_is_known},       {"is_local", ask_is_local},
         {"is_secure", ask_is_secure}, {"layout", ask_layout},           {"lifetime", ask_lifetime},
-        {"matches", ask_matches},     {"misfit", ask_misfit},           {"namespace", ask_namespace},
+        {"mask", ask_mask},           {"matches", ask_matches},       {"misfit", ask_misfit},           {"namespace", ask_namespace},
         {"nearest", ask_nearest},     {"open_to", ask_open_to},         {"password", ask_password},
         {"policy", ask_policy},       {"policy_env", ask_policy_env},   {"proxy", ask_proxy},
         {"quote", ask_quote},         {"secret_file", ask_secret_file}, {"shown", ask_shown},

@@ -8,6 +8,7 @@
 
 #include "config/keys.h"
 #include "log/log.h"
+#include "mask/mask.h"
 #include "policy/policy.h"
 #include "vesta.h"
 
@@ -104,7 +105,8 @@ struct vs_conf_opts {
     const struct vs_conf_flag *flag;
     int flag_count;
     const char *store_variable; /* environment variable that set the store in `opts` (NULL: a flag set it) */
-    bool serves_no_clients;     /* an unreadable or missing file of clients is not an error */
+    /* An unreadable or missing file of clients is not an error, and keys of masks are not read. */
+    bool serves_no_clients;
 };
 
 /* Reads all sources.  To reload them, call it again with the same opts.  Own: free with vs_config_free.  Errors:
@@ -127,6 +129,16 @@ const char *vs_conf_segment_table(const struct vs_conf_segment *segment);
  * Errors: VESTA_EOPTION. */
 int vs_conf_segment_of(const struct vs_config *config, const char *tag, const struct vs_conf_segment **segment,
                        struct vesta_error *err);
+
+/* The options of a mask and its keys, for vs_mask_open.  Do not copy or move it, because `opts` points into `key`. */
+struct vs_conf_mask {
+    struct vs_mask_opts opts; /* key_count is 0 if there is no mask */
+    struct vs_mask_key key[VS_MASK_KEYS_MAX];
+};
+/* Read the key files of the mask of a namespace, or of a row of segments.  For a row, the caller sets opts.name to a
+ * tag. Errors: VESTA_EIO, VESTA_EOPTION. */
+int vs_conf_namespace_mask(const struct vs_conf_namespace *ns, struct vs_conf_mask *out, struct vesta_error *err);
+int vs_conf_segment_mask(const struct vs_conf_segment *segment, struct vs_conf_mask *out, struct vesta_error *err);
 
 /* An effective value and its origin. */
 struct vs_conf_value {

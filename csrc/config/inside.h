@@ -38,6 +38,9 @@ void *conf_keep(struct vs_config *config, const void *bytes, size_t length);
 #define CONF_OPEN_FILES "files that others may access"
 void conf_push_world(lua_State *L, const char *path);
 
+/* masks.c: reads the key of an entry of secret_file, FILE or VERSION:FILE. */
+int conf_read_key(const char *entry, struct vs_mask_key *key, struct vesta_error *err);
+
 /* ask.c: opens the module config.ask.  Stack: +1. */
 int conf_open_ask(lua_State *L);
 

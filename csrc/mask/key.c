@@ -55,19 +55,19 @@ static bool key_is_length(size_t length) {
     return length == 16 || length == 24 || length == 32;
 }
 
-static int key_check_access(const char *what, const char *path, struct vesta_error *err) {
+static int key_check_access(const char *path, struct vesta_error *err) {
     struct stat st;
-    if (stat(path, &st) != 0) return vs_fail(err, VESTA_EIO, "%s: cannot read %.120s: %s", what, path, strerror(errno));
+    if (stat(path, &st) != 0) return vs_fail(err, VESTA_EIO, "cannot read the key %.120s: %s", path, strerror(errno));
     const char *others = vs_open_to_others(&st);
     if (!others) return VESTA_OK;
-    return vs_fail(err, VESTA_EOPTION, "%s: other users may %s %.120s: run chmod o= on it", what, others, path);
+    return vs_fail(err, VESTA_EOPTION, "other users may %s the key %.120s: run chmod o= on it", others, path);
 }
 
-int vs_mask_key_read(const char *what, const char *path, struct vs_mask_key *key, struct vesta_error *err) {
+int vs_mask_key_read(const char *path, struct vs_mask_key *key, struct vesta_error *err) {
     char text[KEY_TEXT_MAX];
     struct vs_mask_key read = {.version = key->version};
-    int rc = key_check_access(what, path, err);
-    if (rc == VESTA_OK) rc = vs_secret_of_file(&(struct vs_secret_file){what, path, true}, text, sizeof text, err);
+    int rc = key_check_access(path, err);
+    if (rc == VESTA_OK) rc = vs_secret_of_file(&(struct vs_secret_file){"the key", path, true}, text, sizeof text, err);
     if (rc != VESTA_OK) return rc;
     size_t length = strlen(text);
     bool is_key = (key_read_hex(text, length, &read) && key_is_length(read.length)) ||
@@ -75,8 +75,8 @@ int vs_mask_key_read(const char *what, const char *path, struct vs_mask_key *key
     explicit_bzero(text, sizeof text);
     if (!is_key)
         rc = vs_fail(err, VESTA_EOPTION,
-                     "%s: %.120s must contain 16, 24 or 32 bytes in hex or base64: create it with openssl rand -hex 32",
-                     what, path);
+                     "the key %.120s must be 16, 24 or 32 bytes in hex or base64: create it with openssl rand -hex 32",
+                     path);
     else
         *key = read;
     explicit_bzero(&read, sizeof read);

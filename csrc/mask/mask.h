@@ -52,6 +52,10 @@ int vs_mask_check(const struct vs_mask_opts *opts, struct vesta_error *err);
 /* Returns the largest number that has a text.  Requires options that vs_mask_check accepts. */
 uint64_t vs_mask_max(const struct vs_mask_opts *opts);
 
+/* Checks that every id that a generator can issue is at most `max`.  Uses `fields` and `method` of its options.
+ * Errors: VESTA_EOPTION with the year in which the first id could exceed `max`. */
+int vs_mask_fits(const struct vesta_opts *opts, const struct vesta_layout *layout, uint64_t max, struct vesta_error *err);
+
 /* Opens a mask, and copies the keys.  Own: close with vs_mask_close.  Errors: VESTA_EOPTION, VESTA_ENOMEM. */
 int vs_mask_open(const struct vs_mask_opts *opts, struct vs_mask **mask, struct vesta_error *err);
 void vs_mask_close(struct vs_mask *mask); /* may be NULL */
@@ -72,7 +76,7 @@ int vs_mask_read(const struct vs_mask *mask, int thread, const char *text, size_
                  struct vesta_error *err);
 
 /* Reads a key file: one line with 16, 24 or 32 bytes in hex or base64.  Only its owner and group may have access to it.
- * `what` begins the messages, and is a key of the config.  Errors: VESTA_EIO, VESTA_EOPTION. */
-int vs_mask_key_read(const char *what, const char *path, struct vs_mask_key *key, struct vesta_error *err);
+ * Errors: VESTA_EIO, VESTA_EOPTION, with the path. */
+int vs_mask_key_read(const char *path, struct vs_mask_key *key, struct vesta_error *err);
 
 #endif

@@ -22,6 +22,14 @@ function checks.path(text)
   return ("is '%s', which must be the path of a file that begins with /"):format(ask.quote(text))
 end
 
+--- Accepts the file of a mask's key, with its version.
+function checks.key_file(text)
+  local version, path = text:match "^(%d):(.*)$"
+  if version ~= "0" and (path or text):find "^/[^%c]*[^/]$" then return nil end
+  return ('has \'%s\', which must be the path of a file that begins with /, or "VERSION:FILE" with a version from 1 to 9')
+    :format(ask.quote(text))
+end
+
 function checks.address(text)
   if not text:find "^unix:" or text:find "^unix:/" then return nil end
   return ("has '%s': after unix: the path must begin with /"):format(ask.quote(text))

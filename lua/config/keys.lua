@@ -81,15 +81,13 @@ local function plant(row)
     node = part.node
   else
     keys.top[#keys.top + 1] = row
-    row.name = row.key
-    local folder, last = row.key:match "^(.+)%.([^.]+)$"
-    if folder then
-      local child = child_of(node, folder)
-      child.node = child.node or new_node()
-      node, name = child.node, last
-    else
-      name = row.key
-    end
+    row.name, name = row.key, row.key
+  end
+  local folder, last = name:match "^(.+)%.([^.]+)$"
+  if folder then
+    local child = child_of(node, folder)
+    child.node = child.node or new_node()
+    node, name = child.node, last
   end
   child_of(node, name).row = row
 end

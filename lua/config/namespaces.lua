@@ -1,6 +1,7 @@
 --- namespaces.lua -- checks that the keys of a namespace do not contradict each other, and that namespaces do not
 -- conflict.
 local ask = require "config.ask"
+local masks = require "config.masks"
 local stores = require "config.stores"
 local wrong = require "config.wrong"
 
@@ -65,6 +66,7 @@ function namespaces.check(reading)
     if member and not is_of_layout then wrong.key(reading, "namespaces.*." .. member, name, "%s", why) end
     if namespace.layout then check_lifetime(reading, name, namespace.layout) end
     if member then wrong.key(reading, "namespaces.*." .. member, name, "does not fit the layout: %s", why) end
+    masks.check(reading, "namespaces", name, namespace, namespace.layout)
   end
 end
 

@@ -238,8 +238,35 @@ local function key_of(option)
     without = option.without, help = option.help }
 end
 
+-- The keys of a mask, which namespaces and segments share.
+local function mask_rows(prefix)
+  local function row(name, other)
+    other.key = prefix .. "mask." .. name
+    return other
+  end
+  return {
+    row("digits", { kind = "integer", min = 4, max = 20, is = "VS_MASK_DIGITS_MAX", without = "no mask",
+      help = "number of digits or characters of a [masked](masks.md) id, without version and check digits" }),
+    row("secret_file", { kind = "list", max = 10, is = "VS_MASK_KEYS_MAX", check = "key_file", without = "no mask",
+      help = 'file with the key, or a list of "VERSION:FILE": the first key masks ids, and all keys read them' }),
+    row("alphabet", { kind = "choice", words = "decimal|base32", default = "decimal",
+      help = "the characters of masked ids: decimal digits, or Crockford's base32" }),
+    row("check", { kind = "choice", words = "none|luhn|damm|iso7064", default = "none",
+      help = "check digits behind the masked id: one (luhn, damm) or two (iso7064, which is MOD 97-10)" }),
+    row("max", { kind = "integer", min = 999999, max = math.maxinteger, without = "all digits may have any value",
+      help = "the largest number, and the largest value that masked ids show, such as 2147483647" }),
+  }
+end
+
 schema.rows = {}
 for i, option in ipairs(options) do schema.rows[i] = key_of(option) end
-table.move(rows, 1, #rows, #schema.rows + 1, schema.rows)
+for _, row in ipairs(rows) do
+  if row.key == "stores.*.uri" then
+    for _, of_mask in ipairs(mask_rows "namespaces.*.") do schema.rows[#schema.rows + 1] = of_mask end
+  elseif row.key == "http.listen" then
+    for _, of_mask in ipairs(mask_rows "segments.#.") do schema.rows[#schema.rows + 1] = of_mask end
+  end
+  schema.rows[#schema.rows + 1] = row
+end
 
 return schema

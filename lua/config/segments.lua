@@ -1,6 +1,7 @@
 --- segments.lua -- checks the rows of segments.
 local ask = require "config.ask"
 local keys = require "config.keys"
+local masks = require "config.masks"
 local stores = require "config.stores"
 local wrong = require "config.wrong"
 
@@ -63,6 +64,13 @@ local function check_form(reading, place, segment)
   end
 end
 
+local function check_mask(reading, place, segment)
+  if not masks.check(reading, "segments", place, segment) then return end
+  local function fail(text) wrong.key(reading, "segments.#.mask.digits", place, text) end
+  if segment.form then fail "and form are both set: remove one of them, because each defines the text of the numbers" end
+  if segment.order == "dense" then fail "cannot be used with order dense, whose numbers are plain digits" end
+end
+
 local function check_row(reading, place, segment)
   local function fail(key, text, ...) wrong.key(reading, "segments.#." .. key, place, text, ...) end
   if segment.store and segment.stores then fail("store", "and stores are both set: remove one of them") end
@@ -82,6 +90,7 @@ local function check_row(reading, place, segment)
   end
   check_tags(reading, place, segment)
   check_form(reading, place, segment)
+  check_mask(reading, place, segment)
 end
 
 function segments.check(reading)

@@ -14,7 +14,7 @@ local function blame(reading, shown, text)
 end
 
 -- If a table is expected but a plain value is given, the message shows an example with one of these keys.
-local MEANT = { { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
+local MEANT = { { "secret_file", "/etc/vesta/mask.key" }, { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
 
 local LISTENS = { ["resp."] = "127.0.0.1:8089", ["admin."] = "unix:/run/vesta/admin.sock" }
 
@@ -37,7 +37,9 @@ local function home_of(name)
     local folder, last = row.key:match "^(.+)%.([^.]+)$"
     if last == name then
       if not row.part then return folder end
-      return row.part.check and row.group .. ".NAME" or "each of " .. row.group
+      local inner = row.name:match "^(.+)%." -- "mask" for a key of the table mask
+      local home = row.part.check and row.group .. ".NAME" or "each of " .. row.group
+      return inner and home .. "." .. inner or home
     end
   end
   return nil
@@ -137,6 +139,15 @@ local function read_simple(part, given, entry)
   return entry
 end
 
+-- Reads a table inside of an entry, such as namespaces.orders.mask.
+local function walk_inner(reading, child, given, entry, part, name)
+  local shown = entry_path(part, name) .. child.name .. "."
+  need_table(reading, given, shown, child.node)
+  for _, inner in ipairs(present(reading, child.node, given, shown)) do
+    put(reading, inner.row, given[inner.name], entry, name)
+  end
+end
+
 local function walk_entry(reading, part, name, given)
   local list = reading[part.group]
   local why = part.check and checks[part.check](name)
@@ -146,7 +157,11 @@ local function walk_entry(reading, part, name, given)
   if not entry then
     entry = setmetatable({}, list.meta)
     for _, child in ipairs(present(reading, part.node, given, nil, part, name)) do
-      put(reading, child.row, given[child.name], entry, name)
+      if child.row then
+        put(reading, child.row, given[child.name], entry, name)
+      else
+        walk_inner(reading, child, given[child.name], entry, part, name)
+      end
     end
   end
   list.names[#list.names + 1] = name

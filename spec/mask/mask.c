@@ -308,7 +308,7 @@ static int read_key(const char *text, mode_t mode, struct vs_mask_key *key, stru
     fputs(text, file);
     fclose(file);
     chmod(path, mode);
-    int rc = vs_mask_key_read("mask", path, key, err);
+    int rc = vs_mask_key_read(path, key, err);
     unlink(path);
     return rc;
 }
@@ -340,11 +340,11 @@ static void bad_key_files(void) {
         mode_t mode;
         const char *why;
     } rows[] = {
-        {HEX16 "10", 0600, "must contain 16, 24 or 32 bytes in hex or base64: create it with openssl rand -hex 32"},
-        {"0001", 0600, "must contain 16, 24 or 32 bytes"},
-        {HEX16 HEX16 HEX16, 0600, "must contain 16, 24 or 32 bytes"},
-        {"a password that a person chose...", 0600, "must contain 16, 24 or 32 bytes"},
-        {"AAECAwQFBgcICQoLDA0ODx==\n", 0600, "must contain 16, 24 or 32 bytes"},
+        {HEX16 "10", 0600, "must be 16, 24 or 32 bytes in hex or base64: create it with openssl rand -hex 32"},
+        {"0001", 0600, "must be 16, 24 or 32 bytes"},
+        {HEX16 HEX16 HEX16, 0600, "must be 16, 24 or 32 bytes"},
+        {"a password that a person chose...", 0600, "must be 16, 24 or 32 bytes"},
+        {"AAECAwQFBgcICQoLDA0ODx==\n", 0600, "must be 16, 24 or 32 bytes"},
         {"", 0600, "the file must have only one line"},
         {HEX16 "\n" HEX16 "\n", 0600, "the file must have only one line"},
         {HEX16, 0604, "other users may read"},
@@ -356,8 +356,8 @@ static void bad_key_files(void) {
         CHECK(read_key(rows[i].text, rows[i].mode, &key, &err) != VESTA_OK);
         if (!strstr(err.text, rows[i].why)) CHECK_FAIL("%zu: %s", i, err.text);
     }
-    CHECK_EQ_I64(vs_mask_key_read("mask", "/nowhere/a.key", &key, &err), VESTA_EIO);
-    CHECK_STR(err.text, "mask: cannot read /nowhere/a.key: No such file or directory");
+    CHECK_EQ_I64(vs_mask_key_read("/nowhere/a.key", &key, &err), VESTA_EIO);
+    CHECK_STR(err.text, "cannot read the key /nowhere/a.key: No such file or directory");
     CHECK_EQ_U64(key.length, 0);
 }
 
