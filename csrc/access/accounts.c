@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 const struct vs_account vs_account_local = {
-    .name = VS_ACCOUNT_DEFAULT, .names = "*", .calls = VS_ALL_CLASSES & ~VS_OPERATE, .n_max = UINT64_MAX, .weight = 1};
+    .name = VS_ACCOUNT_DEFAULT, .names = "*", .calls = VS_ALL_CLASSES & ~(VS_OPERATE | VS_UNMASK), .n_max = UINT64_MAX, .weight = 1};
 
 /* ------------------------------------------------------------------ patterns */
 

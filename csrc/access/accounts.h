@@ -3,7 +3,7 @@
  *     orders names=orders*,invoices calls=give,block n=1000 rate=50000 secret=random:2026-11-23T15:30:00Z:9f86d0...
  *
  * A client without credentials is `default`.  If the file has no line for `default`, such a client has all rights but
- * `operate` if it connects from this machine, and no rights otherwise.  If the line of `default` has a secret, a client
+ * `operate` and `unmask` if it connects from this machine, and no rights otherwise.  If the line of `default` has a secret, a client
  * without credentials has no rights.  */
 #ifndef VS_ACCOUNTS_H
 #define VS_ACCOUNTS_H
@@ -22,8 +22,8 @@
 #define VS_ACCOUNT_RATE_MAX 1000000000
 #define VS_ACCOUNT_WEIGHT_MAX 1000
 
-enum vs_class { VS_GIVE = 1, VS_BLOCK = 2, VS_READ = 4, VS_MAKE = 8, VS_OPERATE = 16, VS_LEASE = 32, VS_ALL_CLASSES = 63 };
-#define VS_CLASS_WORDS "give|block|read|make|operate|lease"
+enum vs_class { VS_GIVE = 1, VS_BLOCK = 2, VS_READ = 4, VS_MAKE = 8, VS_OPERATE = 16, VS_LEASE = 32, VS_UNMASK = 64, VS_ALL_CLASSES = 127 };
+#define VS_CLASS_WORDS "give|block|read|make|operate|lease|unmask"
 
 struct vs_account {
     char name[VS_ACCOUNT_NAME_MAX];

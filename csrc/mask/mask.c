@@ -125,6 +125,10 @@ void vs_mask_close(struct vs_mask *mask) {
 
 /* ------------------------------------------------------------------ writing */
 
+uint64_t vs_mask_last(const struct vs_mask *mask) {
+    return mask->max;
+}
+
 size_t vs_mask_length(const struct vs_mask *mask) {
     return (size_t)((mask->version[0].version > 0) + mask->digits + mask_check_digits[mask->check]);
 }
@@ -169,6 +173,12 @@ static void mask_put(const struct vs_mask *mask, const struct mask_version *vers
     mask_put_check(mask->check, text, at + mask->digits);
 }
 
+int vs_mask_admits(const struct vs_mask *mask, uint64_t number, struct vesta_error *err) {
+    if (number <= mask->max) return VESTA_OK;
+    return vs_fail(err, VESTA_EFIELD, "the number %llu exceeds %llu, the last number of its mask: add digits",
+                   (unsigned long long)number, (unsigned long long)mask->max);
+}
+
 int vs_mask_write(const struct vs_mask *mask, int thread, const uint64_t *numbers, size_t count, char *texts,
                   struct vesta_error *err) {
     const struct mask_version *version = &mask->version[0];
@@ -179,9 +189,8 @@ int vs_mask_write(const struct vs_mask *mask, int thread, const uint64_t *number
         size_t n = count - from < VS_FF1_BATCH ? count - from : VS_FF1_BATCH;
         for (size_t i = 0; i < n; i++) {
             uint64_t number = numbers[from + i], lower = version->ff1.count[1];
-            if (number > mask->max)
-                return vs_fail(err, VESTA_EFIELD, "the number %llu exceeds %llu, the last number of its mask: add digits",
-                               (unsigned long long)number, (unsigned long long)mask->max);
+            int rc = vs_mask_admits(mask, number, err);
+            if (rc != VESTA_OK) return rc;
             batch[i] = (struct vs_ff1_number){{number / lower, number % lower}};
         }
         vs_ff1_encrypt(&version->ff1, mask->aes, key, batch, n);

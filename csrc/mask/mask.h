@@ -60,6 +60,12 @@ int vs_mask_fits(const struct vesta_opts *opts, const struct vesta_layout *layou
 int vs_mask_open(const struct vs_mask_opts *opts, struct vs_mask **mask, struct vesta_error *err);
 void vs_mask_close(struct vs_mask *mask); /* may be NULL */
 
+/* Returns VESTA_OK if the number has a text.  Threads: any.  Errors: VESTA_EFIELD. */
+int vs_mask_admits(const struct vs_mask *mask, uint64_t number, struct vesta_error *err);
+
+/* Returns the largest number that has a text. */
+uint64_t vs_mask_last(const struct vs_mask *mask);
+
 /* Returns the length of every text that the mask writes. */
 size_t vs_mask_length(const struct vs_mask *mask);
 

@@ -107,6 +107,7 @@ int vs_namespace_open_gen(struct vs_serving *serving, int i, struct vesta_error 
     int rc = opts.layout ? VESTA_OK : vs_anchor_look(&opts, &header, err);
     if (rc == VESTA_OK) rc = vesta_layout_parse(opts.layout ? opts.layout : header.layout, &layout, err);
     if (rc != VESTA_OK) return rc;
+    if (ns->mask) rc = vs_mask_fits(&opts, &layout, vs_mask_last(ns->mask), err); /* the file may have another layout */
     for (int protocol = 0; protocol < VS_ID_PROTOCOLS && rc == VESTA_OK; protocol++)
         rc = open_gen(opts, &layout, protocol, ns, err);
     if (rc == VESTA_OK)
@@ -141,6 +142,17 @@ static int64_t wait_ms_max_of(const struct vs_conf_namespace *ns) {
     return ns->policy.name ? WAIT_MS_POLICY_DEFAULT : WAIT_MS_DEFAULT;
 }
 
+/* Opens the namespace's mask, if the config has one. */
+static int open_mask(struct vs_serving *serving, const struct vs_conf_namespace *from, struct vs_namespace *ns) {
+    struct vs_conf_mask conf;
+    struct vesta_error err;
+    int rc = vs_conf_namespace_mask(from, &conf, &err);
+    conf.opts.threads = serving->threads;
+    if (rc == VESTA_OK && conf.opts.key_count > 0) rc = vs_mask_open(&conf.opts, &ns->mask, &err);
+    explicit_bzero(&conf, sizeof conf);
+    return rc == VESTA_OK ? VS_GO : (vs_say("namespaces.%s.mask: %s", from->name, err.text), VS_FAILED);
+}
+
 int vs_namespaces_prepare(struct vs_serving *serving) {
     struct vs_server *server = &serving->server;
     int rc = VS_GO;
@@ -152,6 +164,7 @@ int vs_namespaces_prepare(struct vs_serving *serving) {
         const struct vs_conf_namespace *from = &serving->config->ns[i];
         if ((rc = read_name(from, name)) != VS_GO) return rc;
         struct vs_namespace *ns = vs_namespace_add(&server->names, name);
+        if ((rc = open_mask(serving, from, ns)) != VS_GO) return rc;
         ns->is_assigned = from->opts.has_worker;
         ns->wait_us_max = wait_ms_max_of(from) * 1000;
         ns->policy_wait_us_max = from->policy_wait_ms_max * 1000;

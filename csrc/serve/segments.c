@@ -173,6 +173,18 @@ static int read_form(struct vs_tag_row *row) {
     return vs_say("segments[%s]: %s", row->conf->name, err.text), VS_FAILED;
 }
 
+/* Reads the keys of the row's mask, before the server switches its user. */
+static int read_mask(struct vs_segments *segments, struct vs_tag_row *row) {
+    struct vesta_error err;
+    if (row->conf->mask_secret_file.count == 0) return VS_GO;
+    row->mask = calloc(1, sizeof *row->mask);
+    if (!row->mask) return vs_say("no memory"), VS_FAILED;
+    if (vs_conf_segment_mask(row->conf, row->mask, &err) != VESTA_OK)
+        return vs_say("segments[%s].mask: %s", row->conf->name, err.text), VS_FAILED;
+    row->mask->opts.threads = segments->serving->threads;
+    return VS_GO;
+}
+
 static void fill_row(struct vs_tag_row *row, const struct vs_conf_segment *conf) {
     row->conf = conf;
     if (conf->store) row->stores[0] = conf->store;
@@ -195,7 +207,7 @@ int vs_segments_prepare(struct vs_serving *serving) {
     tell_status(segments);
     serving->segments = segments;
     for (int i = 0; i < segments->row_count; i++)
-        if (read_form(&segments->row[i]) != VS_GO) return VS_FAILED;
+        if (read_form(&segments->row[i]) != VS_GO || read_mask(segments, &segments->row[i]) != VS_GO) return VS_FAILED;
     serving->server.tags.self = segments;
     serving->server.tags.reread = reread;
     serving->server.tags.status = segments_get_status;
@@ -302,6 +314,8 @@ void vs_segments_close(struct vs_serving *serving) {
     for (int i = 0; i < segments->row_count; i++) {
         free(segments->row[i].form);
         free(segments->row[i].zone);
+        if (segments->row[i].mask) explicit_bzero(segments->row[i].mask, sizeof *segments->row[i].mask);
+        free(segments->row[i].mask);
     }
     pthread_cond_destroy(&segments->woken);
     pthread_mutex_destroy(&segments->lock);

@@ -24,6 +24,7 @@ struct vs_tag_row {
     const char *stores[VS_CONF_SEGMENT_STORES_MAX]; /* the stores' names in the config */
     struct vs_desk *desk;                           /* for the orders strict and dense, otherwise NULL */
     struct vs_form *form;                           /* text form of the row's numbers (NULL: digits) */
+    struct vs_conf_mask *mask;                      /* options of the tags' masks (NULL: none) */
     struct vs_zone_file *zone;                      /* time zone of the form's days (NULL: no form) */
     bool is_read;                                   /* the row's tags were read at least once */
     bool is_told;                                   /* the error of the row's last reading was logged */

@@ -76,6 +76,12 @@ static void free_tag(struct vs_segments *segments, struct vs_served_tag *tag) {
     vs_tag_free(tag);
 }
 
+static int open_tag_mask(const struct vs_tag_row *row, struct vs_served_tag *tag, struct vesta_error *err) {
+    struct vs_mask_opts opts = row->mask->opts;
+    opts.name = tag->name;
+    return vs_mask_open(&opts, &tag->mask, err);
+}
+
 /* Opens a tag.  It is served once the next set is published. */
 static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const char *name, struct vesta_error *err) {
     struct vs_served_tag *tag = vs_tag_new(name, segments->serving->threads);
@@ -91,6 +97,7 @@ static int add_tag(struct vs_segments *segments, struct vs_tag_row *row, const c
     tag->form = row->form;
     bool needs_desk = row->conf->order != VS_CONF_TREND;
     int rc = needs_desk && !tag->desk ? vs_fail(err, VESTA_ENOMEM, "no memory for a desk") : VESTA_OK;
+    if (rc == VESTA_OK && row->mask) rc = open_tag_mask(row, tag, err);
     if (rc == VESTA_OK) rc = open_segment(segments, row, tag, err);
     if (rc != VESTA_OK) return vs_tag_free(tag), rc;
     segments->is_taken[place] = true;

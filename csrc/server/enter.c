@@ -141,7 +141,7 @@ static enum vs_reply_state not_open(struct vs_request *r) {
 
 static bool enter_is_used_up(struct vs_request *r) {
     struct vesta_error err;
-    if (!r->tag->form || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->server->clock, &err)) return false;
+    if (!vs_request_has_text(r) || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->server->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
     return true;
 }
@@ -160,7 +160,9 @@ static bool is_tag_of_use(struct vs_request *r) {
         return false;
     else if (r->kind == VS_KIND_NAMESPACE || r->kind == VS_KIND_LAYOUT)
         vs_refuse(r, "bad_command", "'%s' is a tag, and its numbers have no parts", name);
-    else if (r->kind == VS_KIND_COUNTER && r->tag->form)
+    else if (r->kind == VS_KIND_MASKED && !r->tag->mask)
+        vs_refuse(r, "bad_command", "the numbers of '%s' have no mask", name);
+    else if (r->kind == VS_KIND_COUNTER && vs_request_has_text(r))
         vs_refuse(
             r, "bad_command",
             "the numbers of '%s' are text and cannot be added up: take one with GET %s, or n with VESTA.NEXT %s n",
@@ -170,6 +172,8 @@ static bool is_tag_of_use(struct vs_request *r) {
 
 static bool is_namespace_of_use(struct vs_request *r) {
     const char *name = r->ns->name;
+    if (r->kind == VS_KIND_MASKED && !r->ns->mask)
+        return vs_refuse(r, "bad_command", "the ids of '%s' have no mask", name), false;
     if (!enter_counts(r)) return true;
     vs_refuse(r, "bad_command",
               "'%s' is a namespace, not a counter: take an id with GET %s, or n ids with VESTA.NEXT %s n", name, name,
@@ -197,9 +201,10 @@ static enum vs_reply_state enter_names(struct vs_request *r) {
     for (; r->entered < r->names; r->entered++) {
         if (!vs_request_find(r, enter_name_of(r)) || may_become_tag(r)) return not_found(r);
         bool is_open = r->tag || vs_namespace_is_open(r->ns);
-        if (!is_open && !(r->kind == VS_KIND_LAYOUT && vs_namespace_state_of(r->ns) == VS_NAMESPACE_ENDED)) return not_open(r);
+        bool is_read = r->kind == VS_KIND_LAYOUT || r->kind == VS_KIND_MASKED;
+        if (!is_open && !(is_read && vs_namespace_state_of(r->ns) == VS_NAMESPACE_ENDED)) return not_open(r);
         if (!(r->tag ? is_tag_of_use : is_namespace_of_use)(r)) return VS_ANSWERED;
-        r->has_form |= r->tag && r->tag->form;
+        r->has_form |= vs_request_has_text(r);
     }
     if (!r->session->is_metered) return r->then(r);
     if (!charge(r)) return r->code != 0 ? VS_ANSWERED : vs_wait_for(r, VS_FOR_SHARE, entered);

@@ -34,6 +34,7 @@ enum vs_waits_for {
 enum vs_kind {
     VS_KIND_ANY,       /* a namespace, or a tag that issues numbers */
     VS_KIND_NAMESPACE, /* a namespace */
+    VS_KIND_MASKED,    /* a namespace or a tag with a mask, which is read (the layout may have ended) */
     VS_KIND_LAYOUT,    /* a namespace whose layout is used to decode or make ids (the layout may have ended) */
     VS_KIND_ANY_TAG,   /* as VS_KIND_ANY, but the handler rejects a namespace */
     VS_KIND_TAG,       /* a tag */
@@ -68,7 +69,7 @@ struct vs_request {
     /* vs_request_enter */
     enum vs_kind kind;
     int name, names, entered; /* index of the first name in `arg`, number of names, number of entered names */
-    bool has_form;            /* an entered tag has a text form */
+    bool has_form;            /* the ids of an entered namespace or tag have a text form */
     enum vesta_shape shape;   /* 0: ids of 64 bits */
     int prefix;               /* index of the argument with the prefix of TypeIDs (0: no TypeIDs) */
     /* take.h */
@@ -97,12 +98,31 @@ static inline struct vs_slice vs_arg(const struct vs_request *request, int i) {
     return i < request->arg_count ? request->arg[i] : (struct vs_slice){NULL, 0};
 }
 
+/* Returns the mask of the request's ids, or NULL. */
+static inline const struct vs_mask *vs_request_mask(const struct vs_request *r) {
+    return r->tag ? r->tag->mask : r->ns->mask;
+}
+
+/* Returns whether the request's ids have a text form or a mask. */
+static inline bool vs_request_has_text(const struct vs_request *r) {
+    return vs_request_mask(r) || (r->tag && r->tag->form);
+}
+
+/* masked.c: writes the masked texts of n ids, one after the other, to `texts`.  If an id exceeds the mask, returns
+ * false, and the reply is an error. */
+bool vs_masked_write(struct vs_request *request, const uint64_t *ids, size_t n, char *texts);
+/* Writes ids as elements of an array over RESP, as JSON strings, or as lines. */
+void vs_masked_put(struct vs_request *request, const uint64_t *ids, size_t n);
+/* Reads the number of a masked text.  If the client has no right to it, or the text is wrong, returns false, and the
+ * reply is an error. */
+bool vs_masked_read(struct vs_request *request, struct vs_slice text, uint64_t *number, int *version);
+
 /* Reads an argument as an id of the request's namespace.  If it is not an id, returns false, and the reply is an
  * error. */
 bool vs_read_id(struct vs_request *request, int at, uint64_t *id, struct vesta_parts *parts);
 
-/* Writes an id as the reply or as the next element of an array: in the text form of the request's tag, or else in
- * digits.  If the number does not fit the form, returns false, and the reply is an error. */
+/* Writes an id as the reply or as the next element of an array: masked, or in the text form of the request's tag, or else
+ * in digits.  If the number does not fit, returns false, and the reply is an error. */
 bool vs_put_id(struct vs_request *request, uint64_t id);
 
 /* Reads the shape of ids and the prefix of TypeIDs from two arguments, which may be missing.  If one of them is

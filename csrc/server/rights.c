@@ -235,6 +235,15 @@ bool vs_rights_may_call(struct vs_request *r) {
     return rights_refuse_call(r), false;
 }
 
+bool vs_rights_may_unmask(struct vs_request *r) {
+    const struct vs_session *s = r->session;
+    bool is_trusted = rights_is_local(s) || (s->server->rules.resp_password && s->known);
+    if (s->grant.accounts ? access_grant_may(&s->grant, VS_UNMASK) : is_trusted) return true;
+    vs_refuse(r, "not_allowed", "client '%s' may not read masked numbers: add unmask to its calls",
+              s->grant.accounts ? access_grant_name(&s->grant) : VS_ACCOUNT_DEFAULT);
+    return false;
+}
+
 bool vs_rights_may_block(struct vs_request *r) {
     if (!r->session->server->rules.no_blocks[r->session->protocol]) return true;
     vs_refuse(r, "not_allowed", "this server issues no blocks over %s",

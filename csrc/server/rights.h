@@ -78,6 +78,9 @@ static inline uint64_t vs_rights_n(struct vs_request *r, uint64_t max) {
 static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
     return vs_rights_least(r, r->session->server->rules.blocks_max[r->session->protocol], max);
 }
+/* Returns whether the client may read masked numbers: it has the right, or there are no accounts and it connects from this
+ * machine or sent the password.  If not, the reply is an error. */
+bool vs_rights_may_unmask(struct vs_request *request);
 /* Returns whether the config allows blocks over this protocol.  If not, the reply is an error. */
 bool vs_rights_may_block(struct vs_request *request);
 /* Returns the client's name for the log, or NULL if there are no accounts or the client used the admin token. */

@@ -5,6 +5,7 @@
 
 #include "access/ledger.h"
 #include "base/table.h"
+#include "mask/mask.h"
 #include "os/address.h"
 #include "policy/policies.h"
 
@@ -40,6 +41,7 @@ struct vs_namespace {
     uint64_t method[VS_ID_PROTOCOLS];       /* the field `method` of the ids (0 if the layout fixes it) */
     const struct vesta_layout *layout;
     struct vesta_layout *ended; /* owner of `layout` if its time range ended before the start (freed by names.c) */
+    struct vs_mask *mask;      /* writes and reads the ids as masked texts (NULL: none) */
     struct access_pool pool;   /* divides the ids if clients want more than are available */
     struct ledger_rates rates; /* rate limits for all clients together */
     char why[VS_NAMESPACE_WHY_MAX]; /* why the namespace is not open (private to namespace.c) */

@@ -21,7 +21,8 @@ RESP("PING", vs_on_ping, 0, VS_RESP_ARGS_MAX - 1, 0, " [text] -- PONG, or the te
 ROUTE(vs_on_batch, VS_NEEDS_GIVE, "/v1/ids", VS_ANY_METHOD, "ns,n,format,shape,prefix", true,
       "/v1/ids?ns=NAME&n=1..10000&format=json|text&shape=uuid7|uuid8|ulid|hex32&prefix=TYPE -- the next n ids, or UUIDs "
       "(1..3000) and TypeIDs")
-ROUTE(vs_on_explain, VS_NEEDS_READ, "/v1/ids/", VS_READ_METHODS, "ns", true, "/v1/ids/{id}?ns=NAME -- the parts of an id")
+ROUTE(vs_on_explain, VS_NEEDS_READ, "/v1/ids/", VS_READ_METHODS, "ns,mask", true,
+      "/v1/ids/{id}?ns=NAME&mask=0|1 -- the parts of an id (mask=1: of a masked id)")
 ROUTE(vs_on_expid, VS_NEEDS_READ, "/expid", VS_ANY_METHOD, "id,ns", false, "/expid?id=ID&ns=NAME -- the parts of an id")
 ROUTE(vs_on_transtime, VS_NEEDS_READ, "/transtime", VS_ANY_METHOD, "time,ns", false,
       "/transtime?time=TIME&ns=NAME -- the date of a time field")
@@ -97,7 +98,7 @@ ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this li
 CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD,
      "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range",
      "/v1/blocks?ns=NAME&n=1..100000 -- up to n ids as a range")
-RESP("VESTA.EXPLAIN", vs_on_explain, 1, 2, VS_NEEDS_READ, " [name] id -- the parts of an id")
+RESP("VESTA.EXPLAIN", vs_on_explain, 1, 3, VS_NEEDS_READ, " [name] id | name id MASK -- the parts of an id, or of a masked id")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id built from these fields")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces and their state")
 RESP("VESTA.LAYOUTS", vs_on_layouts, 0, 0, 0, " -- the presets of layouts")

@@ -21,6 +21,7 @@ struct vs_served_tag *vs_tag_new(const char *name, int loop_count) {
 
 void vs_tag_free(struct vs_served_tag *tag) {
     if (!tag) return;
+    vs_mask_close(tag->mask);
     free(tag->counts);
     free(tag);
 }
@@ -119,16 +120,19 @@ struct vs_tag_total vs_tag_total(const struct vs_monitor *monitor, const struct 
 
 /* ------------------------------------------------------------------ business numbers */
 
-/* After a number did not fit the form, no number is taken for this time.  So an exhausted tag costs its database at
+/* After a number did not fit the form or mask, no number is taken for this time.  So an exhausted tag costs its database at
  * most one transaction in this time, and the first number of a new day is delayed by at most this time. */
 #define USED_UP_US 1000000
+
+void vs_tag_rest(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock) {
+    atomic_store(&tag->used_up, number);
+    atomic_store(&tag->rests_until_us, clock->boot_us(clock->self) + USED_UP_US);
+}
 
 int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,
                  struct vesta_error *err) {
     int rc = vs_form_write(tag->form, number, buf, err);
-    if (rc == VESTA_OK) return VESTA_OK;
-    atomic_store(&tag->used_up, number);
-    atomic_store(&tag->rests_until_us, clock->boot_us(clock->self) + USED_UP_US);
+    if (rc != VESTA_OK) vs_tag_rest(tag, number, clock);
     return rc;
 }
 
@@ -136,5 +140,7 @@ bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock
     char buf[VS_FORM_TEXT_MAX];
     int64_t until_us = atomic_load(&tag->rests_until_us);
     if (until_us == 0 || clock->boot_us(clock->self) >= until_us) return false;
-    return vs_form_write(tag->form, atomic_load(&tag->used_up), buf, err) != VESTA_OK;
+    uint64_t number = atomic_load(&tag->used_up);
+    int rc = tag->mask ? vs_mask_admits(tag->mask, number, err) : vs_form_write(tag->form, number, buf, err);
+    return rc != VESTA_OK;
 }

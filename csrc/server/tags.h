@@ -8,6 +8,7 @@
 #define VS_SERVER_TAGS_H
 
 #include "base/table.h"
+#include "mask/mask.h"
 #include "number/form.h"
 #include "server/counts.h"
 #include "server/desk.h"
@@ -29,7 +30,8 @@ struct vs_served_tag {
     struct vesta_segment *seg;      /* NULL: a gapless tag */
     struct vesta_segment *memory;   /* of a gapless tag: the numbers granted to this host (NULL: not gapless) */
     const struct vs_form *form;     /* text form of its numbers (NULL: digits) */
-    _Atomic uint64_t used_up;       /* last number that did not fit the form (0: none) */
+    struct vs_mask *mask;           /* masks its numbers (NULL: none) */
+    _Atomic uint64_t used_up;       /* last number that did not fit the form or mask (0: none) */
     _Atomic int64_t rests_until_us; /* boot time before which no number is taken, because one did not fit */
     struct vs_desk *desk;           /* issues the numbers of a strict or gapless tag (NULL: a trend tag) */
     _Atomic uint64_t refused;       /* requests rejected for lack of a number */
@@ -60,8 +62,10 @@ size_t vs_tag_after(const struct vs_tag_set *set, const char *name, size_t lengt
  * Threads: any.  Errors: as vs_form_write. */
 int vs_tag_write(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock, char *buf,
                  struct vesta_error *err);
-/* Returns whether requests must be rejected without taking a number, because a recent number did not fit the form.
- * *err is then the error of vs_tag_write. */
+/* Records that a number did not fit the tag's form or mask. */
+void vs_tag_rest(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock);
+/* Returns whether requests must be rejected without taking a number, because a recent number did not fit.
+ * *err is then the error of the last try. */
 bool vs_tag_is_used_up(const struct vs_served_tag *tag, const struct vesta_clock *clock, struct vesta_error *err);
 
 /* Returns the served set, for use in the current request.  NULL: no tag was ever served. */

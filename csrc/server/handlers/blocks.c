@@ -45,7 +45,7 @@ static enum vs_reply_state blocks_put_numbers(struct vs_request *r) {
 }
 
 static enum vs_reply_state blocks_take_numbers(struct vs_request *r, uint64_t n) {
-    if (r->tag->form)
+    if (vs_request_has_text(r))
         return vs_refuse(r, "bad_command",
                          "the numbers of '%s' are text, which blocks cannot contain: take n with VESTA.NEXT %s n",
                          r->tag->name, r->tag->name);
@@ -60,7 +60,12 @@ static enum vs_reply_state blocks_take(struct vs_request *r) {
     uint64_t n;
     if (!vs_rights_may_block(r) || !vs_read_up_to(r, vs_arg(r, 1), vs_rights_block(r, BLOCK_MAX), &n))
         return VS_ANSWERED;
-    return r->tag ? blocks_take_numbers(r, n) : vs_take_block(r, n, put_ticks);
+    if (r->tag) return blocks_take_numbers(r, n);
+    if (r->ns->mask)
+        return vs_refuse(r, "bad_command",
+                         "the ids of '%s' are masked, and a block would show plain ids: take n with VESTA.NEXT %s n",
+                         r->ns->name, r->ns->name);
+    return vs_take_block(r, n, put_ticks);
 }
 
 enum vs_reply_state vs_on_block(struct vs_request *r) {

@@ -24,10 +24,12 @@ _Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "the texts of an MGET fit a reply"
 #define WIDES_MAX 3000 /* maximum ids of 128 bits per request: with a prefix, they are longer than 64-bit ids */
 _Static_assert(WIDES_MAX *(VS_WIDE_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of TypeIDs fits a reply");
 
-/* Writes a tag's number in text form to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does not fit the form,
- * returns false, and the reply is an error. */
+/* Writes an id masked, or a tag's number in text form, to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does not
+ * fit, returns false, and the reply is an error. */
 static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
     struct vesta_error err;
+    const struct vs_mask *mask = vs_request_mask(r);
+    if (mask) return buf[vs_mask_length(mask)] = '\0', vs_masked_write(r, &id, 1, buf);
     if (vs_tag_write(r->tag, id, r->session->server->clock, buf, &err) == VESTA_OK) return true;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
     return false;
@@ -65,6 +67,10 @@ bool vs_read_shape(struct vs_request *r, int shape, int prefix) {
                          "'%s' is a tag, whose numbers have no shape: use a namespace, or leave out shape",
                          r->tag->name),
                false;
+    if (r->ns->mask)
+        return vs_refuse(r, "bad_field", "the ids of '%s' are masked, and a %s would show the plain id: leave out shape",
+                         r->ns->name, vesta_shape_name(r->shape)),
+               false;
     if (vesta_shape_check(r->ns->layout, r->shape, &err) != VESTA_OK ||
         (type.at && vs_typeid_check(type, &err) != VESTA_OK))
         return vs_refuse(r, "bad_field", "%s", err.text), false;
@@ -77,7 +83,7 @@ bool vs_read_shape(struct vs_request *r, int shape, int prefix) {
 
 bool vs_put_id(struct vs_request *r, uint64_t id) {
     char text[VS_FORM_TEXT_MAX], wide[VS_WIDE_TEXT_MAX];
-    bool has_form = r->tag && r->tag->form;
+    bool has_form = vs_request_has_text(r);
     if (r->shape) {
         if (!write_wide(r, id, wide)) return false;
         vs_resp_word(r->out, wide);
@@ -125,7 +131,7 @@ static enum vs_reply_state put_alike(struct vs_request *r) {
 }
 
 static enum vs_reply_state ids_take_next(struct vs_request *r) {
-    size_t alike = r->tag ? 0 : count_alike(r);
+    size_t alike = r->tag || r->ns->mask ? 0 : count_alike(r);
     return alike > 0 ? vs_take_some(r, 1 + alike, put_alike) : vs_take_id(r, vs_put_one);
 }
 
@@ -138,6 +144,10 @@ static enum vs_reply_state put_many(struct vs_request *r) {
     vs_resp_array(r->out, r->n);
     if (!r->has_form && !r->shape) {
         vs_resp_ids(r->out, r->ids, r->n);
+        return VS_ANSWERED;
+    }
+    if (r->names == 1 && !r->shape && vs_request_mask(r)) {
+        vs_masked_put(r, r->ids, r->n);
         return VS_ANSWERED;
     }
     for (size_t i = 0; i < r->n; i++) {
@@ -209,6 +219,10 @@ enum vs_reply_state vs_on_count_down(struct vs_request *r) {
  * reply is an error. */
 static void put_texts(struct vs_request *r, size_t n) {
     char text[VS_FORM_TEXT_MAX > VS_WIDE_TEXT_MAX ? VS_FORM_TEXT_MAX : VS_WIDE_TEXT_MAX];
+    if (!r->shape && vs_request_mask(r)) {
+        vs_masked_put(r, r->ids, n);
+        return;
+    }
     for (size_t i = 0; i < n && (r->shape ? write_wide : write_text)(r, r->ids[i], text); i++) {
         if (r->json && i > 0) vs_put(r->out, ",", 1);
         (r->json ? vs_put_json : vs_put_text)(r->out, text);
@@ -217,7 +231,7 @@ static void put_texts(struct vs_request *r, size_t n) {
 }
 
 static void put_lines(struct vs_request *r, size_t n) {
-    if (r->shape || (r->tag && r->tag->form)) {
+    if (r->shape || vs_request_has_text(r)) {
         put_texts(r, n);
     } else {
         vs_put_ids(r->out, r->ids, n, "\n");
@@ -227,7 +241,7 @@ static void put_lines(struct vs_request *r, size_t n) {
 
 static void put_json(struct vs_request *r, size_t n) {
     vs_put_text(r->out, "{\"ids\":[");
-    if (r->shape || (r->tag && r->tag->form)) {
+    if (r->shape || vs_request_has_text(r)) {
         put_texts(r, n);
         if (r->code != 0) return;
     } else {
@@ -287,7 +301,32 @@ bool vs_read_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *
 
 /* Returns whether VESTA.EXPLAIN has the optional name before the id. */
 static bool is_named_first(const struct vs_request *r) {
-    return r->protocol == VS_RESP && r->arg_count == 2;
+    return r->protocol == VS_RESP && r->arg_count >= 2;
+}
+
+/* Returns whether the request's id is masked: mask=1 over HTTP, or MASK as the last argument over RESP. */
+static bool is_masked(const struct vs_request *r) {
+    return vs_arg(r, 2).at && (r->protocol == VS_RESP || !vs_slice_is(vs_arg(r, 2), "0"));
+}
+
+static enum vs_reply_state explain_number(struct vs_request *r) {
+    uint64_t number;
+    int version;
+    if (!vs_masked_read(r, vs_arg(r, is_named_first(r)), &number, &version)) return VS_ANSWERED;
+    r->json = true;
+    vs_named_open(r, 2);
+    vs_named_wide(r, "number", number);
+    vs_named_int(r, "key_version", version);
+    vs_named_close(r);
+    return VS_ANSWERED;
+}
+
+static bool read_masked_id(struct vs_request *r, int at, uint64_t *id, struct vesta_parts *parts, int *version) {
+    struct vesta_error err;
+    if (!vs_masked_read(r, vs_arg(r, at), id, version)) return false;
+    if (vesta_explain(r->ns->layout, *id, parts, &err) != VESTA_OK)
+        return vs_refuse(r, "bad_id", "%s", err.text), false;
+    return true;
 }
 
 /* Writes the facts of an id of 128 bits. */
@@ -333,13 +372,18 @@ static enum vs_reply_state ids_explain(struct vs_request *r) {
     char iso[VESTA_ISO_MAX];
     struct vs_slice text = vs_arg(r, is_named_first(r));
     uint64_t id;
-    if (text.at && vs_wide_is_meant(text)) return ids_explain_wide(r, text);
-    if (!vs_read_id(r, is_named_first(r), &id, &parts)) return VS_ANSWERED;
+    int version = -1;
+    if (r->kind == VS_KIND_MASKED && r->tag) return explain_number(r);
+    if (r->kind != VS_KIND_MASKED && text.at && vs_wide_is_meant(text)) return ids_explain_wide(r, text);
+    if (r->kind == VS_KIND_MASKED ? !read_masked_id(r, is_named_first(r), &id, &parts, &version)
+                                  : !vs_read_id(r, is_named_first(r), &id, &parts))
+        return VS_ANSWERED;
     const struct vesta_layout *layout = r->ns->layout;
     bool is_named_so = layout->worker < 0 || strcmp(layout->field[layout->worker].name, "worker") == 0;
     r->json = true;
-    vs_named_open(r, layout->field_count + (is_named_so ? 3 : 4));
+    vs_named_open(r, layout->field_count + (is_named_so ? 3 : 4) + (version >= 0));
     vs_named_wide(r, "id", id);
+    if (version >= 0) vs_named_int(r, "key_version", version);
     for (int i = 0; i < layout->field_count; i++)
         vs_named_int(r, layout->field[i].name, (int64_t)parts.values[i]);
     if (!is_named_so) vs_named_int(r, "worker", (int64_t)parts.worker);
@@ -352,7 +396,13 @@ static enum vs_reply_state ids_explain(struct vs_request *r) {
 
 enum vs_reply_state vs_on_explain(struct vs_request *r) {
     int name = is_named_first(r) ? 0 : r->protocol == VS_RESP ? VS_NO_NAME : 1;
-    return vs_request_enter(r, name, VS_KIND_LAYOUT, ids_explain);
+    struct vs_slice mask = vs_arg(r, 2);
+    bool is_switch = r->protocol == VS_RESP ? vs_slice_is(mask, "MASK") || vs_slice_is(mask, "mask")
+                                            : vs_slice_is(mask, "1") || vs_slice_is(mask, "0");
+    if (mask.at && !is_switch)
+        return vs_refuse(r, "bad_field", "'%s' must be %s", VS_QUOTE(mask.at, mask.length),
+                         r->protocol == VS_RESP ? "MASK" : "0 or 1");
+    return vs_request_enter(r, name, is_masked(r) ? VS_KIND_MASKED : VS_KIND_LAYOUT, ids_explain);
 }
 
 /* Returns the name of a field in Vesta (Java). */
