@@ -2,6 +2,7 @@
 #include "main/modules.h"
 
 #include "main/ids/holders.h"
+#include "main/ids/masks.h"
 #include "main/ids/numbers.h"
 #include "main/where.h"
 #include "modules/tables.h"
@@ -227,6 +228,47 @@ static int modules_segments(lua_State *L) {
     return 1;
 }
 
+/* A userdata with the mask of a counter. */
+#define MODULES_MASK "mask of a counter"
+
+/* where.mask(path, tag, row) -> mask or false | nil, exit code
+ * Opens the mask of a tag, which the config's `row` of segments serves.  The result is false if it has no mask. */
+static int modules_mask(lua_State *L) {
+    struct vs_conf_opts from = {.path = luaL_checkstring(L, 1), .serves_no_clients = true};
+    const char *tag = luaL_checkstring(L, 2);
+    lua_Integer row = luaL_checkinteger(L, 3);
+    struct vs_config *config = NULL;
+    struct vesta_error err;
+    struct vs_mask **mask = lua_newuserdatauv(L, sizeof *mask, 0);
+    *mask = NULL;
+    luaL_setmetatable(L, MODULES_MASK);
+    if (vs_config_read(&from, &config, &err) != VESTA_OK) return vs_say("%s", err.text), host_end(L, VS_FAILED);
+    bool is_there = row >= 1 && row <= config->segment_count;
+    int code = is_there ? vs_masks_of_tag(config, tag, &config->segment[row - 1], mask) : VS_GO;
+    vs_config_free(config);
+    if (code != VS_GO) return host_end(L, code);
+    if (!*mask) lua_pushboolean(L, 0);
+    return 1;
+}
+
+/* mask:write(number) -> text | nil, text, code */
+static int modules_mask_write(lua_State *L) {
+    struct vs_mask **mask = luaL_checkudata(L, 1, MODULES_MASK);
+    uint64_t number = (uint64_t)luaL_checkinteger(L, 2);
+    struct vesta_error err;
+    char text[VS_MASK_TEXT_MAX];
+    if (vs_mask_write(*mask, 0, &number, 1, text, &err) != VESTA_OK) return host_fail(L, &err);
+    lua_pushlstring(L, text, vs_mask_length(*mask));
+    return 1;
+}
+
+static int modules_mask_free(lua_State *L) {
+    struct vs_mask **mask = luaL_checkudata(L, 1, MODULES_MASK);
+    vs_mask_close(*mask);
+    *mask = NULL;
+    return 0;
+}
+
 /* where.print(options, rows) -> exit code
  * Prints `--effective` for a command that only reads the config.  A row has: key, value, is_flag, by. */
 static int modules_print(lua_State *L) {
@@ -265,10 +307,16 @@ static int modules_open_where(lua_State *L) {
     static const luaL_Reg functions[] = {{"layout", modules_layout},     {"namespaces", modules_namespaces},
                                          {"print", modules_print},       {"show", modules_show},
                                          {"store", modules_store},       {"environment", modules_environment},
-                                         {"segments", modules_segments}, {"clients", modules_clients},
+                                         {"segments", modules_segments}, {"mask", modules_mask}, {"clients", modules_clients},
                                          {NULL, NULL}};
     struct vs_where where;
     const struct vs_option options[] = {VS_WHERE_OPTIONS(&where), {0}};
+    static const luaL_Reg of_mask[] = {{"write", modules_mask_write}, {"__gc", modules_mask_free}, {NULL, NULL}};
+    luaL_newmetatable(L, MODULES_MASK);
+    luaL_setfuncs(L, of_mask, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
     luaL_newlib(L, functions);
     host_push_options(L, options);
     lua_rawgeti(L, -1, luaL_len(L, -1));

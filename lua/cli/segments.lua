@@ -8,6 +8,7 @@ local stores = require "cli.lib.stores"
 local tables = require "cli.lib.tables"
 local term = require "term"
 local watch = require "cli.lib.watch"
+local where = require "where"
 
 local STEP_DEFAULT = 1000
 local TAKE_MAX = 65536
@@ -213,12 +214,14 @@ local function take(options, operands)
     cli.usage("the numbers of %s come from %d databases in turn, and this command asks one: take them from a server, "
       .. "for example by redis-cli INCR %s", tag, #list_of_places, tag)
   end
+  local mask = place.config and cli.go(where.mask(place.config, tag, place.row))
+  if mask and form then cli.usage("--form cannot be combined with the mask of %s: leave it out", tag) end
   stores.warn(place.shown, place.store)
   local from, stop, delta = places.done(place, tag, place.store:take(place.table, tag, options.count or 1, form))
   if delta ~= 1 then
     cli.fail("%s has a delta of %s: its numbers are spread over several databases", tag, cli.unsigned(delta))
   end
-  print_numbers(tag, form, from, stop, options.json)
+  print_numbers(tag, mask or form, from, stop, options.json)
 end
 
 ---------------------------------------------------------------- resume
@@ -257,8 +260,9 @@ nothing.  More: docs/counters.md.
 
   add      creates a counter.  Its first number is --from.
   step     sets how many numbers a range has.
-  take     prints numbers.  With --form they are business numbers.  Each call
-           takes one range from the database.
+  take     prints numbers.  With --form they are business numbers.  If the
+           config has a mask for the counter, they are masked.  Each call takes
+           one range from the database.
   resume   resumes a counter that stopped because its database went back to an
            older state.  Repair the database first.
   import   imports the counters from a table of tinyid, Leaf or a ticket

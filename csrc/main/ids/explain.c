@@ -5,6 +5,7 @@
 #include "main/ids/explain_wide.h"
 #include "main/ids/holders.h"
 #include "main/ids/marks.h"
+#include "main/ids/masks.h"
 #include "main/ids/numbers.h"
 #include "id/id.h"
 #include "os/clock.h"
@@ -35,12 +36,18 @@ struct explain_reading {
     size_t count;                /* number of ids read, with any layout */
     bool has_wide;               /* one of the first two ids has 128 bits */
     bool lacks_time;             /* one of them contains no time */
+    const struct vs_masked *masked; /* the masked text of the id (NULL: the id was not masked) */
 };
 
 static void explain_print_json(const struct explain_reading *reading, uint64_t id, const struct vesta_parts *parts) {
     const struct vesta_layout *layout = &reading->layout;
     char iso[VESTA_ISO_MAX];
     vs_outf("{\"id\":\"%" PRIu64 "\"", id);
+    if (reading->masked) {
+        vs_outf(",\"masked\":");
+        vs_out_json(reading->masked->text);
+        vs_outf(",\"key_version\":%d", reading->masked->version);
+    }
     for (int i = 0; i < layout->field_count; i++)
         vs_outf(",\"%s\":%" PRIu64, layout->field[i].name, parts->values[i]);
     if (layout->worker >= 0 && strcmp(layout->field[layout->worker].name, "worker") != 0)
@@ -202,6 +209,8 @@ static int explain_take_wide(void *self, const struct vs_wide_found *found) {
 static void explain_print_id(const struct explain_reading *reading, const struct vs_found_id *found,
                              const struct vesta_parts *parts) {
     uint64_t id = found->id;
+    if (reading->masked)
+        vs_outf("%s  masked with key version %d\n", reading->masked->text, reading->masked->version);
     bool is_told = found->notation && strcmp(found->notation, "decimal") != 0;
     vs_outf("%" PRIu64 "  %s%sread as %s\n\n", id, is_told ? found->notation : "", is_told ? ", " : "", reading->name);
     vs_draw_id(&reading->layout, id, parts, reading->now_ms);
@@ -223,6 +232,7 @@ static int explain_id(void *self, const struct vs_found_id *found) {
             return rc;
         }
         reading = &elsewhere;
+        elsewhere.masked = asked->masked;
     }
     explain_begin(asked);
     explain_keep_first(asked, id, reading == asked ? &asked->layout : &generations.layout[elsewhere.generation - 1]);
@@ -250,6 +260,41 @@ static int explain_ids(struct explain_reading *reading, int compares, int argc, 
     return rc;
 }
 
+static int explain_masked_id(void *self, const struct vs_masked *masked) {
+    struct explain_reading *reading = self;
+    struct vs_found_id found = {.id = masked->number};
+    reading->masked = masked;
+    int rc = explain_id(reading, &found);
+    reading->masked = NULL;
+    return rc;
+}
+
+/* Reads masked ids of a namespace of the config. */
+static int explain_masked(struct explain_reading *reading, int argc, char **argv) {
+    const struct vs_config *config = reading->where.config;
+    struct vs_mask *mask = NULL;
+    int rc = VS_GO;
+    for (int i = 0; config && i < config->ns_count; i++)
+        if (strcmp(config->ns[i].name, reading->where.text[VS_W_NAMESPACE]) == 0)
+            rc = vs_masks_of_namespace(&config->ns[i], &mask);
+    if (rc == VS_GO && !mask)
+        rc = vs_usage(config ? "the namespace %s has no mask in the config"
+                             : "--mask needs the config that has the mask and its keys: add -c FILE",
+                      vs_shown_text(reading->where.text[VS_W_NAMESPACE] ? reading->where.text[VS_W_NAMESPACE] : ""));
+    if (rc == VS_GO) rc = vs_masks_each(mask, argc, argv, explain_masked_id, reading);
+    vs_mask_close(mask);
+    return rc;
+}
+
+/* Reads masked numbers of a counter of the config. */
+static int explain_masked_tag(struct explain_reading *reading, const char *tag, int argc, char **argv) {
+    int rc = vs_where_environment(&reading->where);
+    if (rc != VS_GO) return rc;
+    if (!reading->where.text[VS_W_CONFIG])
+        return vs_usage("--tag needs the config that has the mask and its keys: add -c FILE");
+    return vs_explain_masked_numbers(reading->where.text[VS_W_CONFIG], tag, argc, argv, reading->where.json);
+}
+
 static int explain_run_marks(const struct explain_reading *reading, const char *since) {
     struct vs_marks marks = {.layout = &reading->layout,
                              .holders = &reading->holders,
@@ -263,8 +308,8 @@ static int explain_run_marks(const struct explain_reading *reading, const char *
 
 static int explain_run(int argc, char **argv) {
     static struct explain_reading reading;
-    const char *form = NULL, *since = NULL;
-    int compares = 0;
+    const char *form = NULL, *since = NULL, *tag = NULL;
+    int compares = 0, is_masked = 0;
     reading.now_ms = vs_now_ms();
     reading.first = true;
     const struct vs_option table[] = {
@@ -275,11 +320,17 @@ static int explain_run(int argc, char **argv) {
         VS_SWITCH("compare", &compares, "with --json: also print an object that compares two ids"),
         VS_TEXT("since", &since, "TIME", "with -: mark only ids generated after this time (default: ten years ago)"),
         VS_TEXT("form", &form, "TEXT", "decode business numbers with this form, and verify their check digits"),
+        VS_SWITCH("mask", &is_masked, "the ids are masked: read them with the keys in the namespace's config"),
+        VS_TEXT("tag", &tag, "TAG", "with --mask: read masked numbers of this counter of the config"),
         VS_SWITCH("json", &reading.where.json, "print one JSON object per line"),
         {0},
     };
     int rc = vs_options(table, &argc, argv);
     if (rc != VS_GO) return rc;
+    if (tag && !is_masked) return vs_usage("--tag can only be combined with --mask");
+    if (is_masked && (form || since || compares || reading.where.text[VS_W_LAYOUT] || reading.notation))
+        return vs_usage("--mask cannot be combined with --form, --since, --compare, --layout or --format");
+    if (tag) return explain_masked_tag(&reading, tag, argc, argv);
     bool reads_text = argc == 1 && strcmp(argv[0], "-") == 0;
     if (since && !reads_text) return vs_usage("--since can only be combined with -, which marks ids in text");
     if (form && (reading.where.text[VS_W_LAYOUT] || reading.notation))
@@ -288,6 +339,8 @@ static int explain_run(int argc, char **argv) {
     if ((rc = explain_find_layout(&reading)) == VS_GO) {
         if (reading.where.effective)
             rc = vs_where_print(&reading.where);
+        else if (is_masked)
+            rc = explain_masked(&reading, argc, argv);
         else
             rc = reads_text ? explain_run_marks(&reading, since) : explain_ids(&reading, compares, argc, argv);
     }
@@ -309,6 +362,8 @@ const struct vs_command vs_explain_command = {
     "VESTA_STORE, VESTA_NAMESPACE in the environment), the command uses its layout and also shows the\n"
     "process that held the worker id.\n"
     "\n"
+    "With --mask the ids are masked (docs/masks.md): the keys in the namespace's config reveal them.\n"
+    "\n"
     "With - the command copies the text of stdin and marks each id in it.\n"
     "\n"
     "  $ vesta explain --layout snowflake 2006515713438674944\n"
@@ -329,6 +384,9 @@ const struct vs_command vs_explain_command = {
     "  $ journalctl -u shop | vesta explain -c /etc/vesta/vesta.lua -\n"
     "  ... order=2124694139118342144[2026-11-23T02:38:52.331Z worker=13 seq=0 web1\n"
     "  pid 812] saved ...\n"
+    "\n"
+    "  $ vesta explain --mask -c /etc/vesta/vesta.lua --tag invoices 160772445144\n"
+    "  160772445144  number 3, key version 1\n"
     "\n"
     "  $ vesta explain --form 'INV-{day:%Y%m%d}-{number:6}-{luhn}' \\\n"
     "    INV-20261122-000421-2\n"

@@ -1,12 +1,14 @@
 /* gen.c -- `gen`: prints ids.  Waits through pauses, and prints the reason if a wait is noticeable. */
 #include "base/text.h"
 #include "main/cli.h"
+#include "main/ids/masks.h"
 #include "main/where.h"
 #include "id/id.h"
 #include "id/wide.h"
 #include "keeper/file.h"
 #include "os/clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,7 @@ struct gen_run {
     struct vs_progress progress;
     bool told_worker, shows_progress;
     struct vs_digits digits;
+    struct vs_mask *mask; /* NULL: the ids are not masked */
     int shape;          /* enum vesta_shape (0: ids of 64 bits) */
     const char *prefix; /* of TypeIDs (NULL: no TypeIDs) */
     union {
@@ -89,6 +92,20 @@ static void gen_write_ids(struct gen_run *run, const uint64_t *ids, size_t count
     }
 }
 
+/* Writes masked ids.  All ids fit the mask, because gen_open_mask has checked the layout. */
+static void gen_write_masked(struct gen_run *run, const uint64_t *ids, size_t count) {
+    char texts[ROW * VS_MASK_TEXT_MAX];
+    int length = (int)vs_mask_length(run->mask);
+    for (size_t from = 0; from < count; from += ROW) {
+        size_t row = count - from < ROW ? count - from : ROW;
+        int rc = vs_mask_write(run->mask, 0, ids + from, row, texts, NULL);
+        assert(rc == VESTA_OK);
+        (void)rc;
+        for (size_t i = 0; i < row; i++)
+            vs_outf(run->json ? "{\"id\":\"%.*s\"}\n" : "%.*s\n", length, texts + i * (size_t)length);
+    }
+}
+
 /* If no worker id was assigned, a worker id is drawn.  Prints the drawn worker id. */
 static void gen_tell_worker(struct gen_run *run) {
     struct vesta_info info;
@@ -104,7 +121,7 @@ static void gen_take(struct gen_run *run, size_t count) {
     if (run->shape)
         gen_write_wides(run, count);
     else
-        gen_write_ids(run, run->ids, count);
+        (run->mask ? gen_write_masked : gen_write_ids)(run, run->ids, count);
     run->left -= count;
 }
 
@@ -178,6 +195,17 @@ static int gen_print_ids(struct gen_run *run) {
     return VS_DONE;
 }
 
+/* Opens the mask of the config's namespace, if there is one. */
+static int gen_open_mask(const struct vs_config *config, const struct vesta_opts *opts, struct gen_run *run) {
+    const struct vs_conf_namespace *ns = vs_masks_find(config, opts);
+    int rc = ns ? vs_masks_of_namespace(ns, &run->mask) : VS_GO;
+    if (rc == VS_GO && run->mask && run->shape)
+        return vs_usage("--shape would show the plain ids of %s, which has a mask: leave it out", ns->name);
+    if (rc == VS_GO && run->mask && run->base != VESTA_DECIMAL)
+        return vs_usage("--format cannot be combined with the mask of %s: leave it out", ns->name);
+    return rc;
+}
+
 static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run) {
     struct vesta_error err;
     struct vesta_info info;
@@ -187,6 +215,11 @@ static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run
     if (run->shape && vesta_shape_check(&info.layout, (enum vesta_shape)run->shape, &err) != VESTA_OK) {
         vesta_close(run->gen);
         return vs_report(&err);
+    }
+    if (run->mask && vs_mask_fits(opts, &info.layout, vs_mask_last(run->mask), &err) != VESTA_OK) {
+        vs_say("the mask %s", err.text);
+        vesta_close(run->gen);
+        return VS_FAILED;
     }
     run->count = run->left;
     run->shows_progress = !isatty(STDOUT_FILENO); /* otherwise the ids themselves show the progress */
@@ -269,7 +302,8 @@ static int gen_run(int argc, char **argv) {
     if ((rc = vs_where_opts(config_path, opts, &config)) != VS_GO) return vs_config_free(config), rc;
     opts->any_worker = !opts->has_worker; /* relevant only if there is no generator file yet */
     run.patience_us = (int64_t)wait_ms * 1000;
-    rc = gen_open_and_print(opts, &run);
+    if ((rc = gen_open_mask(config, opts, &run)) == VS_GO) rc = gen_open_and_print(opts, &run);
+    vs_mask_close(run.mask);
     vs_config_free(config);
     return rc;
 }
@@ -281,7 +315,7 @@ const struct vs_command vs_gen_command = {
     "generator file.  If the namespace `default` has a different layout than --layout, and you name no\n"
     "namespace, path, store or config, the command uses a namespace named after the preset, or after the\n"
     "layout's fingerprint.  It waits while the clock is behind or the sequence is exhausted, and prints the\n"
-    "reason if it waits longer than two seconds.\n"
+    "reason if it waits longer than two seconds.  If the config has a mask for the namespace, the ids are masked.\n"
     "\n"
     "  $ vesta gen\n"
     "  vesta gen: drew worker id 417 at random and stored it in file:/...\n"

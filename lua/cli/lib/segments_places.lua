@@ -1,7 +1,7 @@
 --- segments_places.lua -- finds and opens the tables of counters that the options or a config name.
 --
 -- A place is a counter table.  It has: uri, secret, table (nil for leaf_alloc), row (the index in the config's
--- segments), shown (the URI without its password), and store (once it is opened).
+-- segments), config (the config's path, or nil), shown (the URI without its password), and store (once it is opened).
 local cli = require "cli.lib.cli"
 local store = require "store"
 local term = require "term"
@@ -55,6 +55,7 @@ local function read_config(options, path, tag)
   local all, list = cli.go(where.segments(path, tag)), {}
   if not all[1] then cli.usage("%s has no segments", term.shown(path)) end
   for _, place in ipairs(all) do
+    place.config = path
     if not options.table or options.table == (place.table or TABLE_DEFAULT) then list[#list + 1] = place end
   end
   if not list[1] then
