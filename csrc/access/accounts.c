@@ -104,7 +104,7 @@ static int access_read_calls(struct vs_slice text, unsigned *calls, struct vesta
         int place = one.length > 0 ? vs_slice_place(one, VS_CLASS_WORDS, '|') : -1;
         if (place < 0)
             return vs_fail(err, VESTA_EOPTION, "calls has '%s', which must be some of give, block, read, make, operate, "
-                           "lease",
+                           "lease, unmask",
                            VS_QUOTE(one.at, one.length));
         *calls |= 1u << place;
         text = after;
@@ -219,11 +219,13 @@ int vs_account_parse(struct vs_slice line, struct vs_account *out, struct vesta_
 }
 
 const char *vs_classes_write(unsigned calls, char buf[VS_ACCOUNT_NAME_MAX]) {
-    static const char words[][8] = {"give", "block", "read", "make", "operate", "lease"};
     int used = 0;
     *buf = '\0';
-    for (int i = 0; i < 6; i++)
-        if (calls >> i & 1) used += sprintf(buf + used, "%s%s", used ? "," : "", words[i]);
+    for (const char *word = VS_CLASS_WORDS; calls; calls >>= 1) {
+        int length = (int)strcspn(word, "|");
+        if (calls & 1) used += sprintf(buf + used, "%s%.*s", used ? "," : "", length, word);
+        word += length + (word[length] == '|');
+    }
     return buf;
 }
 

@@ -250,7 +250,7 @@ local RIGHTS_OPTIONS = {
   { name = "names", value = "NAME,...",
     help = "namespaces and tags that it may use, where * matches any characters (default for add: *)" },
   { name = "calls", value = "CLASS,...",
-    help = "classes of calls that it may make: give, block, read, make, lease, operate (default for add: give,read)" },
+    help = "classes of calls that it may make: give, block, read, make, lease, unmask, operate (default for add: give,read)" },
   { name = "n", value = "N", help = "maximum ids per request, or off (default: off)" },
   { name = "rate", value = "N", help = "maximum ids per second, or off (default: off)" },
   { name = "requests", value = "N", help = "maximum requests per second, or off (default: off)" },
@@ -276,6 +276,7 @@ namespaces and tags that it may use, limits, and classes of calls that it may ma
   read     decode ids, read metrics
   make     build ids from fields
   lease    lease worker ids for programs with their own generator
+  unmask   read masked ids and numbers, together with read
   operate  use the admin routes
 
 `add` and `rotate` print the token once.  The file stores only its SHA-256.  Two tokens can be valid at the
@@ -283,7 +284,7 @@ same time.  To replace a token, run rotate, deploy the new token to all hosts of
 --drop-old.
 
 A client without credentials is `default`.  If the file does not list `default`, such clients may make all
-calls except operate from the server's own machine, and no calls from other machines.
+calls except operate and unmask from the server's own machine, and no calls from other machines.
 
 Send HUP to a running server to apply your changes.  More: docs/security.md.
 

@@ -1,0 +1,134 @@
+"""server.py -- masked ids and numbers over HTTP and the Redis protocol, with every command that can issue them."""
+import json
+import re
+
+from serving import Configured, claim, command, main, same
+from worlds import config, key
+
+PLAIN = b"-ERR "
+
+
+def texts(data):
+    return [text.decode() for text in re.findall(rb"\$\d+\r\n([^\r]+)\r\n", data)]
+
+
+def served(world, more=""):
+    a, b = key(world, "a.key"), key(world, "b.key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+    world.run("segments", "add", "invoices", "--step", "50", "--store", "sqlite:" + world.path("v.db"))
+    return Configured(world, config(world, "digits = 19, check = 'luhn', secret_file = '%s'" % a,
+                                    "digits = 10, check = 'damm', secret_file = { '1:%s', '%s' }" % (b, a), more))
+
+
+def read(server, name, text):
+    reply = server.get("/v1/ids/%s?ns=%s&mask=1" % (text, name))
+    same((text, reply.status), (text, 200))
+    return json.loads(reply.body)
+
+
+def all_replies(server, name):
+    """Returns texts of the name from every command and route that issues ids."""
+    got = texts(server.redis("GET", name)) + texts(server.redis("VESTA.NEXT", name, "70"))
+    got += texts(server.redis("MGET", name, name, "plain"))[:2]
+    got += texts(server.say(server.resp, command("GET", name) * 3))  # identical requests
+    exec_ = server.say(server.resp, b"MULTI\r\nGET %b\r\nVESTA.NEXT %b 2\r\nMGET %b plain\r\nEXEC\r\n" % ((name.encode(),) * 3))
+    got += texts(exec_)[:4]
+    got.append(server.get("/genid?ns=" + name).body)
+    got += json.loads(server.get("/v1/ids?ns=%s&n=70" % name).body)["ids"]
+    got += server.get("/v1/ids?ns=%s&n=2&format=text" % name).body.split("\n")[:2]
+    got.append(server.get("/api/%s/get/%s" % ("segment" if name == "invoices" else "snowflake", name)).body)
+    same(len(got), 154)
+    return got
+
+
+@claim("every command and route masks the ids of a namespace, with one text per id")
+def _(world):
+    with served(world) as server:
+        got = all_replies(server, "orders")
+        same({len(text) for text in got}, {20})
+        parts = [read(server, "orders", text) for text in got]
+        ids = [int(one["id"]) for one in parts]
+        same((len(set(ids)), ids), (154, sorted(ids)))
+        same({(one["worker"], one["key_version"]) for one in parts}, {(5, 0)})
+        assert all(str(number) not in got for number in ids)
+        same(len(set(json.loads(server.get("/v1/ids?ns=orders&n=10000").body)["ids"])), 10000)
+        same(len(set(texts(server.redis("VESTA.NEXT", "orders", "10000")))), 10000)
+
+
+@claim("every command and route masks the numbers of a counter, and texts of an older key are still read")
+def _(world):
+    with served(world) as server:
+        got = all_replies(server, "invoices")
+        same({(len(text), text[0]) for text in got}, {(12, "1")})
+        same([int(read(server, "invoices", text)["number"]) for text in got], list(range(1, 155)))
+        same({read(server, "invoices", text)["key_version"] for text in got}, {1})
+    old = "digits = 10, check = 'damm', secret_file = '%s'" % world.path("a.key")
+    with Configured(world, config(world, "digits = 19, secret_file = '%s'" % world.path("a.key"), old)) as server:
+        older = server.get("/genid?ns=invoices").body
+        same((len(older), server.get("/v1/ids/%s?ns=invoices&mask=1" % got[0]).status), (11, 400))
+    with served(world) as server:
+        same(read(server, "invoices", older)["key_version"], 0)
+
+
+@claim("blocks, consecutive numbers and tinyid's replies would show plain numbers, and are rejected")
+def _(world):
+    with served(world) as server:
+        same(server.redis("VESTA.BLOCK", "orders", "5"), b"-ERR the ids of 'orders' are masked, and a block would show plain ids: take n with VESTA.NEXT orders n\r\n")
+        same(server.get("/v1/blocks?ns=orders&n=5").status, 400)
+        assert server.redis("VESTA.BLOCK", "invoices", "5").startswith(b"-ERR the numbers of 'invoices' are text")
+        for words in (("INCR", "invoices"), ("INCRBY", "invoices", "2")):
+            assert server.redis(*words).startswith(b"-ERR the numbers of 'invoices' are text")
+        for path in ("nextId", "nextSegmentId"):
+            same(json.loads(server.get("/tinyid/id/%s?bizType=invoices" % path).body)["data"], None)
+
+
+@claim("masked ids are read only with the right, and wrong texts are rejected with a reason")
+def _(world):
+    clients = world.path("clients")
+    for name, calls in (("shop", "give,read"), ("staff", "read,unmask")):
+        done = world.run("client", "add", name, "--names", "orders", "--calls", calls, "--file", clients)
+        same(done.code, 0)
+        world.own = getattr(world, "own", {})
+        world.own[name] = re.search(r"vesta_\S+", done.out).group(0) if "vesta_" in done.out else done.out.split()[-1]
+    with served(world, "clients = '%s'," % clients) as server:
+        def ask(path, who):
+            return server.get(path, headers={"Authorization": "Bearer " + world.own[who]})
+        text = ask("/genid?ns=orders", "shop").body
+        reply = ask("/v1/ids/%s?ns=orders&mask=1" % text, "staff")
+        same((reply.status, reply.body), (200, reply.body))
+        refused = ask("/v1/ids/%s?ns=orders&mask=1" % text, "shop")
+        same((refused.status, json.loads(refused.body)["detail"]), (403, "client 'shop' may not read masked numbers: add unmask to its calls"))
+        same(server.get("/v1/ids/%s?ns=orders&mask=1" % text).status, 403)  # a local client without a name
+        wrong = text[:-1] + str((int(text[-1]) + 1) % 10)
+        for given, why in ((wrong, "has a wrong check digit"), (text + "0", "has 21 characters"), ("x" * 20, "must consist of decimal digits")):
+            reply = ask("/v1/ids/%s?ns=orders&mask=1" % given, "staff")
+            same(reply.status, 400)
+            assert why in reply.body, reply.body
+        for query, status in (("mask=2", 400), ("mask=0", 400 if len(text) > 20 else 200 if int(text) < 2**63 else 400)):
+            same((query, ask("/v1/ids/%s?ns=orders&%s" % (text, query), "staff").status), (query, status))
+
+
+@claim("over the Redis protocol, MASK after the id reads a masked id")
+def _(world):
+    with served(world) as server:
+        (text,) = texts(server.redis("GET", "orders"))
+        assert b"$2\r\nid\r\n" in server.redis("VESTA.EXPLAIN", "orders", text, "MASK")
+        (number,) = texts(server.redis("GET", "invoices"))
+        same(texts(server.redis("VESTA.EXPLAIN", "invoices", number, "MASK"))[:2], ["number", "1"])
+        same(server.redis("VESTA.EXPLAIN", "plain", "1", "MASK"), b"-ERR the ids of 'plain' have no mask\r\n")
+        same(server.redis("VESTA.EXPLAIN", "orders", text, "OPEN"), b"-ERR 'OPEN' must be MASK\r\n")
+
+
+@claim("a counter that exceeds its mask is rejected with its last number, and costs one number per second")
+def _(world):
+    a = key(world, "a.key")
+    uri = "sqlite:" + world.path("v.db")
+    same(world.run("segments", "add", "invoices", "--from", "999999", "--step", "10", "--store", uri).code, 0)
+    with Configured(world, config(world, "digits = 19, secret_file = '%s'" % a, "digits = 6, secret_file = '%s'" % a)) as server:
+        same(len(server.get("/genid?ns=invoices").body), 6)
+        for _ in range(3):
+            reply = json.loads(server.get("/v1/ids?ns=invoices").body)
+            same((reply["code"], reply["detail"]),
+                 ("used_up", "'invoices': the number 1000000 exceeds 999999, the last number of its mask: add digits"))
+
+
+main()
