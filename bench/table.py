@@ -56,6 +56,10 @@ CORE = [
         Figure("p999", "segment next, p99.9, a step in 400 ms", ADD, "us", "<= 10", "MariaDB with a delay of 200 ms", ours_alone),)),
     core("format", "write an id in decimal", ADD, ">= 0.4", "", "text"),
     core("parse", "parse an id", ADD, ">= 0.5", "", "text"),
+    *(Row(f"mask_{name}", "core", inside.core(name, "mask"), (
+        Figure("ns", what, f"{ADD} of {ADD_NS} ns", "ns", f"<= {most}", "10 digits, Luhn", at_add),))
+      for name, what, most in (("one", "mask an id", 500), ("batch", "mask ids, 64 at once, per id", 150))),
+    core("mask_aes", "mask an id", "ten blocks of AES", ">= 0.4", "10 digits, Luhn", "mask", "aes"),
 ]
 
 
