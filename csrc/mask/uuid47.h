@@ -6,11 +6,7 @@
 
 #include "vesta.h"
 
-#include <stddef.h>
-
 #define VS_UUID47_KEY 16 /* bytes of a key: k0, then k1, little-endian, as SipHash's paper writes them */
-
-uint64_t vs_siphash(const uint8_t key[VS_UUID47_KEY], const uint8_t *bytes, size_t length);
 
 /* vs_uuid47_hide makes a version 4 of a version 7, and vs_uuid47_show the reverse, in place.  Both set version and
  * variant. */

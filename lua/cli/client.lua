@@ -250,7 +250,8 @@ local RIGHTS_OPTIONS = {
   { name = "names", value = "NAME,...",
     help = "namespaces and tags that it may use, where * matches any characters (default for add: *)" },
   { name = "calls", value = "CLASS,...",
-    help = "classes of calls that it may make: give, block, read, make, lease, unmask, operate (default for add: give,read)" },
+    help = "classes of calls that it may make: give, block, read, make, lease, unmask, operate (default for add: "
+      .. "give,read)" },
   { name = "n", value = "N", help = "maximum ids per request, or off (default: off)" },
   { name = "rate", value = "N", help = "maximum ids per second, or off (default: off)" },
   { name = "requests", value = "N", help = "maximum requests per second, or off (default: off)" },

@@ -26,8 +26,8 @@ end
 function checks.key_file(text)
   local version, path = text:match "^(%d):(.*)$"
   if version ~= "0" and (path or text):find "^/[^%c]*[^/]$" then return nil end
-  return ('has \'%s\', which must be the path of a file that begins with /, or "VERSION:FILE" with a version from 1 to 9')
-    :format(ask.quote(text))
+  return ("has '%s', which must be the path of a file that begins with /, or \"VERSION:FILE\" with a version from 1 to "
+    .. "9"):format(ask.quote(text))
 end
 
 function checks.address(text)

@@ -67,7 +67,7 @@ end
 local function check_mask(reading, place, segment)
   if not masks.check(reading, "segments", place, segment) then return end
   local function fail(text) wrong.key(reading, "segments.#.mask.digits", place, text) end
-  if segment.form then fail "and form are both set: remove one of them, because each defines the text of the numbers" end
+  if segment.form then fail "and form are both set: remove one, because each defines the text of the numbers" end
   if segment.order == "dense" then fail "cannot be used with order dense, whose numbers are plain digits" end
 end
 

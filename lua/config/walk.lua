@@ -14,7 +14,8 @@ local function blame(reading, shown, text)
 end
 
 -- If a table is expected but a plain value is given, the message shows an example with one of these keys.
-local MEANT = { { "secret_file", "/etc/vesta/mask.key" }, { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
+local MEANT = { { "secret_file", "/etc/vesta/mask.key" },
+  { "listen", "127.0.0.1:8088" }, { "uri", "sqlite:/var/lib/vesta/v.db" }, { "level", "warn" } }
 
 local LISTENS = { ["resp."] = "127.0.0.1:8089", ["admin."] = "unix:/run/vesta/admin.sock" }
 

@@ -112,7 +112,7 @@ static void four_characters(void) {
 }
 
 static void wanted_range(void) {
-    need_all(&(struct vs_mask_opts){.digits = 7, .max = 1048575}, 10, 1048576, 64);
+    need_all(&(struct vs_mask_opts){.digits = 4, .alphabet = VS_MASK_BASE32, .max = 1000006}, 32, 1000007, 64);
 }
 
 /* ------------------------------------------------------------------ keys */

@@ -1,4 +1,4 @@
-/* vectors.c -- the published examples of FF1, of check digits, of SipHash and of uuidv47, by name. */
+/* vectors.c -- the published examples of FF1, of check digits and of uuidv47, by name. */
 #include "check.h"
 #include "mask/ff1.h"
 #include "mask/uuid47.h"
@@ -121,22 +121,6 @@ static void mod11_of_isni(void) {
 
 /* ------------------------------------------------------------------ uuidv47 */
 
-/* The outputs in appendix A and in the reference implementation of SipHash-2-4. */
-static void siphash_of_the_paper(void) {
-    static const char *const outputs[] = {"310e0edd47db6f72", "fd67dc93c539f874", "5a4fa9d909806c0d", "2d7efbd796666785",
-                                          "b7877127e09427cf", "8da699cd64557618", "cee3fe586e46c9cb", "37d1018bf50002ab",
-                                          "6224939a79f5f593", "b0e4a90bdf82009e", "f3b9dd94c5bb5d7a", "a7ad6b22462fb3f4",
-                                          "fbe50e86bc8f1e75", "903d84c02756ea14", "eef27a8e90ca23f7", "e545be4961ca29a1"};
-    uint8_t key[16], bytes[16], expected[8];
-    for (uint8_t i = 0; i < 16; i++)
-        key[i] = bytes[i] = i;
-    for (size_t length = 0; length < 16; length++) {
-        uint64_t hash = vs_siphash(key, bytes, length);
-        bytes_of(outputs[length], expected);
-        if (memcmp(&hash, expected, 8) != 0) CHECK_FAIL("the hash of %zu bytes differs", length);
-    }
-}
-
 /* The example of the project's demo.c with the result that its ports print, and results of its header, uuidv47.h. */
 static void pairs_of_uuidv47(void) {
     static const char *const pairs[][2] = {
@@ -171,7 +155,6 @@ static const struct check_case cases[] = {
     {"Damm's thesis: 572 gets 4, and 112946 gets 0", damm_of_the_thesis},
     {"ISO 7064 MOD 97-10: 794 gets 44, and two IBANs", mod97_of_iso_7064},
     {"ISO 7064 MOD 11-2: 0794 gets 0, and an ISNI", mod11_of_isni},
-    {"SipHash-2-4: the outputs for 0 to 15 bytes", siphash_of_the_paper},
     {"uuidv47: the example of its demo.c, and three more results of its header", pairs_of_uuidv47},
 };
 CHECK_MAIN(cases)
