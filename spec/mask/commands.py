@@ -79,6 +79,7 @@ def _(world):
     fails(world.run("explain", "--mask", "-c", path, "--namespace", "plain", "1"), 2, "has no mask in the config")
     fails(world.run("explain", "--mask", "1"), 2, "--mask needs the config", "add -c FILE")
     fails(world.run("explain", "--tag", "invoices", "1"), 2, "--tag can only be combined with --mask")
+    fails(world.run("gen", "-c", path, "--shape", "uuid7"), 2, "--shape would show the plain ids of orders")
     fails(world.run("gen", "-c", path, "--format", "hex"), 2, "--format cannot be combined with the mask of orders")
 
 

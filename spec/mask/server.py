@@ -69,7 +69,7 @@ def _(world):
         same(read(server, "invoices", older)["key_version"], 0)
 
 
-@claim("blocks, consecutive numbers and tinyid's replies would show plain numbers, and are rejected")
+@claim("blocks, shapes, consecutive numbers and tinyid's replies would show plain numbers, and are rejected")
 def _(world):
     with served(world) as server:
         same(server.redis("VESTA.BLOCK", "orders", "5"), b"-ERR the ids of 'orders' are masked, and a block would show plain ids: take n with VESTA.NEXT orders n\r\n")
@@ -77,6 +77,8 @@ def _(world):
         assert server.redis("VESTA.BLOCK", "invoices", "5").startswith(b"-ERR the numbers of 'invoices' are text")
         for words in (("INCR", "invoices"), ("INCRBY", "invoices", "2")):
             assert server.redis(*words).startswith(b"-ERR the numbers of 'invoices' are text")
+        same(server.redis("VESTA.NEXT", "orders", "1", "UUID7"), b"-ERR the ids of 'orders' are masked, and a uuid7 would show the plain id: leave out shape\r\n")
+        same(server.get("/v1/ids?ns=orders&shape=ulid").status, 400)
         for path in ("nextId", "nextSegmentId"):
             same(json.loads(server.get("/tinyid/id/%s?bizType=invoices" % path).body)["data"], None)
 
