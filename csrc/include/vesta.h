@@ -538,6 +538,7 @@ VESTA_API const struct vesta_layout *vesta_gen_layout(const struct vesta_gen *ge
 }
 #endif
 
+#include "vesta_past.h"    /* ids of past times, for imports */
 #include "vesta_plain.h"   /* functions without structs, for FFIs */
 #include "vesta_segment.h" /* counters, whose numbers a database grants */
 #endif

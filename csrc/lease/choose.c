@@ -12,9 +12,8 @@ static uint64_t count_static(const struct vs_ns_record *ns, uint64_t max) {
     return ns->static_count < room ? ns->static_count : room;
 }
 
-/* Chooses a random worker id in [0, max] that is neither listed nor reserved.  Returns false if there is none. */
-static bool choose_unused(const struct vs_ns_record *ns, struct vs_listing listing, uint64_t max, uint64_t random,
-                          uint64_t *worker) {
+bool vs_choose_unused(const struct vs_ns_record *ns, struct vs_listing listing, uint64_t max, uint64_t random,
+                      uint64_t *worker) {
     const struct vs_listed *listed = listing.listed;
     uint64_t by_hand = count_static(ns, max), taken = by_hand;
     for (size_t i = 0; i < listing.count; i++)
@@ -76,7 +75,7 @@ bool vs_choose_any(const struct vs_lease *lease, struct vs_listing listing, uint
         *worker = own->worker;
         return true;
     }
-    if (choose_unused(&lease->ns, listing, worker_max, random, worker)) return true;
+    if (vs_choose_unused(&lease->ns, listing, worker_max, random, worker)) return true;
     freed = freed ? freed : own_later;
     if (freed) *worker = freed->worker;
     return freed != NULL;
@@ -86,7 +85,7 @@ bool vs_choose_other(const struct vs_lease *lease, struct vs_listing listing, ui
                      uint64_t *worker) {
     const struct vs_listed *freed = NULL;
     listing = vs_listing_up_to(listing, worker_max);
-    if (choose_unused(&lease->ns, listing, worker_max, random, worker)) return true;
+    if (vs_choose_unused(&lease->ns, listing, worker_max, random, worker)) return true;
     for (size_t i = 0; i < listing.count; i++) {
         const struct vs_listed *at = &listing.listed[i];
         if (at->worker == lease->worker || vs_is_static(&lease->ns, at->worker)) continue;

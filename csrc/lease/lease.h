@@ -240,6 +240,10 @@ struct vs_listing {
 };
 /* Returns the listing without worker ids above worker_max. */
 struct vs_listing vs_listing_up_to(struct vs_listing listing, uint64_t worker_max);
+/* Chooses a random worker id in [0, worker_max] that is neither listed nor reserved for assignment by hand.  Returns
+ * false if there is none. */
+bool vs_choose_unused(const struct vs_ns_record *ns, struct vs_listing listing, uint64_t worker_max, uint64_t random,
+                      uint64_t *worker);
 /* Makes the default choice (policy `any`): the generator's own worker id if it can be claimed at once, else a worker id
  * that was never used, else a free or expired worker id.  A worker id with a record that ends ahead of the clock is
  * chosen only if there is no better one.  Returns false if every worker id is held. */

@@ -129,8 +129,8 @@ static int modules_print_store(const struct vs_where *where) {
     return vs_where_print(where);
 }
 
-/* where.store(options, one, may_lack) -> { config, namespace, store, layout, secret, leased, is_named, is_own, publics }
- * | nil, exit code
+/* where.store(options, one, may_lack) -> { config, namespace, store, layout, secret, fields, method, leased, is_named,
+ * is_own, publics } | nil, exit code
  * Resolves the options, the config and the environment, without a generator file.  one: without a name the namespace is
  * `default`.  may_lack: even without a config, a missing store means the store of processes without --store, and is_own
  * is set.  leased: the namespace's name in the store.  is_named: the namespace is not merely the config's first.
@@ -146,12 +146,14 @@ static int modules_store(lua_State *L) {
         vs_where_put(&where, VS_W_NAMESPACE, "default", VS_FROM_DEFAULT, "default");
     if (code == VS_GO && where.effective) code = modules_print_store(&where);
     if (code == VS_GO) {
-        lua_createtable(L, 0, 9);
+        lua_createtable(L, 0, 11);
         host_set_text(L, "config", where.text[VS_W_CONFIG]);
         host_set_text(L, "namespace", where.text[VS_W_NAMESPACE]);
         host_set_text(L, "store", where.text[VS_W_STORE]);
         host_set_text(L, "layout", where.text[VS_W_LAYOUT]);
         host_set_text(L, "secret", where.secret);
+        host_set_text(L, "fields", where.fields);
+        host_set_text(L, "method", where.method);
         host_set_text(L, "leased", vs_where_leased(&where));
         host_set_flag(L, "is_named", where.text[VS_W_NAMESPACE] && where.origin[VS_W_NAMESPACE] != VS_FROM_FILE);
         host_set_flag(L, "is_own", is_own);

@@ -114,6 +114,7 @@ static lua_State *host_state(void) {
     host_preload(L, "config.options", vs_conf_open_options);
     host_preload(L, "kernel", host_open_kernel);
     host_preload(L, "lease", host_open_lease);
+    host_preload(L, "past", host_open_past);
     host_preload(L, "wire", host_open_wire);
     host_preload(L, "sandbox", host_open_sandbox);
     host_preload(L, "screen", host_open_screen);

@@ -49,6 +49,8 @@ int host_open_config(lua_State *L);
 int host_open_kernel(lua_State *L);
 /* lease.c: opens the module `lease`.  Stack: +1. */
 int host_open_lease(lua_State *L);
+/* past.c: opens the module `past`.  Stack: +1. */
+int host_open_past(lua_State *L);
 /* wire.c: opens the module `wire`.  Stack: +1. */
 int host_open_wire(lua_State *L);
 /* wire.c: sets the TLS options from the table at `arg`, which keeps the strings alive (nil: no options). */

@@ -102,7 +102,8 @@ local options = cli.rows {
 return {
   order = 40,
   line = "print the smallest and largest id of an interval, for a query",
-  usage = "range [OPTION...] T0 [T1] [FIELD=VALUE...]",
+  usage = "range [OPTION...] T0 [T1] [FIELD=VALUE...]\n       vesta range lease --from TIME --until TIME [OPTION...]\n"
+    .. "       vesta range release (--last ID | --unused) [OPTION...] LEASE",
   about = [[
 Prints the smallest and the largest id that can be generated from T0 to just before T1, for a query with
 WHERE id BETWEEN.  Without T1, the interval is the day T0, or the time unit that contains the instant T0.
@@ -116,6 +117,9 @@ namespace issues with its current fields and method (default: 2).  If it used a 
 if other programs generated ids, use --all.  With --shape you get the UUIDs or ULIDs of the interval.  More:
 docs/layouts.md, docs/uuids.md.
 
+lease leases the ids of past dates for an import.  They sort into these dates, and never equal other ids.
+release returns those that were not used.  More: docs/past-ids.md.
+
   $ vesta range --layout snowflake 2026-01-01T00:00:00Z 2026-01-02T00:00:00Z
   2006515713438646272 2006878101304246271
 
@@ -125,7 +129,12 @@ docs/layouts.md, docs/uuids.md.
 
   $ vesta range --shape uuid7 2026-01-01
   019b76da-a800-7000-8000-000000000000 019b7c01-03ff-7fff-bfff-ffffffffffff
+
+  $ vesta range lease --from 2019-01-01 --until 2020-01-01 --count 1000000
+  namespace  default
+  ...
 ]],
   options = options,
   run = run,
+  words = { require "cli.lib.range_lease", require "cli.lib.range_release" },
 }

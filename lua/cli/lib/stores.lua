@@ -5,6 +5,8 @@
 --     name          the namespace's name in the store
 --     public        the namespace's name in the config if it differs from `name`, or nil
 --     layout        the namespace's layout in the config, or nil
+--     fields        the values of the layout's other fields in the config, or nil
+--     method        the value of the field `method` in the config, or nil
 --     is_named      whether options or environment name the namespace
 --     is_own        whether the store is this user's file: store, because neither options nor config name one
 --     publics       a map from names in the store to names in the config, where they differ
@@ -35,7 +37,8 @@ function stores.find(options, one, may_lack)
   local is_named = one or found.is_named
   local name = is_named and found.leased or "default"
   return { uri = found.store, name = name, public = is_named and found.publics[name] or nil, secret = found.secret,
-    layout = found.layout, is_named = is_named, is_own = found.is_own, publics = found.publics }
+    layout = found.layout, fields = found.fields, method = found.method, is_named = is_named,
+    is_own = found.is_own, publics = found.publics }
 end
 
 --- Returns the path of the config that the options or the environment name, or nil.
