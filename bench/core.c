@@ -5,6 +5,7 @@
  *     bench_core yard             nanoseconds per atomic add, for other rows */
 #include "bench.h"
 #include "vesta_lane.h"
+#include "vesta_uuid.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -86,6 +87,23 @@ static void op_lane(void *arg) {
         must(vesta_lane_next(lane, &id, &pause));
 }
 
+static void op_uuid7(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    unsigned char uuid[VESTA_UUID_BYTES];
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        must(vesta_next_uuid(&b->gen, VESTA_UUID7, uuid, &pause));
+}
+
+static void op_uuid7_batch(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    unsigned char uuids[BATCH * VESTA_UUID_BYTES];
+    size_t got;
+    for (int i = 0; i < BENCH_STRIDE; i += (int)got)
+        must(vesta_next_uuid_n(&b->gen, VESTA_UUID7, uuids, BATCH, &got, &pause));
+}
+
 static void op_clock(void *arg) {
     (void)arg;
     struct timespec ts;
@@ -122,6 +140,21 @@ static void op_count_batch(void *arg) {
         must(vesta_next_n(&b->gen, &b->ids[at + i], BENCH_STRIDE - i < BATCH ? BENCH_STRIDE - i : BATCH, &got, &pause));
 }
 
+/* Stores the tick of each UUID, which its time and counter contain. */
+static void op_count_uuid7(void *arg) {
+    struct bench *b = arg;
+    struct vesta_pause pause;
+    struct vesta_uuid_parts parts;
+    unsigned char uuid[VESTA_UUID_BYTES];
+    size_t at = __atomic_fetch_add(&b->counted, BENCH_STRIDE, __ATOMIC_RELAXED);
+    if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
+    for (size_t i = 0; i < BENCH_STRIDE; i++) {
+        must(vesta_next_uuid(&b->gen, VESTA_UUID7, uuid, &pause));
+        must(vesta_uuid_explain(&b->gen.layout, VESTA_UUID7, uuid, &parts, NULL));
+        b->ids[at + i] = parts.tick;
+    }
+}
+
 /* ------------------------------------------------------------------ rows */
 
 static const struct row {
@@ -141,6 +174,9 @@ static const struct row {
     {"clock", BENCH_W, VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},
     {"clock_second", "vesta-second", VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},
     {"clock_milli", MILLI, VESTA_PACING_CLOCK, 0, 1, false, true, false, op_next, op_count},
+    {"uuid7", MILLI, VESTA_PACING_CLOCK, 0, 1, false, true, false, op_uuid7, op_count_uuid7},
+    {"uuid7_batch", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_uuid7_batch,
+     op_count_uuid7},
     {"batch", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_batch, op_count_batch},
     {"lease", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, true, op_next, op_count},
     {"lease_clock", BENCH_W, VESTA_PACING_CLOCK, 0, 1, false, true, true, op_next, op_count},

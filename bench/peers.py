@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import net
 import daemons
-from inside import environment
+from inside import environment, printed
 from languages import made, npm_folder
 from rows import ROOT, Folder, Made, Missing, need
 
@@ -31,17 +31,17 @@ def compiled(turns, name, library):
     return [path]
 
 
-def compiled_go(turns):
+def compiled_go(turns, name="peers", needed=GO):
     need("go", "golang-go")
     sources = "/usr/share/gocode"
-    missing = [name for name in GO if not os.path.isdir(f"{sources}/src/github.com/{name}")]
+    missing = [owner for owner in needed if not os.path.isdir(f"{sources}/src/github.com/{owner}")]
     if missing:
         raise Missing(f"Go's packages of {', '.join(missing)} are not here (Debian: golang-github-...-dev)")
     folder = turns.build / "peers"
     folder.mkdir(exist_ok=True)
-    made("env", "GO111MODULE=off", f"GOPATH={sources}", f"GOCACHE={folder / 'cache'}", "go", "build", "-o", folder / "go",
-         HERE / "peers.go")
-    return [folder / "go"]
+    made("env", "GO111MODULE=off", f"GOPATH={sources}", f"GOCACHE={folder / 'cache'}", "go", "build", "-o", folder / f"go_{name}",
+         HERE / f"{name}.go")
+    return [folder / f"go_{name}"]
 
 
 def of_npm(turns):
@@ -79,6 +79,37 @@ def generators(command_of):
 uuid = generators(lambda turns: compiled(turns, "uuid", "uuid"))
 go = generators(compiled_go)
 node = generators(of_npm)
+
+
+def uuid7(turns):
+    """vesta_next_uuid next to libraries: npm's has version 7, and Debian's libuuid and google/uuid do not, so their
+    random UUIDs count. A program prints the nanoseconds of a turn for each input line, and its fastest way counts."""
+    peers, notes, samples = {}, {}, []
+    with ExitStack() as stack:
+        for name, key, command_of in (("node", "uuid7", of_npm), ("libuuid", "random", lambda t: compiled(t, "uuid", "uuid")),
+                                      ("go", "random", lambda t: compiled_go(t, "google_uuid", ["google"]))):
+            try:
+                command = [str(word) for word in command_of(turns)]
+            except Missing as why:
+                notes[""] = "; ".join(filter(None, [notes.get("", ""), str(why)]))
+                continue
+            program = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(turns))
+            peers[name] = key, stack.enter_context(program)
+        for _ in range(turns.samples):
+            ours, counted = printed(turns, turns.program("core"), "uuid7", 1)
+            sample = {}
+            for name, (key, program) in peers.items():
+                program.stdin.write("\n")
+                program.stdin.flush()
+                told = json.loads(program.stdout.readline())
+                sample[name] = ours["ours"], min(ns for way, ns in told.items() if way.startswith(key))
+            samples.append(sample)
+        for _, program in peers.values():
+            program.stdin.close()
+            program.stdout.read()
+    if not peers:
+        raise Missing(notes[""])
+    return Made(samples, counted, notes)
 
 
 def servers_of_constants(turns):

@@ -48,6 +48,11 @@ CORE = [
     core("lane", "a lane of 64, 1 thread", ADD, ">= 2", W),
     core("lanes", "a lane of 64 each, 2 threads", CONTENDED, ">= 5", W),
     core("batch", "next_n of 256, per id", ADD, ">= 3.5", W),
+    core("uuid7", "next_uuid, version 7, 1 thread", ADD, "", "snowflake's unit, clock"),
+    core("uuid7_batch", "next_uuid_n of 256, per UUID", ADD, "", W),
+    Row("uuid7_libraries", "core", peers.uuid7, tuple(
+        Figure(key, "next_uuid, version 7", yard, "ns", ">= 3", "snowflake's unit, clock", of_speeds)
+        for key, yard in (("node", "node: uuid, version 7"), ("libuuid", "libuuid, random"), ("go", "Go: google/uuid, random")))),
     core("lease", "next, a shared lease", "a local lease", ">= 0.98", W),
     core("lease_clock", "next, a shared lease", "a local lease", ">= 0.98", W_CLOCK),
     core("segment", "segment next, 1 thread", ADD, ">= 0.65", "in memory", "segment", "next"),

@@ -19,7 +19,7 @@ async function makers() {
   const { v7 } = await import(path.join(process.argv[2], 'node_modules', 'uuid', 'dist-node', 'index.js'));
   return {
     sapphire: () => sapphire.generate(), yitter: () => yitter.NextBigId(), nodejs: () => nodejs.getUniqueID(),
-    flake: () => flake.next().toString('hex'), ulid: () => ulid(), uuid7: () => v7(),
+    flake: () => flake.next().toString('hex'), ulid: () => ulid(), uuid7: () => v7(), uuid7_bytes: () => v7(undefined, new Uint8Array(16)),
   };
 }
 

@@ -2,8 +2,8 @@
 #include "id/uuid.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 static const char *const uuid_names[] = {
     [VESTA_UUID7] = "uuid7", [VESTA_UUID8] = "uuid8", [VESTA_ULID] = "ulid", [VESTA_HEX32] = "hex32"};
@@ -24,18 +24,14 @@ static unsigned uuid_counter_max(enum vesta_shape shape) {
     return shape == VESTA_UUID8 ? 63 : shape == VESTA_HEX32 ? VS_UUID_HEX32_MAX : VS_UUID_COUNTER_MAX;
 }
 
-void vs_uuid_of(const struct vesta_layout *layout, struct vs_uuid *out) {
+/* Returns the bits of a shape after the milliseconds, without version and variant. */
+static unsigned uuid_bits(enum vesta_shape shape) {
+    return shape == VESTA_ULID || shape == VESTA_HEX32 ? 80 : 74;
+}
+
+/* Sets the runs of bits that are neither time nor sequence. */
+static void uuid_find_rest(const struct vesta_layout *layout, struct vs_uuid *out) {
     struct vs_part part[VS_PARTS_MAX];
-    unsigned unit_us = (unsigned)layout->unit_us, units = unit_us % 1000 ? (999 + unit_us) / unit_us : 1;
-    *out = (struct vs_uuid){.time = layout->field[layout->time],
-                            .seq = *vs_seq(layout),
-                            .epoch_ms = layout->epoch_ms,
-                            .unit_us = unit_us,
-                            .unit_ms = unit_us % 1000 ? 0 : unit_us / 1000,
-                            .fingerprint = layout->fingerprint};
-    out->counter_bits = out->seq.width;
-    while (units > 1u << (out->counter_bits - out->seq.width))
-        out->counter_bits++;
     for (int i = 0, n = vs_parts_of(layout, part), was = -1; i < n; i++) {
         if (part[i].field == layout->time || part[i].field == layout->seq) continue;
         if (out->run_count == 0 || was != i - 1) out->run[out->run_count++].width = 0;
@@ -44,8 +40,37 @@ void vs_uuid_of(const struct vesta_layout *layout, struct vs_uuid *out) {
         out->run[out->run_count - 1].shift = part[i].shift;
         out->rest_bits += part[i].width;
     }
-    for (enum vesta_shape shape = 1; shape <= VESTA_SHAPES; shape++)
-        out->can[shape] = out->counter_bits <= uuid_counter_max(shape);
+}
+
+void vs_uuid_of(const struct vesta_layout *layout, struct vs_uuid *out) {
+    const struct vesta_field *time = &layout->field[layout->time], *seq = vs_seq(layout);
+    unsigned unit_us = (unsigned)layout->unit_us, units = unit_us % 1000 ? (999 + unit_us) / unit_us : 1, bits = 0;
+    while (units > 1u << bits)
+        bits++;
+    bits += seq->width;
+    *out = (struct vs_uuid){
+        .time_max = time->max,
+        .time_shift = time->shift,
+        .seq_max = seq->max >> seq->low_width,
+        .seq_shift = seq->shift,
+        .seq_low_max = (UINT64_C(1) << seq->low_width) - 1,
+        .seq_low_shift = seq->low_shift,
+        .seq_low_width = seq->low_width,
+        .seq_width = seq->width,
+        .counter_bits = (uint8_t)bits,
+        .counter_shift = (uint8_t)((64 - bits) & 63), /* a counter of 0 bits is 0 */
+        .random_mask = UINT64_MAX >> bits,
+        .unit_us = unit_us,
+        .unit_ms = unit_us % 1000 ? 0 : unit_us / 1000,
+        .epoch_ms = layout->epoch_ms,
+        .fingerprint = layout->fingerprint,
+    };
+    assert(bits < 64); /* a field has at most 53 bits, and a millisecond at most 1,000 time units */
+    uuid_find_rest(layout, out);
+    for (enum vesta_shape shape = 1; shape <= VESTA_SHAPES; shape++) {
+        out->can[shape] = bits <= uuid_counter_max(shape);
+        out->is_long[shape] = uuid_bits(shape) > 64 + bits;
+    }
 }
 
 static int uuid_check(const struct vs_uuid *u, enum vesta_shape shape, struct vesta_error *err) {
@@ -96,19 +121,19 @@ static bool uuid_find_tick(const struct vs_uuid *u, struct vesta_uuid_parts *par
     if (since_ms < 0) return false;
     /* the first time unit that begins in this millisecond */
     uint64_t first = ((uint64_t)since_ms * 1000 + u->unit_us - 1) / u->unit_us;
-    parts->time = first + (parts->counter >> u->seq.width);
-    parts->seq = parts->counter & u->seq.max;
-    parts->tick = parts->time << u->seq.width | parts->seq;
-    return parts->time <= u->time.max &&
+    parts->time = first + (parts->counter >> u->seq_width);
+    parts->seq = parts->counter & ((UINT64_C(1) << u->seq_width) - 1);
+    parts->tick = parts->time << u->seq_width | parts->seq;
+    return parts->time <= u->time_max &&
            vs_uuid_split(u, parts->time, parts->seq, &counter) == (uint64_t)parts->unix_ms && counter == parts->counter;
 }
 
 /* Restores the id from the bits after the milliseconds. */
-static uint64_t uuid_find_id(const struct vs_uuid *u, uint64_t first, uint64_t more,
+static uint64_t uuid_find_id(const struct vesta_layout *layout, const struct vs_uuid *u, uint64_t first, uint64_t more,
                              const struct vesta_uuid_parts *parts) {
     uint64_t tail = u->counter_bits ? first << u->counter_bits | more >> (64 - u->counter_bits) : first;
     uint64_t rest = u->rest_bits ? tail >> (64 - u->rest_bits) : 0;
-    uint64_t id = vs_field_put(&u->time, parts->time) | vs_field_put(&u->seq, parts->seq);
+    uint64_t id = vs_field_put(&layout->field[layout->time], parts->time) | vs_field_put(vs_seq(layout), parts->seq);
     for (int i = u->run_count - 1; i >= 0; i--) {
         id |= (rest & ((UINT64_C(1) << u->run[i].width) - 1)) << u->run[i].shift;
         rest >>= u->run[i].width;
@@ -145,13 +170,13 @@ int vesta_uuid_explain(const struct vesta_layout *layout, enum vesta_shape shape
                        parts.unix_ms, parts.counter);
     if (shape == VESTA_UUID8) {
         parts.has_id = 1;
-        parts.id = uuid_find_id(&u, first, more, &parts);
+        parts.id = uuid_find_id(layout, &u, first, more, &parts);
         if (!vs_uuid_put(&u, shape, parts.id, again) || memcmp(again, uuid, sizeof again) != 0)
             return vs_fail(err, VESTA_EID, "it has the fingerprint of another layout, or was made elsewhere");
         rc = vesta_explain(layout, parts.id, &fields, err);
         if (rc != VESTA_OK) return rc;
     } else {
-        parts.random_bits = (has_version ? 74 : 80) - u.counter_bits;
+        parts.random_bits = uuid_bits(shape) - u.counter_bits;
     }
     *out = parts;
     return VESTA_OK;

@@ -11,24 +11,30 @@
 #include "id/id.h"
 #include "vesta_uuid.h"
 
+#include <endian.h>
+#include <string.h>
+
 #define VS_UUID_MS_MAX (((uint64_t)1 << 48) - 1)
 #define VS_UUID_COUNTER_MAX 42 /* bits of the counter.  RFC 9562 recommends at most 42, so 32 bits are random */
 #define VS_UUID_HEX32_MAX 24   /* the same for VESTA_HEX32, of whose bits the last 56 must be random */
 
-/* How ids of a layout are converted. */
+/* How ids of a layout are converted.  Shifts and masks are computed once, because they cost more than the rest. */
 struct vs_uuid {
-    struct vesta_field time, seq;
+    /* Where an id has its time and its sequence.  The low part of a sequence with one part has 0 bits. */
+    uint64_t time_max, seq_max, seq_low_max;
+    uint8_t time_shift, seq_shift, seq_low_shift, seq_low_width, seq_width;
+    uint8_t counter_bits, counter_shift; /* counter_shift moves the counter to the highest bits of 64 */
+    bool can[VESTA_SHAPES + 1];          /* by shape: the layout can have it */
+    bool is_long[VESTA_SHAPES + 1];      /* by shape: it has more than 64 random bits */
+    uint32_t unit_us, unit_ms;           /* unit_ms is 0 if the unit is not a whole number of milliseconds */
     int64_t epoch_ms;
-    uint32_t unit_us, unit_ms; /* unit_ms is 0 if the unit is not a whole number of milliseconds */
-    uint8_t counter_bits;
-    uint8_t rest_bits; /* the bits of the id that are neither time nor sequence */
-    uint8_t run_count;
-    bool can[VESTA_SHAPES + 1]; /* by shape */
+    uint64_t random_mask; /* the bits of 64 below the counter */
+    uint64_t key[2];      /* of the random bits */
+    uint64_t fingerprint;
+    uint8_t rest_bits, run_count; /* the bits of the id that are neither time nor sequence, and their contiguous runs */
     struct {
         uint8_t width, shift;
-    } run[4]; /* the contiguous runs of these bits, the highest first */
-    uint64_t fingerprint;
-    uint64_t key[2]; /* of the random bits */
+    } run[4]; /* the highest first */
 };
 
 /* Initializes *out.  The key is 0 until the caller sets it. */
@@ -41,8 +47,17 @@ static inline uint64_t vs_uuid_join(uint64_t head, unsigned bits, uint64_t tail)
 }
 
 static inline void vs_uuid_store(uint64_t word, unsigned char *out) {
-    for (int i = 0; i < 8; i++)
-        out[i] = (unsigned char)(word >> (56 - 8 * i));
+    word = htobe64(word);
+    memcpy(out, &word, sizeof word);
+}
+
+static inline uint64_t vs_uuid_time(const struct vs_uuid *u, uint64_t id) {
+    return id >> u->time_shift & u->time_max;
+}
+
+static inline uint64_t vs_uuid_seq(const struct vs_uuid *u, uint64_t id) {
+    uint64_t seq = id >> u->seq_shift & u->seq_max;
+    return u->seq_low_width ? seq << u->seq_low_width | (id >> u->seq_low_shift & u->seq_low_max) : seq;
 }
 
 /* Splits a tick into the milliseconds since 1970 and the counter. */
@@ -53,7 +68,7 @@ static inline uint64_t vs_uuid_split(const struct vs_uuid *u, uint64_t time, uin
         ms = us / 1000;
         in_ms = (uint32_t)(us % 1000) / u->unit_us;
     }
-    *counter = in_ms << u->seq.width | seq;
+    *counter = in_ms << u->seq_width | seq;
     return (uint64_t)u->epoch_ms + ms;
 }
 
@@ -67,25 +82,28 @@ static inline uint64_t vs_uuid_rest(const struct vs_uuid *u, uint64_t id) {
 
 /* Converts an id.  u->can[shape] must be true.  Returns false if the id's time does not fit. */
 static inline bool vs_uuid_put(const struct vs_uuid *u, enum vesta_shape shape, uint64_t id, unsigned char *out) {
-    uint64_t counter, more = 0;
-    uint64_t ms = vs_uuid_split(u, vs_field_get(&u->time, id), vs_field_get(&u->seq, id), &counter);
+    uint64_t counter, ms = vs_uuid_split(u, vs_uuid_time(u, id), vs_uuid_seq(u, id), &counter);
     if (__builtin_expect(ms > VS_UUID_MS_MAX, 0)) return false;
-    /* `first` is the 64 bits after the milliseconds, and `more` the bits after them */
-    unsigned bits = u->counter_bits, used = shape == VESTA_ULID || shape == VESTA_HEX32 ? 80 : 74;
-    uint64_t tail = shape == VESTA_UUID8 ? vs_uuid_join(vs_uuid_rest(u, id), u->rest_bits, u->fingerprint)
-                    : used - bits > 64   ? vs_siphash(u->key, id, &more)
-                                         : vs_siphash(u->key, id, NULL);
-    uint64_t first = vs_uuid_join(counter, bits, tail), high = ms << 16, low;
-    more = vs_uuid_join(tail, bits, more);
-    if (used == 80) {
-        high |= first >> 48;
-        low = first << 16 | more >> 48;
+    /* `first` is the 64 bits after the milliseconds, and `more` begins with the 10 or 16 bits after them.  If these are
+     * random, they are the highest bits of the hash, of which `first` contains only the bits below the counter. */
+    uint64_t first, more;
+    if (shape == VESTA_UUID8) {
+        uint64_t tail = vs_uuid_join(vs_uuid_rest(u, id), u->rest_bits, u->fingerprint);
+        first = vs_uuid_join(counter, u->counter_bits, tail);
+        more = vs_uuid_join(tail, u->counter_bits, 0);
+    } else if (u->is_long[shape]) {
+        first = counter << u->counter_shift | (vs_siphash(u->key, id, &more) & u->random_mask);
     } else {
-        high |= (uint64_t)(shape == VESTA_UUID8 ? 8 : 7) << 12 | first >> 52;
-        low = (uint64_t)2 << 62 | (first << 12 | more >> 52) >> 2;
+        more = vs_siphash(u->key, id, NULL);
+        first = counter << u->counter_shift | (more & u->random_mask);
     }
-    vs_uuid_store(high, out);
-    vs_uuid_store(low, out + 8);
+    if (shape == VESTA_ULID || shape == VESTA_HEX32) {
+        vs_uuid_store(ms << 16 | first >> 48, out);
+        vs_uuid_store(first << 16 | more >> 48, out + 8);
+    } else {
+        vs_uuid_store(ms << 16 | (uint64_t)(shape == VESTA_UUID8 ? 8 : 7) << 12 | first >> 52, out);
+        vs_uuid_store((uint64_t)2 << 62 | (first << 12 | more >> 52) >> 2, out + 8);
+    }
     return true;
 }
 

@@ -78,11 +78,13 @@ static void check_one(const struct vesta_layout *layout, enum vesta_shape shape,
     }
     CHECK_EQ_U64(parts.random_bits + parts.counter_bits, (unsigned)rest);
     CHECK(parts.random_bits >= (shape == VESTA_HEX32 ? 56 : 32));
-    /* the random bits are the first bits of the hash */
+    /* 64 - counter_bits random bits are the lowest of the hash, and the others the highest of it or of its second half
+     */
     first = vs_siphash(some_words, id, parts.random_bits > 64 ? &second : NULL);
-    unsigned high = parts.random_bits < 64 ? parts.random_bits : 64, low = parts.random_bits - high;
-    CHECK_EQ_U64(bits(uuid, has_version, 48 + (int)parts.counter_bits, high), first >> (64 - high));
-    if (low) CHECK_EQ_U64(bits(uuid, has_version, 112 + (int)parts.counter_bits, low), second >> (64 - low));
+    unsigned low = 64 - parts.counter_bits, high = parts.random_bits - low;
+    CHECK_EQ_U64(bits(uuid, has_version, 48 + (int)parts.counter_bits, low),
+                 first & (UINT64_MAX >> parts.counter_bits));
+    CHECK_EQ_U64(bits(uuid, has_version, 112, high), (parts.random_bits > 64 ? second : first) >> (64 - high));
 }
 
 /* Makes an id with random values.  Its time begins before the year 10889. */
