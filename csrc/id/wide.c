@@ -301,7 +301,7 @@ int vesta_uuid_parse(const char *text, size_t length, unsigned char *uuid, struc
     return rc;
 }
 
-int vesta_uuid_time(const unsigned char *uuid, int64_t *unix_us, struct vesta_error *err) {
+int vesta_uuid_unix_us(const unsigned char *uuid, int64_t *unix_us, struct vesta_error *err) {
     struct vs_wide_found found = {.id = vs_wide_of(uuid), .text = VS_WIDE_UUID};
     return vs_wide_time_us(&found, unix_us, err);
 }

@@ -84,9 +84,10 @@ VESTA_API int vesta_lane_next_uuid(struct vesta_lane *lane, enum vesta_shape sha
 /* Converts an id to the UUID of a shape.  `key` is 16 random bytes, drawn once per process, from which and the id the
  * random bits are computed (SipHash-2-4).  NULL is permitted for VESTA_UUID8 only, which has no random bits.  The same
  * id and key always result in the same UUID.  This is for programs that receive ids from a server or a database:
- * convert each id once, and do not use it as an id as well. Shape: out[0..VESTA_UUID_BYTES).  Threads: any. Errors: as
- * vesta_shape_check.  VESTA_EEPOCH if the id's time does not fit into 48 bits of milliseconds.  VESTA_EOPTION if the
- * key is missing. */
+ * convert each id once, and do not use it as an id as well.
+ * Shape: out[0..VESTA_UUID_BYTES).  Threads: any.
+ * Errors: as vesta_shape_check.  VESTA_EEPOCH if the id's time does not fit into 48 bits of milliseconds.
+ * VESTA_EOPTION if the key is missing. */
 VESTA_API int vesta_uuid_make(const struct vesta_layout *layout, enum vesta_shape shape, uint64_t id,
                               const unsigned char *key, unsigned char *out, struct vesta_error *err);
 
@@ -128,7 +129,7 @@ VESTA_API int vesta_uuid_parse(const char *text, size_t length, unsigned char *u
 
 /* Returns the time in a UUID of version 1, 6 or 7, in Unix microseconds.  Threads: any.
  * Errors: VESTA_EID if it contains none, with its version. */
-VESTA_API int vesta_uuid_time(const unsigned char *uuid, int64_t *unix_us, struct vesta_error *err);
+VESTA_API int vesta_uuid_unix_us(const unsigned char *uuid, int64_t *unix_us, struct vesta_error *err);
 
 #ifdef __cplusplus
 }

@@ -237,22 +237,88 @@ static int sql_paused(struct vesta_gen *gen, const struct vesta_pause *pause, st
                     vesta_why_name(pause->why));
 }
 
-/* Waits in slices, so that a cancelled statement ends soon.  Never calls vesta_next, because MariaDB's function has
- * that name. */
-int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, int64_t *id, struct vesta_error *err) {
+/* What a call issues. */
+struct sql_want {
+    enum vesta_shape shape; /* 0: an id of 64 bits */
+    uint64_t id;
+    unsigned char *uuid;
+};
+
+/* Never calls vesta_next or vesta_next_uuid, because functions of MariaDB have these names. */
+static int sql_try(struct vesta_gen *gen, struct sql_want *want, struct vesta_pause *pause) {
+    if (want->shape) return vesta_next_uuid_wait(gen, want->shape, want->uuid, SLICE_US, pause);
+    return vesta_next_wait(gen, &want->id, SLICE_US, pause);
+}
+
+/* Waits in slices, so that a cancelled statement ends soon. */
+static int sql_issue(struct vesta_gen *gen, struct sql_want *want, bool (*is_stopped)(void *), void *self,
+                     struct vesta_error *err) {
     struct vesta_pause pause;
-    uint64_t issued;
     int64_t until_us = 0;
-    while (vesta_next_wait(gen, &issued, SLICE_US, &pause) != VESTA_OK) {
+    while (sql_try(gen, want, &pause) != VESTA_OK) {
         int64_t now_us = sql_boot_us();
         if (is_stopped && is_stopped(self)) return sql_fail(err, VESTA_ENOTNOW, "the statement was cancelled");
         if (until_us == 0) until_us = now_us + WAIT_US;
         if (pause.wait_us < 0 || pause.wait_us > until_us - now_us) return sql_paused(gen, &pause, err);
         if (pause.wait_us > SLICE_US) usleep(SLICE_US); /* vesta_next_wait did not wait */
     }
-    if (issued > INT64_MAX) return sql_too_large(gen, issued, err);
-    *id = (int64_t)issued;
     return VESTA_OK;
+}
+
+int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, int64_t *id, struct vesta_error *err) {
+    struct sql_want want = {.shape = 0};
+    int rc = sql_issue(gen, &want, is_stopped, self, err);
+    if (rc != VESTA_OK) return rc;
+    if (want.id > INT64_MAX) return sql_too_large(gen, want.id, err);
+    *id = (int64_t)want.id;
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ UUIDs */
+
+enum vesta_shape vs_sql_shape(const char *name, size_t length, struct vesta_error *err) {
+    enum vesta_shape shape = length ? (enum vesta_shape)vesta_shape_find(name, length) : VESTA_UUID7;
+    if (!shape)
+        sql_fail(err, VESTA_EOPTION, "the shape '%s' is unknown: use uuid7, uuid8, ulid or hex32 (bad_option)",
+                 sql_show(name, length).text);
+    return shape;
+}
+
+int vs_sql_next_uuid(struct vesta_gen *gen, const char *shape, size_t length, bool (*is_stopped)(void *), void *self,
+                     unsigned char uuid[VESTA_UUID_BYTES], struct vesta_error *err) {
+    struct sql_want want = {.shape = vs_sql_shape(shape, length, err), .uuid = uuid};
+    struct vesta_error why;
+    if (!want.shape) return VESTA_EOPTION;
+    int rc = vesta_shape_check(vesta_gen_layout(gen), want.shape, &why);
+    if (rc != VESTA_OK) return sql_explained(rc, &why, err);
+    return sql_issue(gen, &want, is_stopped, self, err);
+}
+
+int vs_sql_uuid_time(const char *text, size_t length, int64_t *unix_us, struct vesta_error *err) {
+    unsigned char uuid[VESTA_UUID_BYTES];
+    struct vesta_error why;
+    int64_t first_ms = 0;
+    int rc = vesta_uuid_parse(text, length, uuid, &why);
+    for (int i = 0; rc == VESTA_OK && i < 6; i++)
+        first_ms = first_ms << 8 | uuid[i];
+    if (rc == VESTA_OK && length == 26) /* a ULID has no version, and always a time */
+        *unix_us = first_ms * 1000;
+    else if (rc == VESTA_OK)
+        rc = vesta_uuid_unix_us(uuid, unix_us, &why);
+    return rc == VESTA_OK ? rc : sql_explained(rc, &why, err);
+}
+
+int vs_sql_typeid(const char *prefix, size_t prefix_length, const char *text, size_t length, char *buf,
+                  struct vesta_error *err) {
+    unsigned char uuid[VESTA_UUID_BYTES];
+    char copy[VESTA_UUID_TEXT_MAX];
+    struct vesta_error why;
+    if (prefix_length >= sizeof copy || memchr(prefix, '\0', prefix_length)) prefix_length = sizeof copy - 1;
+    memcpy(copy, prefix, prefix_length);
+    copy[prefix_length] = '\0';
+    int rc = vesta_uuid_parse(text, length, uuid, &why);
+    if (rc == VESTA_OK) rc = vesta_typeid_format(copy, uuid, buf, &why);
+    return rc == VESTA_OK ? rc : sql_explained(rc, &why, err);
 }
 
 int vs_sql_explain(struct vesta_gen *gen, int64_t id, struct vs_sql_parts *out, struct vesta_error *err) {

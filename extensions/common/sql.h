@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <vesta.h>
+#include <vesta_uuid.h>
 
 /* The generator of a call without a name. */
 #define VS_SQL_NAME "default"
@@ -34,6 +35,24 @@ int vs_sql_open(const char *folder, const char *name, size_t length, struct vest
  * Errors: VESTA_EPAUSE with the reason and the time to wait.  VESTA_ENOTNOW if is_stopped returned true.  VESTA_EID if
  * the id exceeds INT64_MAX. */
 int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, int64_t *id, struct vesta_error *err);
+
+/* Issues one UUID, like vs_sql_next, and returns its shape.  `shape` is its name, or empty for uuid7.  Never blocks because
+ * the clock went back.
+ * Errors: as vs_sql_next, but not VESTA_EID.  VESTA_EOPTION if there is no such shape, or if the layout cannot have it. */
+int vs_sql_next_uuid(struct vesta_gen *gen, const char *shape, size_t length, bool (*is_stopped)(void *), void *self,
+                     unsigned char uuid[VESTA_UUID_BYTES], struct vesta_error *err);
+
+/* Reads a shape's name.  Returns 0 and sets err if there is no such shape. */
+enum vesta_shape vs_sql_shape(const char *name, size_t length, struct vesta_error *err);
+
+/* Reads a UUID, ULID or TypeID, and returns the time in it, in Unix microseconds.
+ * Errors: VESTA_EID if the text is none of these, or if it contains no time. */
+int vs_sql_uuid_time(const char *text, size_t length, int64_t *unix_us, struct vesta_error *err);
+
+/* Writes a UUID, ULID or TypeID as a TypeID with this prefix.  Shape: buf has VESTA_UUID_TEXT_MAX bytes.
+ * Errors: VESTA_EID, VESTA_EFIELD. */
+int vs_sql_typeid(const char *prefix, size_t prefix_length, const char *text, size_t length, char *buf,
+                  struct vesta_error *err);
 
 /* The fields of an id that SQL functions return. */
 struct vs_sql_parts {

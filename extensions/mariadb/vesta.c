@@ -5,6 +5,9 @@
  *     vesta_worker(id [, name])        the worker id of an id
  *     vesta_range_from(time [, name])  the smallest id at or after a time
  *     vesta_range_until(time [, name]) the largest id before a time
+ *     vesta_next_uuid([name [, shape]]) issues one UUID as text, in the shape uuid7, uuid8, ulid or hex32
+ *     vesta_uuid_time(uuid)            the time in a UUID or ULID, as vesta_time
+ *     vesta_typeid(prefix, uuid)       a UUID as a TypeID
  *
  * An error must end the statement.  A function's own error flag only returns NULL, which INSERT IGNORE stores as 0, and
  * the server never resets the flag for a DEFAULT.  So this file never sets it, and reports errors by my_printf_error.
@@ -125,7 +128,7 @@ enum udf_verdict { UDF_ISSUE, UDF_NULL, UDF_ERROR };
  * A statement that changes a table is always logged itself.  It evaluates each DEFAULT of the table, even if no row
  * needs it.  So the result is NULL, which the server rejects if a NOT NULL column needs the value.
  * In a trigger or a function, thd_binlog_format returns BINLOG_OFF, so only the replica rejects the statement. */
-static enum udf_verdict udf_judge(thd_t thd) {
+static enum udf_verdict udf_judge(thd_t thd, const char *function) {
     int format = thd_binlog_format(thd), command = thd_sql_command(thd);
     bool is_replica = thd_is_slave(thd);
     bool alters = command == SQL_ALTER_TABLE || command == SQL_CREATE_INDEX || command == SQL_DROP_INDEX ||
@@ -142,7 +145,7 @@ static enum udf_verdict udf_judge(thd_t thd) {
         why = "binlog_format is STATEMENT, so each replica would need other ids. Set binlog_format to MIXED or ROW, "
               "or SELECT the id first (binlog_format)";
     if (!why) return UDF_ISSUE;
-    udf_fail(ER_UNKNOWN_ERROR, "vesta_next", why);
+    udf_fail(ER_UNKNOWN_ERROR, function, why);
     return UDF_ERROR;
 }
 
@@ -168,13 +171,90 @@ long long udf_next(UDF_INIT *init, UDF_ARGS *args, unsigned char *is_null, unsig
     struct vesta_error err;
     int64_t id = 0;
     (void)error;
-    enum udf_verdict verdict = udf_judge(wait.thd);
+    enum udf_verdict verdict = udf_judge(wait.thd, "vesta_next");
     *is_null = verdict == UDF_NULL;
     if (verdict != UDF_ISSUE || !(gen = udf_gen(init, args, "vesta_next"))) return 0;
     int rc = vs_sql_next(gen, udf_is_stopped, &wait, &id, &err);
     if (wait.has_begun) thd_wait_end(wait.thd);
     if (rc == VESTA_OK) return id;
     return udf_fail(rc == VESTA_ENOTNOW ? ER_QUERY_INTERRUPTED : ER_UNKNOWN_ERROR, "vesta_next", err.text);
+}
+
+/* ------------------------------------------------------------------ vesta_next_uuid */
+
+my_bool vesta_next_uuid_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    unsigned count = args->arg_count;
+    if (count == 2) args->arg_type[1] = STRING_RESULT;
+    init->const_item = 0;
+    init->max_length = VESTA_UUID_TEXT_MAX - 1;
+    if (count == 2) args->arg_count = 1; /* the shape is checked by each call */
+    my_bool failed = udf_init(init, args, message, "vesta_next_uuid(), vesta_next_uuid('name') or "
+                                                   "vesta_next_uuid('name', 'shape')", 0);
+    args->arg_count = count;
+    return failed;
+}
+
+void vesta_next_uuid_deinit(UDF_INIT *init) {
+    udf_deinit(init);
+}
+
+char *udf_next_uuid(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
+                    unsigned char *error) __asm__("vesta_next_uuid");
+
+char *udf_next_uuid(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
+                    unsigned char *error) {
+    static const char function[] = "vesta_next_uuid";
+    struct udf_wait wait = {.thd = _current_thd()};
+    const char *shape = args->arg_count > 1 ? args->args[1] : "";
+    size_t shape_length = args->arg_count > 1 ? args->lengths[1] : 0;
+    unsigned char uuid[VESTA_UUID_BYTES];
+    struct vesta_gen *gen;
+    struct vesta_error err;
+    (void)error;
+    *is_null = 1;
+    if (udf_judge(wait.thd, function) != UDF_ISSUE) return NULL;
+    if (!shape) {
+        udf_fail(ER_UNKNOWN_ERROR, function, "the shape is NULL: leave it out for uuid7");
+        return NULL;
+    }
+    if (!(gen = udf_gen(init, args, function))) return NULL;
+    int rc = vs_sql_next_uuid(gen, shape, shape_length, udf_is_stopped, &wait, uuid, &err);
+    if (wait.has_begun) thd_wait_end(wait.thd);
+    if (rc != VESTA_OK) {
+        udf_fail(rc == VESTA_ENOTNOW ? ER_QUERY_INTERRUPTED : ER_UNKNOWN_ERROR, function, err.text);
+        return NULL;
+    }
+    *is_null = 0;
+    *length = vesta_uuid_format(vs_sql_shape(shape, shape_length, NULL), uuid, result);
+    return result;
+}
+
+/* ------------------------------------------------------------------ vesta_typeid */
+
+my_bool vesta_typeid_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    if (args->arg_count != 2) {
+        strcpy(message, "write vesta_typeid('prefix', uuid)");
+        return 1;
+    }
+    args->arg_type[0] = args->arg_type[1] = STRING_RESULT;
+    init->max_length = VESTA_UUID_TEXT_MAX - 1;
+    init->maybe_null = 1;
+    return 0;
+}
+
+char *vesta_typeid(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
+                   unsigned char *error) {
+    struct vesta_error err;
+    (void)init, (void)error;
+    *is_null = 1;
+    if (!args->args[0] || !args->args[1]) return NULL;
+    if (vs_sql_typeid(args->args[0], args->lengths[0], args->args[1], args->lengths[1], result, &err) != VESTA_OK) {
+        udf_fail(ER_UNKNOWN_ERROR, "vesta_typeid", err.text);
+        return NULL;
+    }
+    *is_null = 0;
+    *length = (unsigned long)strlen(result);
+    return result;
 }
 
 /* ------------------------------------------------------------------ vesta_time, vesta_worker */
@@ -229,17 +309,13 @@ static long seconds_of(int64_t unix_us, unsigned long *us) {
     return (long)((unix_us - rest) / 1000000);
 }
 
-char *vesta_time(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
-                 unsigned char *error) {
-    struct vs_sql_parts parts = {0, 0};
+static char *udf_put_time(const char *function, int64_t unix_us, char *result, unsigned long *length,
+                          unsigned char *is_null) {
     MYSQL_TIME time = {0};
     unsigned long us;
-    (void)error;
-    *is_null = !udf_explain(init, args, "vesta_time", &parts);
-    if (*is_null) return NULL;
-    thd_gmt_sec_to_TIME(_current_thd(), &time, seconds_of(parts.time_us, &us));
-    if (parts.time_us >= END_OF_9999_US || time.year > 9999) { /* MariaDB computes another year without an error */
-        udf_fail(ER_UNKNOWN_ERROR, "vesta_time",
+    thd_gmt_sec_to_TIME(_current_thd(), &time, seconds_of(unix_us, &us));
+    if (unix_us >= END_OF_9999_US || time.year > 9999) { /* MariaDB computes another year without an error */
+        udf_fail(ER_UNKNOWN_ERROR, function,
                  "the id's time is after the year 9999, which MariaDB cannot represent (epoch_end)");
         *is_null = 1;
         return NULL;
@@ -247,6 +323,40 @@ char *vesta_time(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *le
     *length = (unsigned long)snprintf(result, 255, "%04u-%02u-%02u %02u:%02u:%02u.%06lu", time.year, time.month,
                                       time.day, time.hour, time.minute, time.second, us);
     return result;
+}
+
+char *vesta_time(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
+                 unsigned char *error) {
+    struct vs_sql_parts parts = {0, 0};
+    (void)error;
+    *is_null = !udf_explain(init, args, "vesta_time", &parts);
+    return *is_null ? NULL : udf_put_time("vesta_time", parts.time_us, result, length, is_null);
+}
+
+my_bool vesta_uuid_time_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
+    if (args->arg_count != 1) {
+        strcpy(message, "write vesta_uuid_time(uuid)");
+        return 1;
+    }
+    args->arg_type[0] = STRING_RESULT;
+    init->max_length = sizeof "2026-11-26 12:30:00.000000" - 1;
+    init->maybe_null = 1;
+    return 0;
+}
+
+char *vesta_uuid_time(UDF_INIT *init, UDF_ARGS *args, char *result, unsigned long *length, unsigned char *is_null,
+                      unsigned char *error) {
+    struct vesta_error err;
+    int64_t unix_us;
+    (void)init, (void)error;
+    *is_null = 1;
+    if (!args->args[0]) return NULL;
+    if (vs_sql_uuid_time(args->args[0], args->lengths[0], &unix_us, &err) != VESTA_OK) {
+        udf_fail(ER_UNKNOWN_ERROR, "vesta_uuid_time", err.text);
+        return NULL;
+    }
+    *is_null = 0;
+    return udf_put_time("vesta_uuid_time", unix_us, result, length, is_null);
 }
 
 /* ------------------------------------------------------------------ vesta_range_from, vesta_range_until */

@@ -11,12 +11,17 @@
 #include <utils/rangetypes.h>
 #include <utils/timestamp.h>
 #include <utils/typcache.h>
+#include <utils/uuid.h>
 
 PG_FUNCTION_INFO_V1(vpg_time);
 PG_FUNCTION_INFO_V1(vpg_time_of);
 PG_FUNCTION_INFO_V1(vpg_worker);
 PG_FUNCTION_INFO_V1(vpg_range);
 PG_FUNCTION_INFO_V1(vpg_explain);
+PG_FUNCTION_INFO_V1(vpg_uuid_time);
+PG_FUNCTION_INFO_V1(vpg_ulid);
+PG_FUNCTION_INFO_V1(vpg_typeid);
+PG_FUNCTION_INFO_V1(vpg_uuid);
 
 #define EPOCH_US (INT64CONST(86400000000) * (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE)) /* 2000-01-01 */
 
@@ -93,6 +98,39 @@ Datum vpg_explain(PG_FUNCTION_ARGS) {
     vesta_iso(parts.unix_ms, iso);
     appendStringInfo(&json, ", \"unix_ms\": " INT64_FORMAT ", \"iso\": \"%s\"}", parts.unix_ms, iso);
     PG_RETURN_TEXT_P(cstring_to_text_with_len(json.data, json.len)); /* json is stored as text */
+}
+
+/* ------------------------------------------------------------------ UUIDs */
+
+Datum vpg_uuid_time(PG_FUNCTION_ARGS) {
+    const pg_uuid_t *uuid = PG_GETARG_UUID_P(0);
+    struct vesta_error err;
+    int64_t unix_us;
+    if (vesta_uuid_unix_us(uuid->data, &unix_us, &err) != VESTA_OK) vpg_raise(&err);
+    PG_RETURN_TIMESTAMPTZ(unix_us - EPOCH_US);
+}
+
+Datum vpg_ulid(PG_FUNCTION_ARGS) {
+    char ulid[VESTA_UUID_TEXT_MAX];
+    vesta_uuid_format(VESTA_ULID, PG_GETARG_UUID_P(0)->data, ulid);
+    PG_RETURN_TEXT_P(cstring_to_text(ulid));
+}
+
+Datum vpg_typeid(PG_FUNCTION_ARGS) {
+    const char *prefix = text_to_cstring(PG_GETARG_TEXT_PP(0));
+    char text[VESTA_UUID_TEXT_MAX];
+    struct vesta_error err;
+    if (vesta_typeid_format(prefix, PG_GETARG_UUID_P(1)->data, text, &err) != VESTA_OK) vpg_raise(&err);
+    PG_RETURN_TEXT_P(cstring_to_text(text));
+}
+
+/* Reads a ULID, a TypeID or a UUID. */
+Datum vpg_uuid(PG_FUNCTION_ARGS) {
+    const text *given = PG_GETARG_TEXT_PP(0);
+    pg_uuid_t *uuid = palloc(sizeof *uuid);
+    struct vesta_error err;
+    if (vesta_uuid_parse(VARDATA_ANY(given), VARSIZE_ANY_EXHDR(given), uuid->data, &err) != VESTA_OK) vpg_raise(&err);
+    PG_RETURN_UUID_P(uuid);
 }
 
 /* ------------------------------------------------------------------ ranges */

@@ -7,12 +7,16 @@
 #include <funcapi.h>
 #include <miscadmin.h>
 #include <portability/instr_time.h>
+#include <sql.h>
 #include <storage/latch.h>
 #include <tcop/utility.h>
+#include <utils/uuid.h>
 #include <utils/wait_event.h>
+#include <vesta_uuid.h>
 
 PG_FUNCTION_INFO_V1(vpg_next);
 PG_FUNCTION_INFO_V1(vpg_next_set);
+PG_FUNCTION_INFO_V1(vpg_next_uuid);
 
 #define SHORT_US 1000     /* vesta_next_wait does waits up to this length, because it is exact */
 #define NAP_MS_MAX 50     /* the pause may end earlier, if the clock is corrected or the lease is granted */
@@ -76,15 +80,26 @@ static void nap(int64 ms) {
     CHECK_FOR_INTERRUPTS();
 }
 
+/* What a call issues. */
+struct issued {
+    enum vesta_shape shape; /* 0: a bigint */
+    uint64_t id;
+    unsigned char uuid[VESTA_UUID_BYTES];
+};
+
+static int try_shortly(struct vesta_gen *gen, struct issued *issued, struct vesta_pause *pause) {
+    if (issued->shape) return vesta_next_uuid_wait(gen, issued->shape, issued->uuid, SHORT_US, pause);
+    return vesta_next_wait(gen, &issued->id, SHORT_US, pause);
+}
+
 /* Waits until an id is available, or raises an error. */
-static pg_noinline uint64 next_after_pause(struct vpg_generator *generator) {
+static pg_noinline void next_after_pause(struct vpg_generator *generator, struct issued *issued) {
     struct vesta_pause pause;
     instr_time begun;
-    uint64_t id;
     int64 ask_ms = 0;
     const char *no_worker = NULL;
     INSTR_TIME_SET_CURRENT(begun);
-    while (vesta_next_wait(generator->gen, &id, SHORT_US, &pause) != VESTA_OK) {
+    while (try_shortly(generator->gen, issued, &pause) != VESTA_OK) {
         int64 spent_ms = elapsed_ms(begun), left_ms = vpg_wait_ms - spent_ms;
         int64 wait_ms = needs_keeper(pause.why) ? LEASE_NAP_MS : pause.wait_us / 1000 + 1;
         CHECK_FOR_INTERRUPTS();
@@ -95,7 +110,6 @@ static pg_noinline uint64 next_after_pause(struct vpg_generator *generator) {
         if (pause.wait_us < 0 || wait_ms > left_ms) raise_pause(generator, &pause, no_worker);
         nap(Min(wait_ms, NAP_MS_MAX));
     }
-    return id;
 }
 
 /* ------------------------------------------------------------------ ids */
@@ -107,26 +121,56 @@ static pg_noinline pg_attribute_noreturn() void raise_large(const struct vpg_gen
             errhint("Use a generator whose layout begins with a constant bit: sign:1=0."));
 }
 
+static inline void announce(struct vpg_generator *generator) {
+    if (likely(generator->is_announced)) return;
+    (void)vpg_keeper_ask(generator); /* if it fails and no other program keeps the file, a pause reports it */
+    generator->is_announced = true;
+}
+
 static int64 issue(struct vpg_generator *generator) {
     struct vesta_pause pause;
-    uint64_t id;
-    if (unlikely(!generator->is_announced)) {
-        (void)vpg_keeper_ask(generator); /* if it fails and no other program keeps the file, a pause reports it */
-        generator->is_announced = true;
-    }
-    if (unlikely(vesta_next(generator->gen, &id, &pause) != VESTA_OK)) id = next_after_pause(generator);
-    if (unlikely(id > PG_INT64_MAX)) raise_large(generator, id);
-    return (int64)id;
+    struct issued issued = {.shape = 0};
+    announce(generator);
+    if (unlikely(vesta_next(generator->gen, &issued.id, &pause) != VESTA_OK)) next_after_pause(generator, &issued);
+    if (unlikely(issued.id > PG_INT64_MAX)) raise_large(generator, issued.id);
+    return (int64)issued.id;
 }
 
 /* A standby must not use the primary's worker id.  It is another host, or a copy that may become one. */
-static struct vpg_generator *generator_to_issue(FunctionCallInfo fcinfo) {
-    PreventCommandDuringRecovery("vesta_next()");
+static struct vpg_generator *generator_to_issue(FunctionCallInfo fcinfo, const char *function) {
+    PreventCommandDuringRecovery(function);
     return vpg_generator_of(fcinfo, 0);
 }
 
 Datum vpg_next(PG_FUNCTION_ARGS) {
-    PG_RETURN_INT64(issue(generator_to_issue(fcinfo)));
+    PG_RETURN_INT64(issue(generator_to_issue(fcinfo, "vesta_next()")));
+}
+
+/* Returns the shape in the second argument, or uuid7. */
+static enum vesta_shape shape_of(FunctionCallInfo fcinfo, struct vesta_gen *gen) {
+    enum vesta_shape shape = VESTA_UUID7;
+    struct vesta_error err;
+    if (PG_NARGS() > 1 && PG_ARGISNULL(1))
+        ereport(ERROR, errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("the shape of a UUID must not be null"));
+    if (PG_NARGS() > 1) {
+        const text *given = PG_GETARG_TEXT_PP(1);
+        shape = vs_sql_shape(VARDATA_ANY(given), VARSIZE_ANY_EXHDR(given), &err);
+        if (!shape) vpg_raise(&err);
+    }
+    if (vesta_shape_check(vesta_gen_layout(gen), shape, &err) != VESTA_OK) vpg_raise(&err);
+    return shape;
+}
+
+Datum vpg_next_uuid(PG_FUNCTION_ARGS) {
+    struct vpg_generator *generator = generator_to_issue(fcinfo, "vesta_next_uuid()");
+    struct issued issued = {.shape = shape_of(fcinfo, generator->gen)};
+    pg_uuid_t *uuid = palloc(sizeof *uuid);
+    struct vesta_pause pause;
+    announce(generator);
+    if (unlikely(vesta_next_uuid(generator->gen, issued.shape, issued.uuid, &pause) != VESTA_OK))
+        next_after_pause(generator, &issued);
+    memcpy(uuid->data, issued.uuid, UUID_LEN);
+    PG_RETURN_UUID_P(uuid);
 }
 
 Datum vpg_next_set(PG_FUNCTION_ARGS) {
@@ -136,7 +180,7 @@ Datum vpg_next_set(PG_FUNCTION_ARGS) {
         if (count < 0)
             ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
                     errmsg("the number of ids must be 0 or more"));
-        struct vpg_generator *generator = generator_to_issue(fcinfo);
+        struct vpg_generator *generator = generator_to_issue(fcinfo, "vesta_next()");
         fcinfo->flinfo->fn_extra = NULL; /* vpg_generator_of left its cache where a set keeps its state */
         calls = SRF_FIRSTCALL_INIT();
         calls->max_calls = (uint64)count;

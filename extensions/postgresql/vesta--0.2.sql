@@ -39,3 +39,19 @@ CREATE FUNCTION vesta_between(id bigint, "from" timestamptz, until timestamptz, 
 -- For indexes, generated columns and partitions: the layout is an argument, so no file is read.
 CREATE FUNCTION vesta_time_of(id bigint, layout text) RETURNS timestamptz
     AS 'MODULE_PATHNAME', 'vpg_time_of' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+-- UUIDs, ULIDs and TypeIDs: docs/uuids.md.
+CREATE FUNCTION vesta_next_uuid() RETURNS uuid
+    AS 'MODULE_PATHNAME', 'vpg_next_uuid' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+CREATE FUNCTION vesta_next_uuid(name text) RETURNS uuid
+    AS 'MODULE_PATHNAME', 'vpg_next_uuid' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+CREATE FUNCTION vesta_next_uuid(name text, shape text) RETURNS uuid
+    AS 'MODULE_PATHNAME', 'vpg_next_uuid' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+CREATE FUNCTION vesta_uuid_time(id uuid) RETURNS timestamptz
+    AS 'MODULE_PATHNAME', 'vpg_uuid_time' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION vesta_ulid(id uuid) RETURNS text
+    AS 'MODULE_PATHNAME', 'vpg_ulid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION vesta_typeid(prefix text, id uuid) RETURNS text
+    AS 'MODULE_PATHNAME', 'vpg_typeid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+CREATE FUNCTION vesta_uuid(id text) RETURNS uuid
+    AS 'MODULE_PATHNAME', 'vpg_uuid' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -5,10 +5,14 @@
  *     vesta_worker(id [, name])        the worker id of an id
  *     vesta_range_from(time [, name])  the smallest id at or after a time
  *     vesta_range_until(time [, name]) the largest id before a time
+ *     vesta_next_uuid([name [, shape]]) issues one UUID as text, in the shape uuid7, uuid8, ulid or hex32
+ *     vesta_uuid_time(uuid)            the time in a UUID or ULID, as vesta_time
+ *     vesta_typeid(prefix, uuid)       a UUID as a TypeID
  *
- * vesta_next is not SQLITE_DIRECTONLY, so that a DEFAULT and a trigger may call it.  No function is SQLITE_INNOCUOUS,
- * because each opens files by a name that a schema may contain.  So PRAGMA trusted_schema=OFF disables them in schemas.
- * vesta_next is not SQLITE_DETERMINISTIC, so SQLite rejects it in indexes and generated columns. */
+ * vesta_next and vesta_next_uuid are not SQLITE_DIRECTONLY, so that a DEFAULT and a trigger may call them.  Functions that
+ * open files by a name are not SQLITE_INNOCUOUS, because a schema may contain the name.  So PRAGMA trusted_schema=OFF
+ * disables them in schemas.  vesta_next and vesta_next_uuid are not SQLITE_DETERMINISTIC, so SQLite rejects them in indexes
+ * and generated columns. */
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 #include <inttypes.h>
@@ -64,6 +68,39 @@ static void mod_next(sqlite3_context *context, int count, sqlite3_value **args) 
         mod_fail(context, sqlite3_user_data(context), err.text);
 }
 
+static void mod_next_uuid(sqlite3_context *context, int count, sqlite3_value **args) {
+    struct vesta_gen *gen = mod_gen(context, count, args, 0);
+    const char *shape = count > 1 ? (const char *)sqlite3_value_text(args[1]) : "";
+    size_t length = count > 1 ? (size_t)sqlite3_value_bytes(args[1]) : 0;
+    unsigned char uuid[VESTA_UUID_BYTES];
+    char text[VESTA_UUID_TEXT_MAX];
+    struct vesta_error err;
+    if (!gen) return;
+    if (!shape) {
+        mod_fail(context, sqlite3_user_data(context), "the shape is NULL: leave it out for uuid7");
+        return;
+    }
+    if (vs_sql_next_uuid(gen, shape, length, NULL, NULL, uuid, &err) != VESTA_OK) {
+        mod_fail(context, sqlite3_user_data(context), err.text);
+        return;
+    }
+    vesta_uuid_format(vs_sql_shape(shape, length, NULL), uuid, text);
+    sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}
+
+static void mod_typeid(sqlite3_context *context, int count, sqlite3_value **args) {
+    const char *prefix = (const char *)sqlite3_value_text(args[0]), *uuid = (const char *)sqlite3_value_text(args[1]);
+    char text[VESTA_UUID_TEXT_MAX];
+    struct vesta_error err;
+    (void)count;
+    if (!prefix || !uuid) return;
+    if (vs_sql_typeid(prefix, (size_t)sqlite3_value_bytes(args[0]), uuid, (size_t)sqlite3_value_bytes(args[1]), text,
+                      &err) == VESTA_OK)
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    else
+        mod_fail(context, sqlite3_user_data(context), err.text);
+}
+
 /* Splits the id in the first argument.  Returns false if it is NULL, or after an error. */
 static bool mod_explain(sqlite3_context *context, int count, sqlite3_value **args, struct vs_sql_parts *out) {
     const char *function = sqlite3_user_data(context);
@@ -87,13 +124,11 @@ static void mod_worker(sqlite3_context *context, int count, sqlite3_value **args
         sqlite3_result_int64(context, parts.worker);
 }
 
-static void mod_time(sqlite3_context *context, int count, sqlite3_value **args) {
-    struct vs_sql_parts parts;
+static void mod_result_time(sqlite3_context *context, int64_t unix_us) {
     struct tm tm;
     char text[TIME_BYTES];
-    if (!mod_explain(context, count, args, &parts)) return;
-    int64_t us = (parts.time_us % 1000000 + 1000000) % 1000000;
-    time_t seconds = (parts.time_us - us) / 1000000;
+    int64_t us = (unix_us % 1000000 + 1000000) % 1000000;
+    time_t seconds = (unix_us - us) / 1000000;
     if (!gmtime_r(&seconds, &tm) || tm.tm_year > 9999 - 1900) {
         mod_fail(context, sqlite3_user_data(context),
                  "the id's time is after the year 9999, which SQLite cannot read "
@@ -103,6 +138,23 @@ static void mod_time(sqlite3_context *context, int count, sqlite3_value **args) 
     size_t length = strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
     length += (size_t)snprintf(text + length, sizeof text - length, ".%06d", (int)us);
     sqlite3_result_text(context, text, (int)length, SQLITE_TRANSIENT);
+}
+
+static void mod_time(sqlite3_context *context, int count, sqlite3_value **args) {
+    struct vs_sql_parts parts;
+    if (mod_explain(context, count, args, &parts)) mod_result_time(context, parts.time_us);
+}
+
+static void mod_uuid_time(sqlite3_context *context, int count, sqlite3_value **args) {
+    const char *text = (const char *)sqlite3_value_text(args[0]);
+    struct vesta_error err;
+    int64_t unix_us;
+    (void)count;
+    if (!text) return;
+    if (vs_sql_uuid_time(text, (size_t)sqlite3_value_bytes(args[0]), &unix_us, &err) == VESTA_OK)
+        mod_result_time(context, unix_us);
+    else
+        mod_fail(context, sqlite3_user_data(context), err.text);
 }
 
 /* Reads the time in the first argument: a date in UTC, or Unix seconds.  Returns false after an error. */
@@ -149,20 +201,23 @@ __attribute__((visibility("default"))) int sqlite3_modvesta_init(sqlite3 *db, ch
 int sqlite3_modvesta_init(sqlite3 *db, char **message, const sqlite3_api_routines *api) {
     static const struct {
         const char *name;
-        int args_max, flags;
+        int args_min, args_max, flags;
         void (*call)(sqlite3_context *, int, sqlite3_value **);
     } functions[] = {
-        {"vesta_next", 1, 0, mod_next},
-        {"vesta_time", 2, SQLITE_DETERMINISTIC, mod_time},
-        {"vesta_worker", 2, SQLITE_DETERMINISTIC, mod_worker},
-        {"vesta_range_from", 2, SQLITE_DETERMINISTIC, mod_range},
-        {"vesta_range_until", 2, SQLITE_DETERMINISTIC, mod_range},
+        {"vesta_next", 0, 1, 0, mod_next},
+        {"vesta_time", 1, 2, SQLITE_DETERMINISTIC, mod_time},
+        {"vesta_worker", 1, 2, SQLITE_DETERMINISTIC, mod_worker},
+        {"vesta_range_from", 1, 2, SQLITE_DETERMINISTIC, mod_range},
+        {"vesta_range_until", 1, 2, SQLITE_DETERMINISTIC, mod_range},
+        {"vesta_next_uuid", 0, 2, 0, mod_next_uuid},
+        {"vesta_uuid_time", 1, 1, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, mod_uuid_time},
+        {"vesta_typeid", 2, 2, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, mod_typeid},
     };
     SQLITE_EXTENSION_INIT2(api)
     (void)message;
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
-        for (int args = functions[i].args_max - 1; rc == SQLITE_OK && args <= functions[i].args_max; args++)
+        for (int args = functions[i].args_min; rc == SQLITE_OK && args <= functions[i].args_max; args++)
             rc = sqlite3_create_function(db, functions[i].name, args, SQLITE_UTF8 | functions[i].flags,
                                          (void *)(uintptr_t)functions[i].name, functions[i].call, NULL, NULL);
     return rc;

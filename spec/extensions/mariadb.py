@@ -106,6 +106,28 @@ def _():
                "SELECT COUNT(DISTINCT id) FROM orders WHERE x = -1") == "2"
 
 
+@claim("UUIDs of each shape are issued in a DEFAULT and in a SELECT, with their times and TypeIDs")
+def _():
+    for column in "id UUID PRIMARY KEY DEFAULT CONVERT(vesta_next_uuid('orders') USING latin1)", "id CHAR(36) PRIMARY KEY DEFAULT vesta_next_uuid('orders')":
+        sql("CREATE OR REPLACE TABLE events (%s, x INT); INSERT INTO events (x) SELECT seq FROM seq_1_to_3000" % column)
+        assert sql("SELECT COUNT(*), COUNT(DISTINCT id) FROM events WHERE SUBSTR(id, 15, 1) = '7'") == "3000\t3000"
+    for shape, pattern in ("uuid8", "-8"), ("ulid", "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"), ("hex32", "^[0-9a-f]{32}$"):
+        got = sql("SELECT vesta_next_uuid('orders', '%s') FROM seq_1_to_3000" % shape).split()
+        assert len(got) == 3000 and got == sorted(set(got)) and re.search(pattern, got[0]), got[:3]
+    assert sql("SELECT ABS(TIMESTAMPDIFF(SECOND, vesta_uuid_time(vesta_next_uuid('orders', 'ulid')), NOW())) <= 5, "
+               "ABS(TIMESTAMPDIFF(SECOND, vesta_uuid_time(vesta_next_uuid()), NOW())) <= 5") == "1\t1"
+    assert sql("SELECT vesta_typeid('prefix', '01890a5d-ac96-774b-bcce-b302099a8057')") == "prefix_01h455vb4pex5vsknk084sn02q"
+    assert sql("SET time_zone = '+00:00'; SELECT vesta_uuid_time('prefix_01h455vb4pex5vsknk084sn02q')") == "2023-06-30 03:34:18.518000"
+    assert sql("SELECT vesta_uuid_time(NULL), vesta_typeid('a', NULL)") == "NULL\tNULL"
+    fails("SELECT vesta_next_uuid('orders', 'uuid4')", "'uuid4'", "uuid7, uuid8, ulid or hex32")
+    fails("SELECT vesta_next_uuid('orders', NULL)", "shape is NULL")
+    fails("SELECT vesta_next_uuid('nope')", "nope.gen")
+    fails("SELECT vesta_uuid_time('919108f7-52d1-4320-9bac-f847db4148a8')", "its version is 4")
+    fails("SELECT vesta_typeid('Order', vesta_next_uuid())", "'Order'", "a to z")
+    fails("SELECT vesta_typeid('a')", "write vesta_typeid('prefix', uuid)")
+    fails("SET SESSION binlog_format = 'STATEMENT'; INSERT INTO events (x) VALUES (0)", "vesta_next_uuid: binlog_format is STATEMENT")
+
+
 @claim("a BEFORE INSERT trigger, a procedure and LAST_INSERT_ID work")
 def _():
     sql("CREATE TABLE bills (id BIGINT PRIMARY KEY DEFAULT 0, x INT); "

@@ -105,6 +105,41 @@ def fields():
     fails("SELECT vesta_time(-1, 'orders')", "22023", "sign")
 
 
+@claim("UUIDs of each shape ascend and differ, vesta explain reads them, and an index on their time is used")
+def uuids():
+    path = os.path.join(db.generators, "orders.gen")
+    for shape, version in ("uuid7", 7), ("uuid8", 8), ("ulid", None), ("hex32", None):
+        got = column("SELECT vesta_next_uuid('orders', '%s') FROM generate_series(1, 3000)" % shape)
+        assert len(got) == 3000 and got == sorted(set(got)), shape
+        assert version is None or all(text[14] == str(version) for text in got), got[0]
+    got = db.sql("SELECT vesta_next_uuid('orders', 'uuid8')")
+    told = json.loads(db.vesta("explain", "--json", "--path", path, got))
+    assert told["kind"] == "uuid8" and told["worker"] == json.loads(db.vesta("explain", "--json", "--path", path, told["from"]))["worker"]
+    assert len(set(column("SELECT vesta_next_uuid('orders') UNION ALL SELECT vesta_next_uuid()"))) == 2
+    assert db.sql("SELECT vesta_uuid_time(vesta_next_uuid('orders')) BETWEEN now() - interval '2 s' AND now() + interval '2 s'") == "t"
+    db.sql("CREATE TABLE events (id uuid PRIMARY KEY DEFAULT vesta_next_uuid('orders'), n int); INSERT INTO events (n) SELECT generate_series(1, 5000)")
+    db.sql("CREATE INDEX ON events (vesta_uuid_time(id)); ANALYZE events")
+    assert "Index Scan" in db.sql("EXPLAIN SELECT * FROM events WHERE vesta_uuid_time(id) > now() + interval '1 h'")
+    db.sql("DROP TABLE events")
+
+
+@claim("the texts of UUIDs are those of the specifications, and a wrong one is an error with its value")
+def texts():
+    v7 = "01890a5d-ac96-774b-bcce-b302099a8057"
+    assert db.sql("SELECT vesta_typeid('prefix', '%s'), vesta_ulid('%s')" % (v7, v7)) == "prefix_01h455vb4pex5vsknk084sn02q|01H455VB4PEX5VSKNK084SN02Q"
+    for text in "prefix_01h455vb4pex5vsknk084sn02q", "01H455VB4PEX5VSKNK084SN02Q", v7.upper(), "urn:uuid:" + v7, "{%s}" % v7, v7.replace("-", ""):
+        assert db.sql("SELECT vesta_uuid('%s')" % text) == v7, text
+    assert db.sql("SELECT vesta_uuid_time('%s') = '2023-06-30T03:34:18.518Z'" % v7) == "t"
+    fails("SELECT vesta_uuid_time('919108f7-52d1-4320-9bac-f847db4148a8')", "22023", "919108f7-52d1-4320-9bac-f847db4148a8", "version is 4")
+    fails("SELECT vesta_uuid('order1_01h455vb4pex5vsknk084sn02q')", "22023", "order1", "a to z")
+    fails("SELECT vesta_typeid('Order', '%s')" % v7, "22023", "'Order'", "such as order")
+    fails("SELECT vesta_next_uuid('orders', 'uuid4')", "22023", "'uuid4'", "uuid7, uuid8, ulid or hex32")
+    fails("SELECT vesta_next_uuid('orders', NULL)", "22004", "shape")
+    fails("SELECT vesta_next_uuid(NULL)", "22004", "name of a generator")
+    fails("SELECT vesta_next_uuid('nope')", "58P01", "nope.gen")
+    assert db.sql("SELECT vesta_uuid_time(NULL) IS NULL, vesta_uuid(NULL) IS NULL") == "t|t"
+
+
 @claim("a range contains exactly the ids of an interval, and a query by it uses the primary key")
 def ranges():
     db.sql("CREATE TABLE spans (id bigint PRIMARY KEY DEFAULT vesta_next('orders'), n int)")
@@ -196,7 +231,8 @@ def reloaded():
 @claim("vesta_next is volatile and runs in the leader of a parallel query, so its ids ascend with the rows")
 def parallel():
     labels = column("SELECT DISTINCT format('%s %s %s', proname, provolatile, proparallel) FROM pg_proc WHERE proname LIKE 'vesta%' ORDER BY 1")
-    assert labels == ["vesta_between s s", "vesta_explain s s", "vesta_next v r", "vesta_range s s", "vesta_time s s", "vesta_time_of i s", "vesta_worker s s"], labels
+    assert labels == ["vesta_between s s", "vesta_explain s s", "vesta_next v r", "vesta_next_uuid v r", "vesta_range s s", "vesta_time s s",
+                      "vesta_time_of i s", "vesta_typeid i s", "vesta_ulid i s", "vesta_uuid i s", "vesta_uuid_time i s", "vesta_worker s s"], labels
     db.sql("CREATE TABLE parts AS SELECT g AS n FROM generate_series(1, 200000) g; ANALYZE parts")
     force = ("SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; "
              "SET max_parallel_workers_per_gather = 2; ")

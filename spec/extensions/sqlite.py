@@ -89,6 +89,25 @@ def _():
     assert plain(shell("\n".join(typed[1:]) + "\n")) == plain(want), want
 
 
+@claim("UUIDs of each shape are issued in a DEFAULT, a generated column shows their times, and wrong texts are errors")
+def _():
+    got = shell("""
+        CREATE TABLE events (id TEXT PRIMARY KEY DEFAULT (vesta_next_uuid('orders')), x, at TEXT AS (vesta_uuid_time(id)));
+        INSERT INTO events (x) VALUES (1), (2); SELECT COUNT(DISTINCT id), MIN(id) GLOB '????????-????-7???-[89ab]???-*', MAX(abs(unixepoch(at) - unixepoch())) <= 5 FROM events;
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT vesta_next_uuid('orders', 'ulid') FROM n;""").splitlines()
+    assert got[0] == "2|1|1" and len(got) == 1001 and got[1:] == sorted(set(got[1:])), got[:3]
+    assert shell("SELECT length(vesta_next_uuid()), length(vesta_next_uuid('orders', 'hex32')), substr(vesta_next_uuid('orders', 'uuid8'), 15, 1)") == "36|32|8"
+    assert shell("SELECT vesta_typeid('prefix', '01890a5d-ac96-774b-bcce-b302099a8057'), vesta_uuid_time('01H455VB4PEX5VSKNK084SN02Q')") \
+        == "prefix_01h455vb4pex5vsknk084sn02q|2023-06-30 03:34:18.518000"
+    assert shell("SELECT vesta_uuid_time(NULL) IS NULL, vesta_typeid(NULL, 'x') IS NULL") == "1|1"
+    for statement, *parts in [("SELECT vesta_next_uuid('orders', 'uuid4')", "'uuid4'", "uuid7, uuid8, ulid or hex32"),
+                              ("SELECT vesta_next_uuid('orders', NULL)", "shape is NULL"), ("SELECT vesta_next_uuid('nope')", "nope.gen"),
+                              ("SELECT vesta_uuid_time('919108f7-52d1-4320-9bac-f847db4148a8')", "its version is 4"),
+                              ("SELECT vesta_uuid_time('hello')", "'hello'", "a ULID has 26"), ("SELECT vesta_typeid('%s', vesta_next_uuid())" % ("a" * 64), "63"),
+                              ("SELECT vesta_typeid('order1', vesta_next_uuid())", "'order1'", "a to z")]:
+        has(shell(statement + ";", fails=True), *parts)
+
+
 @claim("NULL stays NULL, and a wrong argument is an error with its value")
 def _():
     assert shell("SELECT vesta_time(NULL) IS NULL, vesta_worker(NULL) IS NULL, vesta_range_from(NULL) IS NULL") == "1|1|1"

@@ -271,15 +271,15 @@ static void public_functions(void) {
     CHECK(memcmp(uuid, again, sizeof uuid) == 0);
     CHECK_EQ_I64(vesta_typeid_format("Prefix", uuid, buf, &err), VESTA_EFIELD);
     CHECK_EQ_I64(vesta_uuid_parse("x", 1, again, &err), VESTA_EID);
-    CHECK_EQ_I64(vesta_uuid_time(uuid, &unix_us, &err), VESTA_OK);
+    CHECK_EQ_I64(vesta_uuid_unix_us(uuid, &unix_us, &err), VESTA_OK);
     CHECK_EQ_I64(unix_us, INT64_C(1688096058518000));
     uuid[6] = 0x47;
-    CHECK_EQ_I64(vesta_uuid_time(uuid, &unix_us, &err), VESTA_EID);
+    CHECK_EQ_I64(vesta_uuid_unix_us(uuid, &unix_us, &err), VESTA_EID);
     CHECK_HAS(err.text, "its version is 4");
 }
 
 static const struct check_case cases[] = {
-    {"vesta_uuid_format, vesta_typeid_format, vesta_uuid_parse and vesta_uuid_time", public_functions},
+    {"vesta_uuid_format, vesta_typeid_format, vesta_uuid_parse and vesta_uuid_unix_us", public_functions},
     {"the vectors of RFC 9562, ULID, TypeID and Trace Context are read, with their times", published_texts_are_read},
     {"the bits of the vectors are written as their texts", published_texts_are_written},
     {"the TypeIDs of valid.yml have their prefixes", typeids_have_their_prefixes},
