@@ -210,6 +210,16 @@ static int ask_mask(lua_State *L) {
     return 2;
 }
 
+/* uuid_key(path) -> why the key of UUIDs cannot be used, or nil */
+static int ask_uuid_key(lua_State *L) {
+    uint8_t key[16];
+    struct vesta_error why;
+    bool is_needed = !conf_reading_of(L)->opts->serves_no_clients;
+    int rc = is_needed ? vs_mask_uuid_key_read(luaL_checkstring(L, 1), key, &why) : VESTA_OK;
+    explicit_bzero(key, sizeof key);
+    return ask_why(L, rc, &why);
+}
+
 /* ------------------------------------------------------------------ stores */
 
 /* store(uri) -> { secret, tls, is_local, is_formed, counters, reservations }, or nil and why this build does not
@@ -451,7 +461,7 @@ int conf_open_ask(lua_State *L) {
         {"policy", ask_policy},       {"policy_env", ask_policy_env},   {"proxy", ask_proxy},
         {"quote", ask_quote},         {"secret_file", ask_secret_file}, {"shown", ask_shown},
         {"store", ask_store},         {"store_check", ask_store_check}, {"stores", ask_stores},
-        {"user", ask_user},           {"zone", ask_zone},
+        {"user", ask_user},           {"uuid_key", ask_uuid_key},       {"zone", ask_zone},
         {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushliteral(L, VS_STORE_FORMS);

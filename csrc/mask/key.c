@@ -82,3 +82,14 @@ int vs_mask_key_read(const char *path, struct vs_mask_key *key, struct vesta_err
     explicit_bzero(&read, sizeof read);
     return rc;
 }
+
+int vs_mask_uuid_key_read(const char *path, uint8_t key[16], struct vesta_error *err) {
+    struct vs_mask_key read = {.version = 0};
+    int rc = vs_mask_key_read(path, &read, err);
+    if (rc == VESTA_OK && read.length != 16)
+        rc = vs_fail(err, VESTA_EOPTION, "the key %.120s has %zu bytes, which must be 16: create it with openssl rand -hex 16",
+                     path, read.length);
+    if (rc == VESTA_OK) memcpy(key, read.bytes, 16);
+    explicit_bzero(&read, sizeof read);
+    return rc;
+}

@@ -85,4 +85,7 @@ int vs_mask_read(const struct vs_mask *mask, int thread, const char *text, size_
  * Errors: VESTA_EIO, VESTA_EOPTION, with the path. */
 int vs_mask_key_read(const char *path, struct vs_mask_key *key, struct vesta_error *err);
 
+/* Reads a key file for UUIDs (uuid47.h), which must have 16 bytes.  Errors: as vs_mask_key_read. */
+int vs_mask_uuid_key_read(const char *path, uint8_t key[16], struct vesta_error *err);
+
 #endif

@@ -3,6 +3,7 @@
 #include "command/options.h"
 #include "id/id.h"
 #include "keeper/file.h"
+#include "mask/uuid47.h"
 #include "serve/serving.h"
 #include "os/clock.h"
 #include "store/lineage.h"
@@ -150,6 +151,11 @@ static int open_mask(struct vs_serving *serving, const struct vs_conf_namespace 
     conf.opts.threads = serving->threads;
     if (rc == VESTA_OK && conf.opts.key_count > 0) rc = vs_mask_open(&conf.opts, &ns->mask, &err);
     explicit_bzero(&conf, sizeof conf);
+    if (rc == VESTA_OK && from->mask_uuid_secret_file) {
+        uint8_t *key = malloc(VS_UUID47_KEY);
+        rc = key ? vs_mask_uuid_key_read(from->mask_uuid_secret_file, key, &err) : vs_fail(&err, VESTA_ENOMEM, "no memory");
+        ns->uuid_key = key;
+    }
     return rc == VESTA_OK ? VS_GO : (vs_say("namespaces.%s.mask: %s", from->name, err.text), VS_FAILED);
 }
 

@@ -172,7 +172,7 @@ static bool is_tag_of_use(struct vs_request *r) {
 
 static bool is_namespace_of_use(struct vs_request *r) {
     const char *name = r->ns->name;
-    if (r->kind == VS_KIND_MASKED && !r->ns->mask)
+    if (r->kind == VS_KIND_MASKED && !r->ns->mask && !r->ns->uuid_key)
         return vs_refuse(r, "bad_command", "the ids of '%s' have no mask", name), false;
     if (!enter_counts(r)) return true;
     vs_refuse(r, "bad_command",

@@ -42,6 +42,7 @@ struct vs_namespace {
     const struct vesta_layout *layout;
     struct vesta_layout *ended; /* owner of `layout` if its time range ended before the start (freed by names.c) */
     struct vs_mask *mask;      /* writes and reads the ids as masked texts (NULL: none) */
+    const uint8_t *uuid_key;   /* shows UUIDs of version 7 as version 4 (NULL: they are shown as they are) */
     struct access_pool pool;   /* divides the ids if clients want more than are available */
     struct ledger_rates rates; /* rate limits for all clients together */
     char why[VS_NAMESPACE_WHY_MAX]; /* why the namespace is not open (private to namespace.c) */

@@ -26,7 +26,9 @@ end
 function masks.check(reading, group, name, entry, layout)
   local prefix = group == "namespaces" and "namespaces.*.mask." or "segments.#.mask."
   local function fail(key, text, ...) wrong.key(reading, prefix .. key, name, text, ...) end
-  local digits, files = entry["mask.digits"], entry["mask.secret_file"]
+  local digits, files, of_uuids = entry["mask.digits"], entry["mask.secret_file"], entry["mask.uuid_secret_file"]
+  local why_uuids = of_uuids and ask.uuid_key(of_uuids)
+  if why_uuids then fail("uuid_secret_file", "cannot be used: %s", why_uuids) end
   if not digits and not files then
     for _, key in ipairs { "alphabet", "check", "max" } do
       if rawget(entry, "mask." .. key) then fail(key, "is set, but mask.digits and mask.secret_file are missing") end

@@ -263,6 +263,9 @@ for i, option in ipairs(options) do schema.rows[i] = key_of(option) end
 for _, row in ipairs(rows) do
   if row.key == "stores.*.uri" then
     for _, of_mask in ipairs(mask_rows "namespaces.*.") do schema.rows[#schema.rows + 1] = of_mask end
+    schema.rows[#schema.rows + 1] = { key = "namespaces.*.mask.uuid_secret_file", kind = "text", max = PATH_BYTES_MAX,
+      check = "path", without = "none", help = "file with a key of 16 bytes: UUIDs of version 7 are "
+        .. "[shown as version 4](masks.md#uuids)" }
   elseif row.key == "http.listen" then
     for _, of_mask in ipairs(mask_rows "segments.#.") do schema.rows[#schema.rows + 1] = of_mask end
   end

@@ -79,8 +79,29 @@ def _(world):
     fails(world.run("explain", "--mask", "-c", path, "--namespace", "plain", "1"), 2, "has no mask in the config")
     fails(world.run("explain", "--mask", "1"), 2, "--mask needs the config", "add -c FILE")
     fails(world.run("explain", "--tag", "invoices", "1"), 2, "--tag can only be combined with --mask")
-    fails(world.run("gen", "-c", path, "--shape", "uuid7"), 2, "--shape would show the plain ids of orders")
+    fails(world.run("gen", "-c", path, "--shape", "uuid7"), 2, "--shape uuid7 would show the plain ids of orders")
     fails(world.run("gen", "-c", path, "--format", "hex"), 2, "--format cannot be combined with the mask of orders")
+
+
+@claim("gen shows UUIDs of version 7 as version 4, and explain --mask turns them back")
+def _(world):
+    u = "uuid_secret_file = '%s'" % key(world, "u.key")
+    path = write(world, config(world, u))
+    texts = world.run("gen", "-c", path, "--shape", "uuid7", "-n", "200").lines()
+    same((len(set(texts)), {text[14] for text in texts}), (200, {"4"}))
+    found = [json.loads(line) for line in world.run("explain", "--mask", "--json", "-c", path, *texts).lines()]
+    same(({one["kind"] for one in found}, [one["uuid"] for one in found]), ({"uuid7"}, sorted(one["uuid"] for one in found)))
+    same(world.run("explain", "--mask", "-c", path, texts[0]).out.splitlines()[:2],
+         [texts[0] + "  masked", found[0]["uuid"] + "  UUID of version 7, read as uuid7 of snowflake"])
+    (typed,) = world.run("gen", "-c", path, "--type-prefix", "order").lines()
+    same(json.loads(world.run("explain", "--mask", "--json", "-c", path, typed).out)["version"], 7)
+    fails(world.run("gen", "-c", path, "--shape", "ulid"), 2, "--shape ulid would show the plain ids of orders", "use --shape uuid7")
+    fails(world.run("explain", "--mask", "-c", path, found[0]["uuid"]), 1, "is a UUID of version 7, but masked UUIDs have version 4")
+    fails(world.run("explain", "--mask", "-c", path, "12"), 1, "12")
+    key(world, "u.key", KEY * 2)
+    fails(world.run("check", path), 1, "mask.uuid_secret_file cannot be used: the key", "has 32 bytes, which must be 16", "openssl rand -hex 16")
+    key(world, "u.key", mode=0o644)
+    fails(world.run("check", path), 1, "other users may read the key")
 
 
 @claim("commands that need no key read a config with a key that they may not read")

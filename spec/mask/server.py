@@ -120,6 +120,27 @@ def _(world):
         same(server.redis("VESTA.EXPLAIN", "orders", text, "OPEN"), b"-ERR 'OPEN' must be MASK\r\n")
 
 
+@claim("UUIDs of version 7 are shown as version 4, and read back with the right, and other shapes are rejected")
+def _(world):
+    u = "uuid_secret_file = '%s'" % key(world, "u.key")
+    with Configured(world, config(world, u)) as server:
+        got = json.loads(server.get("/v1/ids?ns=orders&shape=uuid7&n=3000").body)["ids"] + texts(server.redis("VESTA.NEXT", "orders", "2", "UUID7", "order"))
+        same((len(set(got)), {text[14] for text in got[:3000]}, {text[:6] for text in got[3000:]}), (3002, {"4"}, {"order_"}))
+        back = [read(server, "orders", text) for text in got[::100] + got[3000:]]
+        same(({one["kind"] for one in back}, {one["version"] for one in back}), ({"uuid7"}, {7}))
+        times = [one["unix_ms"] for one in back]
+        assert times == sorted(times) and times[-1] - times[0] < 60000, times
+        same([text[19:] for text in got[:1]], [back[0]["uuid"][19:]])  # only the time is hidden
+        assert server.get("/genid?ns=orders").body.isdigit()  # ids of 64 bits have no mask here
+        for shape in ("uuid8", "ulid", "hex32"):
+            assert "would show the plain id: use shape uuid7" in server.get("/v1/ids?ns=orders&shape=" + shape).body
+        for text, why in ((back[0]["uuid"], "must be a UUID of version 4 that this namespace issued"), ("123", "must be a UUID, because only the UUIDs"),
+                          ("019b76da-a800-zzzz-8034-940635bd87f1", "")):
+            reply = server.get("/v1/ids/%s?ns=orders&mask=1" % text)
+            assert reply.status == 400 and why in reply.body, reply.body
+        same(server.get("/v1/ids/%s?ns=plain&mask=1" % got[0]).status, 400)
+
+
 @claim("a counter that exceeds its mask is rejected with its last number, and costs one number per second")
 def _(world):
     a = key(world, "a.key")

@@ -269,19 +269,32 @@ static int explain_masked_id(void *self, const struct vs_masked *masked) {
     return rc;
 }
 
+static int explain_masked_uuid(void *self, const char *text, const struct vs_wide_found *uuid) {
+    struct explain_reading *reading = self;
+    if (!reading->where.json) vs_outf("%s%s  masked\n", reading->first ? "" : "\n", text);
+    reading->first = true; /* no empty line follows */
+    return explain_take_wide(reading, uuid);
+}
+
 /* Reads masked ids of a namespace of the config. */
 static int explain_masked(struct explain_reading *reading, int argc, char **argv) {
     const struct vs_config *config = reading->where.config;
+    const char *name = reading->where.text[VS_W_NAMESPACE];
     struct vs_mask *mask = NULL;
+    uint8_t key[VS_UUID47_KEY];
+    bool has_key = false;
     int rc = VS_GO;
     for (int i = 0; config && i < config->ns_count; i++)
-        if (strcmp(config->ns[i].name, reading->where.text[VS_W_NAMESPACE]) == 0)
+        if (strcmp(config->ns[i].name, name) == 0) {
             rc = vs_masks_of_namespace(&config->ns[i], &mask);
-    if (rc == VS_GO && !mask)
+            if (rc == VS_GO) rc = vs_masks_uuid_key(&config->ns[i], key, &has_key);
+        }
+    if (rc == VS_GO && !mask && !has_key)
         rc = vs_usage(config ? "the namespace %s has no mask in the config"
                              : "--mask needs the config that has the mask and its keys: add -c FILE",
-                      vs_shown_text(reading->where.text[VS_W_NAMESPACE] ? reading->where.text[VS_W_NAMESPACE] : ""));
-    if (rc == VS_GO) rc = vs_masks_each(mask, argc, argv, explain_masked_id, reading);
+                      vs_shown_text(name ? name : ""));
+    const struct vs_mask_input input = {mask, has_key ? key : NULL, explain_masked_id, explain_masked_uuid, reading};
+    if (rc == VS_GO) rc = vs_masks_each(&input, argc, argv);
     vs_mask_close(mask);
     return rc;
 }

@@ -34,6 +34,8 @@ struct gen_run {
     bool told_worker, shows_progress;
     struct vs_digits digits;
     struct vs_mask *mask; /* NULL: the ids are not masked */
+    uint8_t uuid_key[VS_UUID47_KEY];
+    bool hides_uuids; /* UUIDs of version 7 are shown as version 4 */
     int shape;          /* enum vesta_shape (0: ids of 64 bits) */
     const char *prefix; /* of TypeIDs (NULL: no TypeIDs) */
     union {
@@ -66,7 +68,10 @@ static inline size_t gen_write_id(struct gen_run *run, uint64_t id, char *at) {
 }
 
 static size_t gen_write_wide(const struct gen_run *run, const uint8_t *bytes, char *at) {
-    struct vs_wide id = vs_wide_of(bytes);
+    uint8_t shown[VESTA_UUID_BYTES];
+    memcpy(shown, bytes, sizeof shown);
+    if (run->hides_uuids) vs_uuid47_hide(run->uuid_key, shown);
+    struct vs_wide id = vs_wide_of(shown);
     char *end = at;
     if (run->json) end = (char *)memcpy(end, "{\"id\":\"", 7) + 7;
     end += run->prefix ? vs_typeid_write((struct vs_slice){run->prefix, strlen(run->prefix)}, id, end)
@@ -199,8 +204,11 @@ static int gen_print_ids(struct gen_run *run) {
 static int gen_open_mask(const struct vs_config *config, const struct vesta_opts *opts, struct gen_run *run) {
     const struct vs_conf_namespace *ns = vs_masks_find(config, opts);
     int rc = ns ? vs_masks_of_namespace(ns, &run->mask) : VS_GO;
-    if (rc == VS_GO && run->mask && run->shape)
-        return vs_usage("--shape would show the plain ids of %s, which has a mask: leave it out", ns->name);
+    if (rc == VS_GO && ns) rc = vs_masks_uuid_key(ns, run->uuid_key, &run->hides_uuids);
+    if (rc == VS_GO && run->shape && (run->hides_uuids ? run->shape != VESTA_UUID7 : run->mask != NULL))
+        return vs_usage("--shape %s would show the plain ids of %s, which has a mask: %s",
+                        vesta_shape_name((enum vesta_shape)run->shape), ns->name,
+                        run->hides_uuids ? "use --shape uuid7" : "leave it out");
     if (rc == VS_GO && run->mask && run->base != VESTA_DECIMAL)
         return vs_usage("--format cannot be combined with the mask of %s: leave it out", ns->name);
     return rc;

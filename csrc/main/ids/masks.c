@@ -36,6 +36,14 @@ int vs_masks_of_tag(const struct vs_config *config, const char *tag, const struc
     return masks_open(tag, rc, &conf, mask, &err);
 }
 
+int vs_masks_uuid_key(const struct vs_conf_namespace *ns, uint8_t key[VS_UUID47_KEY], bool *has_key) {
+    struct vesta_error err;
+    *has_key = ns->mask_uuid_secret_file != NULL;
+    if (!*has_key || vs_mask_uuid_key_read(ns->mask_uuid_secret_file, key, &err) == VESTA_OK) return VS_GO;
+    vs_say("the mask of %s: %s", ns->name, err.text);
+    return VS_FAILED;
+}
+
 const struct vs_conf_namespace *vs_masks_find(const struct vs_config *config, const struct vesta_opts *opts) {
     for (int i = 0; config && i < config->ns_count; i++)
         if (config->ns[i].opts.namespace_ == opts->namespace_) return &config->ns[i]; /* the same string */
@@ -44,16 +52,34 @@ const struct vs_conf_namespace *vs_masks_find(const struct vs_config *config, co
 
 /* ------------------------------------------------------------------ reading */
 
-static int masks_take(const struct vs_mask *mask, const char *text, size_t length,
-                      int (*take)(void *self, const struct vs_masked *masked), void *self) {
-    struct vs_masked masked = {.text = text};
+/* Shows the version 7 in a UUID of version 4. */
+static int masks_take_uuid(const struct vs_mask_input *input, const char *text) {
+    struct vs_slice slice = {text, strlen(text)};
+    struct vs_wide_found found;
     struct vesta_error err;
-    if (vs_mask_read(mask, 0, text, length, &masked.number, &masked.version, &err) != VESTA_OK) return vs_report(&err);
-    return take(self, &masked);
+    uint8_t bytes[VESTA_UUID_BYTES];
+    if (vs_wide_read(slice, &found, &err) != VESTA_OK) return vs_report(&err);
+    if (vs_wide_version(found.id) != 4)
+        return vs_say("%s is a UUID of version %u, but masked UUIDs have version 4", vs_shown_text(text),
+                      vs_wide_version(found.id)),
+               VS_FAILED;
+    vs_wide_bytes(found.id, bytes);
+    vs_uuid47_show(input->uuid_key, bytes);
+    found.id = vs_wide_of(bytes);
+    return input->take_uuid(input->self, text, &found);
 }
 
-static int masks_each_line(const struct vs_mask *mask, int (*take)(void *self, const struct vs_masked *masked),
-                           void *self) {
+static int masks_take(const struct vs_mask_input *input, const char *text) {
+    struct vs_masked masked = {.text = text};
+    struct vesta_error err;
+    if (input->uuid_key && (!input->mask || vs_wide_is_meant((struct vs_slice){text, strlen(text)})))
+        return masks_take_uuid(input, text);
+    if (vs_mask_read(input->mask, 0, text, strlen(text), &masked.number, &masked.version, &err) != VESTA_OK)
+        return vs_report(&err);
+    return input->take(input->self, &masked);
+}
+
+static int masks_each_line(const struct vs_mask_input *input) {
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
@@ -61,7 +87,7 @@ static int masks_each_line(const struct vs_mask *mask, int (*take)(void *self, c
     while (!vs_out_gone() && (n = getline(&line, &size, stdin)) >= 0) {
         char *text = line + strspn(line, " \t");
         text[strcspn(text, " \t\r\n")] = '\0';
-        int rc = *text ? masks_take(mask, text, strlen(text), take, self) : VS_DONE;
+        int rc = *text ? masks_take(input, text) : VS_DONE;
         if (rc > code) code = rc;
     }
     if (ferror(stdin)) code = (vs_say("cannot read stdin: %s", strerror(errno)), VS_FAILED);
@@ -69,12 +95,11 @@ static int masks_each_line(const struct vs_mask *mask, int (*take)(void *self, c
     return code;
 }
 
-int vs_masks_each(const struct vs_mask *mask, int argc, char **argv,
-                  int (*take)(void *self, const struct vs_masked *masked), void *self) {
+int vs_masks_each(const struct vs_mask_input *input, int argc, char **argv) {
     int code = VS_DONE;
-    if (argc == 0) return vs_say_waiting("masked ids from stdin, one per line"), masks_each_line(mask, take, self);
+    if (argc == 0) return vs_say_waiting("masked ids from stdin, one per line"), masks_each_line(input);
     for (int i = 0; i < argc && !vs_out_gone(); i++) {
-        int rc = masks_take(mask, argv[i], strlen(argv[i]), take, self);
+        int rc = masks_take(input, argv[i]);
         if (rc > code) code = rc;
     }
     return code;
@@ -101,7 +126,8 @@ int vs_explain_masked_numbers(const char *config_path, const char *tag, int argc
     int rc = vs_masks_of_tag(config, tag, NULL, &mask);
     if (rc == VS_GO && !mask)
         rc = vs_usage("%s has no mask for the counter %s", vs_shown_text(config_path), vs_shown_text(tag));
-    if (rc == VS_GO) rc = vs_masks_each(mask, argc, argv, masks_print_number, &json);
+    const struct vs_mask_input input = {.mask = mask, .take = masks_print_number, .self = &json};
+    if (rc == VS_GO) rc = vs_masks_each(&input, argc, argv);
     vs_mask_close(mask);
     vs_config_free(config);
     return rc;

@@ -3,6 +3,7 @@
 #include "generator/generator.h"
 #include "id/id.h"
 #include "id/wide.h"
+#include "mask/uuid47.h"
 #include "server/commands.h"
 #include "server/named.h"
 #include "server/rights.h"
@@ -42,6 +43,7 @@ static bool write_wide(struct vs_request *r, uint64_t id, char text[VS_WIDE_TEXT
         vs_refuse(r, "epoch_end", "'%s' has reached the last time of a %s", r->ns->name, vesta_shape_name(r->shape));
         return false;
     }
+    if (r->ns->uuid_key) vs_uuid47_hide(r->ns->uuid_key, bytes); /* vs_read_shape allows only version 7 */
     if (r->prefix)
         vs_typeid_write(r->arg[r->prefix], vs_wide_of(bytes), text);
     else
@@ -67,9 +69,9 @@ bool vs_read_shape(struct vs_request *r, int shape, int prefix) {
                          "'%s' is a tag, whose numbers have no shape: use a namespace, or leave out shape",
                          r->tag->name),
                false;
-    if (r->ns->mask)
-        return vs_refuse(r, "bad_field", "the ids of '%s' are masked, and a %s would show the plain id: leave out shape",
-                         r->ns->name, vesta_shape_name(r->shape)),
+    if (r->ns->uuid_key ? r->shape != VESTA_UUID7 : r->ns->mask != NULL)
+        return vs_refuse(r, "bad_field", "the ids of '%s' are masked, and a %s would show the plain id: %s", r->ns->name,
+                         vesta_shape_name(r->shape), r->ns->uuid_key ? "use shape uuid7" : "leave out shape"),
                false;
     if (vesta_shape_check(r->ns->layout, r->shape, &err) != VESTA_OK ||
         (type.at && vs_typeid_check(type, &err) != VESTA_OK))
@@ -367,6 +369,22 @@ static enum vs_reply_state ids_explain_wide(struct vs_request *r, struct vs_slic
     return VS_ANSWERED;
 }
 
+/* Turns a UUID that is shown as version 4 into the version 7 that it hides. */
+static enum vs_reply_state explain_masked_uuid(struct vs_request *r, struct vs_slice text) {
+    struct vs_wide_found found;
+    struct vesta_error err;
+    uint8_t bytes[VESTA_UUID_BYTES];
+    char shown[VS_WIDE_TEXT_MAX];
+    if (!vs_rights_may_unmask(r)) return VS_ANSWERED;
+    if (vs_wide_read(text, &found, &err) != VESTA_OK) return vs_refuse(r, "bad_id", "%s", err.text);
+    if (!r->ns->uuid_key || vs_wide_version(found.id) != 4)
+        return vs_refuse(r, "bad_id", "'%s' must be a UUID of version 4 that this namespace issued",
+                         VS_QUOTE(text.at, text.length));
+    vs_wide_bytes(found.id, bytes);
+    vs_uuid47_show(r->ns->uuid_key, bytes);
+    return ids_explain_wide(r, (struct vs_slice){shown, vs_wide_write(VS_WIDE_UUID, vs_wide_of(bytes), shown)});
+}
+
 static enum vs_reply_state ids_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
@@ -374,7 +392,11 @@ static enum vs_reply_state ids_explain(struct vs_request *r) {
     uint64_t id;
     int version = -1;
     if (r->kind == VS_KIND_MASKED && r->tag) return explain_number(r);
-    if (r->kind != VS_KIND_MASKED && text.at && vs_wide_is_meant(text)) return ids_explain_wide(r, text);
+    if (text.at && vs_wide_is_meant(text))
+        return r->kind == VS_KIND_MASKED ? explain_masked_uuid(r, text) : ids_explain_wide(r, text);
+    if (r->kind == VS_KIND_MASKED && !r->ns->mask)
+        return vs_refuse(r, "bad_id", "'%s' must be a UUID, because only the UUIDs of '%s' are masked",
+                         VS_QUOTE(text.at, text.at ? text.length : 0), r->ns->name);
     if (r->kind == VS_KIND_MASKED ? !read_masked_id(r, is_named_first(r), &id, &parts, &version)
                                   : !vs_read_id(r, is_named_first(r), &id, &parts))
         return VS_ANSWERED;

@@ -18,6 +18,7 @@ bool vs_namespaces_make(struct vs_names *names, int count) {
 void vs_namespaces_free(struct vs_names *names) {
     for (int i = 0; i < names->count; i++) {
         vs_mask_close(names->at[i].mask);
+        free((void *)names->at[i].uuid_key);
         free(names->at[i].ended);
     }
     free(names->at);
