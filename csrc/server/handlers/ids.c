@@ -370,7 +370,7 @@ static enum vs_reply_state ids_explain_wide(struct vs_request *r, struct vs_slic
 }
 
 /* Turns a UUID that is shown as version 4 into the version 7 that it hides. */
-static enum vs_reply_state explain_masked_uuid(struct vs_request *r, struct vs_slice text) {
+static enum vs_reply_state ids_explain_hidden(struct vs_request *r, struct vs_slice text) {
     struct vs_wide_found found;
     struct vesta_error err;
     uint8_t bytes[VESTA_UUID_BYTES];
@@ -393,7 +393,7 @@ static enum vs_reply_state ids_explain(struct vs_request *r) {
     int version = -1;
     if (r->kind == VS_KIND_MASKED && r->tag) return explain_number(r);
     if (text.at && vs_wide_is_meant(text))
-        return r->kind == VS_KIND_MASKED ? explain_masked_uuid(r, text) : ids_explain_wide(r, text);
+        return r->kind == VS_KIND_MASKED ? ids_explain_hidden(r, text) : ids_explain_wide(r, text);
     if (r->kind == VS_KIND_MASKED && !r->ns->mask)
         return vs_refuse(r, "bad_id", "'%s' must be a UUID, because only the UUIDs of '%s' are masked",
                          VS_QUOTE(text.at, text.at ? text.length : 0), r->ns->name);
