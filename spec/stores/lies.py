@@ -279,6 +279,17 @@ def meet(order, lie, at, connected, ns):
     return lied
 
 
+def replies_to(order, connected):
+    """Returns the number of true replies to a call.  A lie in a later reply would not be told."""
+    ns = fresh()
+    with Caller(CALL, place.uri(), ns) as caller:
+        if connected:
+            caller.settle("ns")
+        before = place.liar.answers
+        caller.ask(order.replace("*", ns), "OK")
+        return place.liar.answers - before
+
+
 def goes_on(caller, case, ns):
     """Continues with true replies."""
     place.liar.tell_truth()
@@ -311,8 +322,9 @@ for order in ORDERS:
     def _(order=order):
         cases = told = 0
         for connected in (True, False):
+            replies = 40 if ENV else min(12, replies_to(order, connected))
             for lie in LIES:
-                for at in range(1, 41 if ENV else 13):
+                for at in range(1, replies + 1):
                     if not is_meant(order, lie, at, connected):
                         continue
                     lied = meet(order, lie, at, connected, fresh())
