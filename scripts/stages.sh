@@ -8,7 +8,7 @@ STAGES='
 quick    | 10 |         | enough for most changes: layers, unit tests, cli, docs, one Lua, two specs of the server, without bench_rows
 release  | 10 |         | the release preset, warnings as errors
 c        | 16 |         | the debug preset: every test without its own stage
-asan     | 30 |         | C tests and the program under AddressSanitizer and UndefinedBehaviorSanitizer
+asan     | 16 |         | C tests, and the specs of the program in spec/memory.txt, under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     | 16 |         | each libFuzzer target for 10 seconds from its seeds, or for 4 if it finds nothing new later
 layers   | 10 | layers  | includes point downward, and memory orders have partners
@@ -27,8 +27,10 @@ beside   |  8 | beside  | the examples for HAProxy and Tarantool, and plugins fo
 install  | 12 | install | cmake --install and its use, the Debian packages, the container image, and pods
 docs     |  8 | docs    | the commands in README and docs print the output shown there
 '
-# They run no code of ours, or would be far too slow.
+# They run no C code of ours, or would be far too slow.
 NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|browser|sim|leases|prove'
+# Specs of the program. Those in spec/memory.txt run under AddressSanitizer here, and all of them in scripts/prove asan.
+OF_THE_PROGRAM='cli|server|stores|clients|regress'
 
 jobs=$(nproc)
 
@@ -36,7 +38,8 @@ jobs=$(nproc)
 build() {
     local target=all
     case $1 in tsan) target=thread_specs ;; fuzz) target=fuzzers ;; esac
-    in_turn "$1" cmake --preset "$1" && in_turn "$1" cmake --build --preset "$1" --target $target -j "$jobs"
+    # Compilers leave the processors to tests, which have time limits.
+    in_turn "$1" cmake --preset "$1" && in_turn "$1" nice -n 10 cmake --build --preset "$1" --target $target -j "$jobs"
 }
 
 # tests PRESET CTEST-FLAGS...: builds the preset, runs those tests and counts them
@@ -45,10 +48,11 @@ tests() {
     shift
     build "$preset" || return 1
     rm -f "$xml"
+    # Tests that mostly wait. Three stages run at the same time, and together keep the processors busy, but not the queue
+    # for them long.
     case $stage in
-        asan) at_once=$((4 * jobs)) ;; # They mostly wait.
-        tsan | leases | regress | stores | server | cli | clients | lua) at_once=$((3 * jobs)) ;;
-        c) at_once=$((2 * jobs)) ;;
+        leases | regress | stores | server | cli | clients | lua) at_once=$((5 * jobs / 2)) ;;
+        asan | tsan | c) at_once=$((2 * jobs)) ;;
         quick) at_once=$((5 * jobs)) ;;
     esac
     # Having no test at all is also a failure.
@@ -93,5 +97,16 @@ stage_quick() {
 stage_release() { build release && count 1 0 0; }
 stage_c() { tests debug -LE "^($(own_labels)|prove)\$"; } # scripts/prove runs these.
 stage_tsan() { tests tsan -L '^thread$'; }
-stage_asan() { tests asan -LE "^($NOT_FOR_SANITIZERS)\$"; }
+stage_asan() {
+    local listed specs
+    build asan || return 1
+    listed=$(grep -v '^#' spec/memory.txt)
+    specs=$(names asan -R "^($(paste -sd'|' <<<"$listed"))\$" | sort)
+    if [ "$specs" != "$listed" ]; then
+        echo "spec/memory.txt names specs that do not exist, or is not sorted: correct these lines"
+        diff <(echo "$listed") <(echo "$specs")
+        return 1
+    fi
+    tests asan -R "^($({ echo "$specs"; names asan -LE "^($NOT_FOR_SANITIZERS|$OF_THE_PROGRAM)\$"; } | paste -sd'|'))\$"
+}
 stage_fuzz() { tests fuzz -L '^fuzz$'; }
