@@ -25,13 +25,6 @@ static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
     return (x ^ (x >> 31)) % spread;
 }
 
-uint64_t vs_gen_start(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t open) {
-    const struct vs_shape *s = &gen->shape;
-    if (!s->spread) return open;
-    if (!s->rotates) return open + spread_start(open >> s->seq_bits, slot->worker, s->spread);
-    return open + atomic_load_explicit(&slot->turn, memory_order_relaxed) % s->spread;
-}
-
 /* Composes an id for a slot that gen_remember has stored.  far_skip is 0 for such a slot. */
 static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     const struct vs_shape *s = &gen->shape;
@@ -40,6 +33,22 @@ static inline uint64_t gen_compose(const struct vesta_gen *gen, const struct vs_
 
 static uint64_t compose_any(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
     return gen->base + slot->worker * gen->shape.worker_unit + vs_place_tick(&gen->shape, tick);
+}
+
+/* Returns the shard of a tick's id. */
+static uint64_t shard_of(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t tick) {
+    return (compose_any(gen, slot, tick) >> gen->shape.key_shift) % gen->shape.shards;
+}
+
+uint64_t vs_gen_start(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t cursor, uint64_t open) {
+    const struct vs_shape *s = &gen->shape;
+    assert(cursor < open);
+    if (!s->spread) return open;
+    if (s->start == VESTA_SPREAD) return open + spread_start(open >> s->seq_bits, slot->worker, s->spread);
+    if (s->start == VESTA_ROTATE) return open + atomic_load_explicit(&slot->turn, memory_order_relaxed) % s->spread;
+    /* The last tick was the one below the cursor.  Each step of the sequence's first part is a step of the shard. */
+    uint64_t turn = cursor ? shard_of(gen, slot, cursor - 1) + 1 : 0;
+    return open + ((turn + s->shards - shard_of(gen, slot, open)) % s->shards << s->low_bits);
 }
 
 /* Composes the ids of n contiguous ticks.  It splits them at the layout's gaps, so that the inner loop only adds. */
@@ -210,7 +219,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         bool skips = open > tick; /* if equal, the unit before was exhausted: skip no tick, so that no rate is lost */
         int rc = may_advance(gen, map, index, now_us, pause);
         if (UNLIKELY(rc != VESTA_OK)) return rc;
-        if (skips) start = vs_gen_start(gen, slot, open);
+        if (skips) start = vs_gen_start(gen, slot, tick, open);
         uint64_t bound = bound_at(gen, slot, time, run->ahead);
         if (UNLIKELY(start >= bound))
             return pause_at(gen, map, index, (struct stand){start, now_us, run->ahead}, pause);
@@ -220,7 +229,7 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
             /* Relaxed: if a thread is suspended here, a later unit begins with the same start, which is harmless. */
-            if (skips && gen->shape.rotates)
+            if (skips && gen->shape.start == VESTA_ROTATE)
                 atomic_store_explicit(&slot->turn, (uint32_t)seq_of(gen, start) + 1, memory_order_relaxed);
             run->first = start, run->count = take;
             return VESTA_OK;
@@ -547,7 +556,7 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
     int rc = may_trust(gen, map, index, now_us, pause);
     if (rc != VESTA_OK) return rc;
     uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us);
-    if (tick < open) tick = vs_gen_start(gen, slot, open);
+    if (tick < open) tick = vs_gen_start(gen, slot, tick, open);
     if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us), gen->ahead_ticks_max)) return VESTA_OK;
     return pause_at(gen, map, index, (struct stand){tick, now_us, gen->ahead_ticks_max}, pause);
 }

@@ -33,7 +33,9 @@ struct vs_shape {
     int64_t epoch_us, unit_us;
     uint64_t time_max;
     uint32_t spread; /* the sequence of a time unit starts below this. 0: at 0 */
-    bool rotates;
+    uint32_t shards; /* seq_start=shards:N: the shard of an id is (id >> key_shift) % shards */
+    enum vesta_start start;
+    uint8_t key_shift, low_bits;
     uint8_t seq_bits, gap_bits;
     uint64_t far_skip;
 };
@@ -83,7 +85,8 @@ void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int6
 int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
                 struct vesta_pause *pause);
 
-/* Like vesta_next and vesta_next_block, but do not pause if the clock is at most VESTA_UUID_LEAD_MS behind the cursor. */
+/* Like vesta_next and vesta_next_block, but do not pause if the clock is at most VESTA_UUID_LEAD_MS behind the cursor.
+ */
 int vs_gen_next_lead(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
 int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause);
 
@@ -100,8 +103,9 @@ int64_t vs_tick_unix_us(const struct vs_shape *shape, uint64_t tick);
 /* Returns the last tick of the layout + 1. */
 uint64_t vs_tick_end(const struct vs_shape *shape);
 
-/* Returns the first tick of a time unit that the cursor skips to.  `open` is the tick whose sequence is 0. */
-uint64_t vs_gen_start(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t open);
+/* Returns the first tick of a time unit to which the cursor, which is below it, skips.  `open` is the tick whose
+ * sequence is 0. */
+uint64_t vs_gen_start(const struct vesta_gen *gen, const struct vs_slot *slot, uint64_t cursor, uint64_t open);
 
 /* The readings of both clocks, CLOCK_REALTIME first. */
 struct vs_instant {

@@ -18,7 +18,7 @@ bool vs_gen_room(struct vesta_gen *gen, struct vs_room *out) {
     uint64_t bound = open + unit + gen->ahead_ticks_max;
     uint64_t allowed = vs_slot_allowed(&map->slot[active], gen->clock);
     if (bound < allowed) bound = allowed;
-    if (gen->pacing != VESTA_PACING_HISTORY && tick < open) tick = vs_gen_start(gen, &map->slot[active], open);
+    if (gen->pacing != VESTA_PACING_HISTORY && tick < open) tick = vs_gen_start(gen, &map->slot[active], tick, open);
     int64_t next_us = vs_tick_unix_us(shape, open + unit);
     *out = (struct vs_room){.unit = unit,
                             .unit_us = shape->unit_us,

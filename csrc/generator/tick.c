@@ -23,8 +23,11 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
         .time_max = time->max,
         .epoch_us = layout->epoch_ms * 1000,
         .unit_us = layout->unit_us,
-        .spread = layout->spread,
-        .rotates = layout->rotates,
+        .start = (enum vesta_start)layout->start,
+        .spread = layout->start == VESTA_SHARDS ? layout->spread << seq->low_width : layout->spread,
+        .shards = layout->spread,
+        .key_shift = seq->shift,
+        .low_bits = seq->low_width,
     };
 }
 

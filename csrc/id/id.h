@@ -154,6 +154,22 @@ static inline uint64_t vs_time_in(const struct vesta_layout *layout, int64_t uni
     return (uint64_t)(since_ms / unit_us * 1000 + since_ms % unit_us * 1000 / unit_us);
 }
 
+/* ------------------------------------------------------------------ shards */
+
+#define VS_SHARDS_BITS 10 /* a plan is for up to 1,024 shards */
+
+/* How to choose shards, so that each gets equally many ids of a worker that issues few ids. */
+struct vs_shards_plan {
+    unsigned below; /* these lowest bits are equal in all ids of a worker */
+    unsigned shift; /* choose the shard by (id >> shift) % N */
+    unsigned max;   /* seq_start=shards:N is possible up to this N */
+    /* For N above max: */
+    bool by_history;      /* (id >> shift) % N is even with history pacing */
+    char wider[64];       /* words that widen the sequence, which makes another layout, or "" */
+    unsigned wider_shift; /* `shift` of that layout */
+};
+void vs_shards_plan(const struct vesta_layout *layout, struct vs_shards_plan *out);
+
 /* ------------------------------------------------------------------ guessing */
 
 /* A probability that may be too small for a double: part * 2^exponent. */

@@ -10,7 +10,7 @@
 #define SEQ_PARTS_MAX 2
 #define TICK_BITS_MAX 62            /* a generator's cursor uses the other two bits as flags */
 #define WIDTH_MAX 53                /* values up to 53 bits are exact as numbers in Lua and JSON */
-#define START_MAX (UINT32_MAX >> 1) /* the largest N of seq_start: it has 31 bits in struct vesta_layout */
+#define START_MAX (UINT32_MAX >> 2) /* the largest N of seq_start: it has 30 bits in struct vesta_layout */
 
 /* A layout during parsing.  If the text names a preset, the preset's text is parsed first, and later words replace its
  * fields. */
@@ -20,7 +20,7 @@ struct layout_draft {
     bool has_unit, has_epoch, has_start, from_preset;
     bool said[VESTA_FIELDS_MAX]; /* whether the user's text has the field, not only the preset's */
     uint64_t spread;
-    bool rotates;
+    int start; /* enum vesta_start */
     struct vesta_error *err;
 };
 
@@ -160,12 +160,16 @@ static int read_epoch(struct layout_draft *d, struct vs_slice slice, struct vs_s
     return VESTA_OK;
 }
 
+static const char *const starts[] = {[VESTA_SPREAD] = "spread", [VESTA_ROTATE] = "rotate", [VESTA_SHARDS] = "shards"};
+
 static int read_start(struct layout_draft *d, struct vs_slice slice, struct vs_slice value) {
     struct vs_slice how, count;
-    if (!vs_slice_split(value, ':', &how, &count) ||
-        !((d->rotates = vs_slice_is(how, "rotate")) || vs_slice_is(how, "spread")) ||
-        vesta_parse(VESTA_DECIMAL, count.at, count.length, &d->spread) != VESTA_OK)
-        return layout_bad(d, slice, "write seq_start=rotate:N or seq_start=spread:N");
+    if (!vs_slice_split(value, ':', &how, &count)) how = value, count = (struct vs_slice){value.at, 0};
+    d->start = VESTA_SHARDS;
+    while (d->start >= 0 && !vs_slice_is(how, starts[d->start]))
+        d->start--;
+    if (d->start < 0 || vesta_parse(VESTA_DECIMAL, count.at, count.length, &d->spread) != VESTA_OK)
+        return layout_bad(d, slice, "write seq_start=shards:N, seq_start=spread:N or seq_start=rotate:N");
     return VESTA_OK;
 }
 
@@ -317,23 +321,26 @@ static const char *spread_text(const struct vesta_layout *l, uint64_t spread, ch
 }
 
 /* Checks seq_start.  For `spread`, the sequence must be lowest: the bits below it are equal in all ids of a handle, so
- * without low sequence bits its ids would be equal modulo 2, 4, 8 and so on.  `rotate` may be above other fields, for
- * shards that are chosen by the bits above them. */
+ * without low sequence bits its ids would be equal modulo 2, 4, 8 and so on.  With `rotate` and `shards`, the sequence
+ * may be above other fields, because shards may be chosen by the bits above these. */
 static int check_start(struct layout_draft *d) {
     const struct vesta_layout *l = &d->layout;
     const struct vesta_field *seq = vs_seq(l), *lowest = &l->field[l->field_count - 1];
-    bool is_low = seq->low_width && !d->rotates;
-    unsigned width = is_low ? seq->low_width : seq->width, shift = is_low ? seq->low_shift : seq->shift;
+    bool is_low = seq->low_width && d->start == VESTA_SPREAD;
+    unsigned width = is_low                     ? seq->low_width
+                     : d->start == VESTA_SHARDS ? (unsigned)(seq->width - seq->low_width)
+                                                : seq->width,
+             shift = is_low ? seq->low_shift : seq->shift;
     uint64_t max = UINT64_C(1) << width;
-    const char *how = d->rotates ? "rotate" : "spread";
+    const char *where = is_low ? " at the end" : d->start == VESTA_SHARDS && seq->low_width ? " above" : "";
     char text[160];
     if (max > START_MAX) max = START_MAX;
     while (!d->has_start && d->spread > max) /* reduce a preset's spread if the user made its sequence narrower */
         d->spread /= 2;
     if ((d->has_start && d->spread == 0) || d->spread > max)
         return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: seq_start=%s:%llu: with %u bits of seq%s it is 1 to %llu",
-                       how, (unsigned long long)d->spread, width, is_low ? " at the end" : "", (unsigned long long)max);
-    if (!d->rotates && d->spread > 1 && shift > 0)
+                       starts[d->start], (unsigned long long)d->spread, width, where, (unsigned long long)max);
+    if (d->start == VESTA_SPREAD && d->spread > 1 && shift > 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: seq_start=spread:%llu spreads nothing: %s is below the sequence, so ids of one "
                        "generator would be equal modulo 2, 4, 8 ... To spread them, put at the end %s",
@@ -369,7 +376,7 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
     if ((rc = join_parts(&d)) != VESTA_OK) return rc;
     if ((rc = layout_check_whole(&d)) != VESTA_OK) return rc;
     d.layout.spread = (uint32_t)d.spread & START_MAX;
-    d.layout.rotates = d.rotates;
+    d.layout.start = (uint32_t)d.start & 3;
     if (d.layout.field[d.layout.time].width + vs_seq(&d.layout)->width > TICK_BITS_MAX)
         d.layout.read_only = "its time and sequence have more than 62 bits together, in which a generator counts";
     d.layout.fingerprint = layout_fingerprint(&d.layout);
@@ -380,7 +387,7 @@ int vesta_layout_parse(const char *text, struct vesta_layout *out, struct vesta_
 /* ------------------------------------------------------------------ writing */
 
 /* The longest text fits: 16 names of 15 characters, 16 ':' and spaces, 22 digits of widths, 14 '=', 35 digits of
- * constants (64 bits in total), and " unit=500000us epoch=9999-12-31T23:59:59.999Z seq_start=rotate:2147483647". */
+ * constants (64 bits in total), and " unit=500000us epoch=9999-12-31T23:59:59.999Z seq_start=rotate:1073741823". */
 _Static_assert(16 * (15 + 2) + 22 + 14 + 35 + 75 < VESTA_LAYOUT_TEXT_MAX, "a layout fits its text");
 
 const char *vs_unit_text(int32_t unit_us, char *buf) {
@@ -410,8 +417,8 @@ static size_t write_fields(const struct vesta_layout *layout, char *buf, bool co
 size_t vesta_layout_text(const struct vesta_layout *layout, char *buf) {
     size_t used = write_fields(layout, buf, true);
     if (layout->spread)
-        used += (size_t)snprintf(buf + used, VESTA_LAYOUT_TEXT_MAX - used, " seq_start=%s:%u",
-                                 layout->rotates ? "rotate" : "spread", layout->spread);
+        used += (size_t)snprintf(buf + used, VESTA_LAYOUT_TEXT_MAX - used, " seq_start=%s:%u", starts[layout->start],
+                                 layout->spread);
     assert(used < VESTA_LAYOUT_TEXT_MAX);
     return used;
 }

@@ -134,7 +134,7 @@ static const char *preset_same(const struct vesta_layout *layout, bool with_star
     struct vesta_layout preset;
     for (size_t i = 0; i < VS_COUNT(presets); i++)
         if (vesta_layout_parse(presets[i].name, &preset, NULL) == VESTA_OK && vs_layout_is_same(&preset, layout) &&
-            (!with_start || (preset.spread == layout->spread && preset.rotates == layout->rotates)))
+            (!with_start || (preset.spread == layout->spread && preset.start == layout->start)))
             return presets[i].name;
     return NULL;
 }

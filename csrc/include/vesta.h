@@ -108,7 +108,9 @@ VESTA_API const char *vesta_code_name(int code);
  * a second, such as 10us, 1ms, 5ms or 100ms.  `epoch` is RFC 3339 or Unix milliseconds. `seq_start=spread:N` starts the
  * sequence of each time unit at hash(time, worker) % N.  This requires that the sequence, or its second part, is the
  * lowest field.  `seq_start=rotate:N` starts the sequence of each time unit one higher than that of the last unit with
- * ids, modulo N.  A unit that follows an exhausted unit starts at 0 in both modes.  The text may begin with a preset's name, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid
+ * ids, modulo N.  `seq_start=shards:N` starts it so that (id >> K) % N is one higher than for the id before, modulo N,
+ * where K is the lowest bit of the sequence's first part.  A unit that follows an exhausted unit starts at 0.  The text
+ * may begin with a preset's name, followed by overrides: `uid epoch=2026-01-01T00:00:00Z`, `uid
  * time:29 worker:21`. */
 
 struct vesta_field {
@@ -121,6 +123,13 @@ struct vesta_field {
     uint64_t max;                 /* (1 << width) - 1 */
 };
 
+/* Where the sequence of a time unit starts. */
+enum vesta_start {
+    VESTA_SPREAD = 0, /* at a hash */
+    VESTA_ROTATE = 1, /* one higher than in the last unit with ids */
+    VESTA_SHARDS = 2  /* so that each id belongs to the shard after that of the id before it */
+};
+
 /* A parsed layout.  It may be copied, and shared between threads. */
 struct vesta_layout {
     struct vesta_field field[VESTA_FIELDS_MAX]; /* from the highest bit to the lowest */
@@ -128,8 +137,8 @@ struct vesta_layout {
     int time, seq, worker; /* indexes into field. seq or worker is -1 if the layout has no such field */
     int64_t epoch_ms;      /* Unix milliseconds of time 0 */
     int32_t unit_us;       /* the time unit in microseconds, 1 to 1000000, a divisor of 1000000 */
-    uint32_t spread : 31;  /* N of seq_start=spread:N or rotate:N. 0: the sequence starts at 0 */
-    uint32_t rotates : 1;  /* 1: seq_start=rotate:N */
+    uint32_t spread : 30;  /* N of seq_start=spread:N, rotate:N or shards:N. 0: the sequence starts at 0 */
+    uint32_t start : 2;    /* enum vesta_start */
     uint64_t fingerprint;  /* a hash of names, widths, order, unit and epoch, without constants and seq_start */
     const char *read_only; /* why ids can be read and made by hand but not issued. NULL if they can be issued */
 };

@@ -25,11 +25,30 @@ static void facts_field(lua_State *L, const struct vesta_field *field) {
     if (field->fixed) host_set_integer(L, "constant", (int64_t)field->value);
 }
 
+/* Pushes how shards are chosen evenly.  `wider` is nil if the layout needs no more bits or cannot have them. */
+static void facts_push_shards(lua_State *L, const struct vesta_layout *layout) {
+    static const char *const starts[] = {"spread", "rotate", "shards"};
+    struct vs_shards_plan plan;
+    vs_shards_plan(layout, &plan);
+    lua_createtable(L, 0, 8);
+    host_set_integer(L, "below", plan.below);
+    host_set_integer(L, "shift", plan.shift);
+    host_set_integer(L, "max", plan.max);
+    if (plan.wider[0]) {
+        host_set_text(L, "wider", plan.wider);
+        host_set_integer(L, "wider_shift", plan.wider_shift);
+    }
+    lua_pushboolean(L, plan.by_history);
+    lua_setfield(L, -2, "by_history");
+    if (layout->spread) host_set_text(L, "start", starts[layout->start]);
+    host_set_integer(L, "starts", layout->spread);
+}
+
 static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
     char text[VESTA_LAYOUT_TEXT_MAX], unit[VS_UNIT_MAX], fingerprint[17];
     vesta_layout_text(layout, text);
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, layout->fingerprint);
-    lua_createtable(L, 0, 18);
+    lua_createtable(L, 0, 19);
     host_set_text(L, "text", text);
     host_set_text(L, "unit", vs_unit(layout, unit));
     host_set_text(L, "fingerprint", fingerprint);
@@ -52,10 +71,13 @@ static void facts_push_layout(lua_State *L, const struct vesta_layout *layout) {
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "fields");
+    facts_push_shards(L, layout);
+    lua_setfield(L, -2, "shards");
 }
 
 /* facts.layout(text) -> { text, unit = "1ms", unit_us, epoch_ms, end_ms, per_second, per_unit, workers, time_bits,
- * worker_bits, seq_bits, fingerprint, read_only = reason or nil, fields = {...} } | nil, text, code
+ * worker_bits, seq_bits, fingerprint, read_only = reason or nil, fields = {...},
+ * shards = { below, shift, max, wider, wider_shift, by_history, start, starts } } | nil, text, code
  * time, worker, seq: the index of that field, or nil. */
 static int facts_layout(lua_State *L) {
     struct vesta_layout layout;

@@ -7,6 +7,61 @@ local vesta = require "vesta"
 
 local TEXT_MAX = 4096 -- maximum bytes of a layout that is joined from several operands
 
+---------------------------------------------------------------- shards
+
+-- Returns the expression by which an application chooses one of N shards.
+local function shard_key(shift) return shift == 0 and "id % N" or ("(id >> %d) %% N"):format(shift) end
+
+-- Returns how even shards by id % N are if a worker issues few ids, and whether they are uneven.
+local function shards_now(layout)
+  local shards = layout.shards
+  if shards.start == "shards" then
+    local key = shard_key(shards.shift):gsub("N", tostring(shards.starts))
+    return ("even by %s: each id belongs to the shard after that of the id before it"):format(key), false
+  elseif shards.below > 0 then
+    local text = "uneven by id %% N for even N: the lowest %d bits are equal in all ids of a worker"
+    return text:format(shards.below), true
+  elseif shards.starts < 2 then
+    return "uneven by id % N for even N: at low rates each sequence starts at 0", true
+  elseif shards.starts < 1024 then
+    return ("uneven by id %% N for many N: at low rates each sequence starts below %d"):format(shards.starts), true
+  end
+  local text = "about even by id %% N: each sequence starts at one of %s values, %s"
+  return text:format(term.grouped(shards.starts), shards.start == "spread" and "at random" or "in turn"), false
+end
+
+-- Returns how to get even shards.
+local function shards_advice(layout)
+  local shards = layout.shards
+  local key = shard_key(shards.shift)
+  if shards.max == 1 then return ("For even shards, use pacing=history and choose them by %s."):format(key) end
+  local text = ("For N even shards, add seq_start=shards:N and choose them by %s"):format(key)
+  if shards.max >= 1024 then return text .. "." end
+  local more = "choose them by a hash of the id"
+  if shards.by_history then
+    more = "use pacing=history instead of seq_start"
+  elseif shards.wider then
+    more = ("also widen the sequence by %s, and choose them by %s"):format(shards.wider, shard_key(shards.wider_shift))
+  end
+  return ("%s, up to N = %d. For more shards, %s."):format(text, shards.max, more)
+end
+
+local function shards_json(layout)
+  local shards = layout.shards
+  local now, is_uneven = shards_now(layout)
+  return cli.object { { "now", now }, { "uneven", is_uneven }, { "by", shard_key(shards.shift) },
+    { "seq_start", shards.max > 1 and "shards:N" or cli.null }, { "max", shards.max },
+    { "above", shards.max < 1024 and (shards.by_history and "pacing=history" or shards.wider) or cli.null } }
+end
+
+local function print_shards(layout)
+  cli.printf("  shards          ")
+  term.fitted((shards_now(layout)), 18, 18)
+  if layout.shards.start == "shards" then return end
+  cli.printf("%18s", "")
+  term.fitted(shards_advice(layout), 18, 18)
+end
+
 ---------------------------------------------------------------- presets
 
 local function print_presets_json(now_ms)
@@ -14,7 +69,8 @@ local function print_presets_json(now_ms)
     local layout = cli.check(facts.layout(preset.text))
     cli.json(cli.object { { "name", preset.name }, { "text", preset.text }, { "unit", layout.unit },
       { "epoch", term.iso(layout.epoch_ms) }, { "end", term.iso(layout.end_ms) }, { "over", layout.end_ms <= now_ms },
-      { "about", preset.about }, { "source", preset.source }, { "issue", preset.may_issue }, { "why", preset.why } })
+      { "about", preset.about }, { "source", preset.source }, { "issue", preset.may_issue }, { "why", preset.why },
+      { "shards", preset.may_issue and shards_json(layout) or cli.null } })
   end
 end
 
@@ -44,7 +100,7 @@ local function print_json(layout)
     { "unit_ms", cli.raw("%g", layout.unit_us / 1000) }, { "epoch", term.iso(layout.epoch_ms) },
     { "end", term.iso(layout.end_ms) }, { "per_second", cli.count(layout.per_second) },
     { "workers", cli.count(layout.workers) }, { "issue", layout.read_only == nil },
-    { "fingerprint", layout.fingerprint } })
+    { "fingerprint", layout.fingerprint }, { "shards", not layout.read_only and shards_json(layout) or cli.null } })
 end
 
 -- Formats a time unit for a sentence: "ms", "10 ms".
@@ -63,6 +119,7 @@ local function print_layout(layout, now_ms)
   cli.printf("  time            %s to %s, %s %s\n", term.iso(layout.epoch_ms), term.iso(layout.end_ms),
     is_over and "ended" or "ends", term.ago(layout.end_ms, now_ms))
   cli.printf("  fingerprint     %s\n", layout.fingerprint)
+  if not layout.read_only then print_shards(layout) end
   if layout.read_only then cli.printf("\n  Its ids can be read, not issued: %s.\n", layout.read_only) end
   if is_over then
     cli.printf("\n  !! The time of this layout ended at %s.  It can still read old ids but issues no new ones.\n"

@@ -18,7 +18,8 @@ ROWS = {"options": "| `-n, --count N` | ", "keys": "| `namespaces.NAME.layout` |
         "metrics": "| `vesta_requests_total{proto,code}` | counter | ", "limits": "| the request line | 4 KiB | ",
         "mutants": "| `CURSOR_BEFORE_CLOSE` | The released cursor is read just before the close | `DUPLICATE` | `cursor_at_the_close` |",
         "mutants-relayout": "| `GIVES_WITHOUT_A_PROOF` | A host issues ids of a generation without a proof |",
-        "presets": "| `vesta-second` | `version:1 type:1=0 method:2 time:30 seq:20 machine:10` | 1s | "}
+        "presets": "| `vesta-second` | `version:1 type:1=0 method:2 time:30 seq:20 machine:10` | 1s | ",
+        "shards": "| `(id >> 10) % N` | up to 1,024 |"}
 
 
 def claims(program):

@@ -10,7 +10,7 @@ static void check_text(const struct vesta_layout *layout) {
     vesta_layout_text(&back, again);
     MUST(strcmp(text, again) == 0);
     MUST(back.fingerprint == layout->fingerprint && back.epoch_ms == layout->epoch_ms);
-    MUST(back.spread == layout->spread && back.rotates == layout->rotates);
+    MUST(back.spread == layout->spread && back.start == layout->start);
 }
 
 static void check_bits(const struct vesta_layout *layout) {

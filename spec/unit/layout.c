@@ -262,13 +262,19 @@ static const struct {
     {"snowflake seq_start=rotate:0", "seq_start=rotate:0: with 12 bits of seq it is 1 to 4096"},
     {"butterfly seq_start=rotate:513", "with 9 bits of seq it is 1 to 512"},
     {"tid seq_start=rotate:2", "with 0 bits of seq it is 1 to 1"},
+    {"snowflake seq_start=shards:0", "seq_start=shards:0: with 12 bits of seq it is 1 to 4096"},
+    {"sonyflake seq_start=shards:257", "with 8 bits of seq it is 1 to 256"},
+    {"butterfly seq_start=shards:257", "with 8 bits of seq above it is 1 to 256"},
+    {"snowflake seq_start=shards", "shards:N"},
+    {"snowflake seq_start=shards:", "shards:N"},
+    {"snowflake seq_start=", "shards:N"},
     {"snowflake seq_start=rotate", "rotate:N"},
     {"snowflake seq_start=rotate:x", "rotate:N"},
     {"snowflake seq_start=rotate:2 seq_start=spread:2", "twice"},
     {"snowflake seq_start=100", "spread:N"},
     {"snowflake seq_start=random:100", "spread:N"},
     {"snowflake seq_start=spread:18446744073709551616", "spread:N"},
-    {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:2147483648", "2147483647"},
+    {"time:8 seq:53 worker:2 unit=1s epoch=0 seq_start=spread:1073741824", "1073741823"},
     {"snowflake worker=7", "The only options are unit="},
     {"snowflake =", "The only options are unit="},
     {"snowflake layout=x", "The only options are unit="},
@@ -400,9 +406,9 @@ static void random_text(uint64_t *dice, char *text, size_t size) {
     used += (size_t)snprintf(text + used, size - used, "unit=%s epoch=%" PRIu64, units[roll_below(dice, 8)],
                              roll_below(dice, VS_EPOCH_MS_MAX + 1));
     if (roll_below(dice, 4) == 0)
-        snprintf(text + used, size - used, " seq_start=rotate:%" PRIu64,
-                 1 + roll_below(dice, UINT64_C(1) << (widths[1] < 30 ? widths[1] : 30)));
-    else if (roll_below(dice, 2) && widths[1] < 32) /* spread requires the sequence in the lowest bits */
+        snprintf(text + used, size - used, " seq_start=%s:%" PRIu64, roll_below(dice, 2) ? "rotate" : "shards",
+                 1 + roll_below(dice, (UINT64_C(1) << (widths[1] < 30 ? widths[1] : 30)) - 1));
+    else if (roll_below(dice, 2) && widths[1] < 31) /* spread requires the sequence in the lowest bits */
         snprintf(text + used, size - used, " seq_start=spread:%" PRIu64,
                  order[count - 1] == 1 ? 1 + roll_below(dice, (UINT64_C(1) << widths[1]) - 1) : 1);
 }
@@ -453,7 +459,7 @@ static void longest_text_fits(void) {
     for (int i = 0; i < 14; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "fifteen_chars%02d:%d=%d ", i, i == 0 ? 8 : 1,
                                  i == 0 ? 255 : 1);
-    snprintf(text + used, sizeof text - used, "seq:33 unit=10ms epoch=253402300799999 seq_start=rotate:2147483647");
+    snprintf(text + used, sizeof text - used, "seq:33 unit=10ms epoch=253402300799999 seq_start=shards:1073741823");
     struct vesta_layout layout = parsed(text);
     CHECK_EQ_I64(layout.field_count, VESTA_FIELDS_MAX);
     CHECK(vesta_layout_text(&layout, out) < VESTA_LAYOUT_TEXT_MAX);

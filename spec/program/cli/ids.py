@@ -350,6 +350,8 @@ sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z
   workers         1,024
   time            2010-11-04T01:42:54.657Z to 2080-07-10T17:30:30.209Z, ends in ... years
   fingerprint     697889f139a236ab
+  shards          uneven by id % N for even N: at low rates each sequence starts at 0
+                  For N even shards, add seq_start=shards:N and choose them by id % N.
 """
 
 
@@ -360,6 +362,41 @@ def _(w):
     like(w.run("layout", text).out, LAYOUT)
     like(w.run("layout", *text.split()).out, LAYOUT)
     like(w.run("layout", "--layout", text).out, LAYOUT)
+
+
+@claim("layout states whether shards are even, and how to choose even ones")
+def _(w):
+    def told(*words):
+        return w.run("layout", *words).out.split("\n  shards ")[1].split("\n\n")[0]
+    for words, parts in ((["vesta-second"], ["the lowest 10 bits are equal in all ids of a worker", "choose them by (id >> 10) % N.\n"]),
+                         (["shardingsphere"], ["uneven by id % N for many N: at low rates each sequence starts below 2\n"]),
+                         (["tsid"], ["about even by id % N: each sequence starts at one of 4,096 values, at random\n"]),
+                         (["sonyflake"], ["(id >> 16) % N, up to N = 256. For more shards, use pacing=history"]),
+                         (["yitter"], ["up to N = 64. For more shards, also widen the sequence by time:47 seq:10, and"]),
+                         (["tid"], ["For even shards, use pacing=history and choose them by (id >> 10) % N.\n"]),
+                         (["time:41 worker:22 unit=1ms epoch=0"], ["the lowest 22 bits", "pacing=history"]),
+                         (["time:35 worker:20 seq:8 unit=10ms epoch=0"], ["also widen the sequence by worker:18 seq:10, and choose"]),
+                         (["time:34 a:21 seq:8 unit=10ms epoch=0"], ["For more shards, choose them by a hash of the id"])):
+        for part in parts:
+            assert part in told(*words), (words, told(*words))
+    same(told("vesta-second", "seq_start=shards:12"), "         even by (id >> 10) % 12: each id belongs to the shard after that of the id before it\n")
+    same(json.loads(w.run("layout", "--json", "yitter").out)["shards"],
+         {"now": "uneven by id % N for even N: at low rates each sequence starts at 0", "uneven": True, "by": "id % N",
+          "seq_start": "shards:N", "max": 64, "above": "time:47 seq:10"})
+    same([json.loads(w.run("layout", "--json", name).out)["shards"] for name in ("mastodon", "instagram")], [None, None])
+
+
+@claim("an idle generator issues ids of one shard after the other, also if the mode of its live namespace changes")
+def _(w):
+    def ids(layout, n):
+        return [int(w.run("gen", "--layout", layout, "--namespace", "live").out) for _ in range(n)]
+    plain = ids("snowflake", 3)
+    twelve = ids("snowflake seq_start=shards:12", 13)
+    seven = ids("snowflake seq_start=shards:7", 8)
+    for n, got in ((12, twelve), (7, seven)):
+        same([i % n for i in got], [(got[0] + k) % n for k in range(len(got))])
+    everything = plain + twelve + seven + ids("snowflake", 1)
+    same(everything, sorted(set(everything)))
 
 
 @claim("layout warns that a layout's time has ended, and an override extends it")
