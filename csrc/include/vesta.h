@@ -34,7 +34,10 @@
  * only on success.  `err` may be NULL.  Strings are UTF-8 and NUL-terminated.  Names end in their unit (_ms, _us).
  * "Threads: any" means that several threads may call the function with the same object at once.
  * The library prints nothing, never exits and installs no signal handler.  The library is never
- * unloaded by dlclose, because its threads may still run.
+ * unloaded by dlclose, because its threads may still run.  They may also run while the process exits, for example if a
+ * store does not respond, so the library keeps OpenSSL from freeing its data in an exit handler.  If your program
+ * initializes OpenSSL before it opens a store, call OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL) first, or end the
+ * program with _exit.
  */
 #ifndef VESTA_H
 #define VESTA_H

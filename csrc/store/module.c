@@ -85,6 +85,15 @@ __attribute__((constructor)) static void module_watch_forks(void) {
     pthread_atfork(module_before_fork, module_in_parent, module_in_child);
 }
 
+/* Keeps OpenSSL's data until the process has ended, if the module uses OpenSSL.  By default OpenSSL frees its data in an
+ * exit handler, while threads of a client library may still connect.  This has no effect if the program has initialized
+ * OpenSSL before. */
+static void keep_openssl(void *handle) {
+    int (*init)(uint64_t, const void *);
+    *(void **)&init = dlsym(handle, "OPENSSL_init_crypto");
+    if (init) init(UINT64_C(0x80000) /* OPENSSL_INIT_NO_ATEXIT */, NULL);
+}
+
 /* Loads a module and returns its symbol.  Returns NULL if it fails, with the reason in dlerror.  Modules are never
  * unloaded, because threads of the client library may run in them. */
 static const void *load_symbol(const char *path, const char *symbol) {
@@ -92,6 +101,7 @@ static const void *load_symbol(const char *path, const char *symbol) {
     assert(!vs_process_is_locked());
     pthread_mutex_lock(&loading);
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle) keep_openssl(handle);
     const void *found = handle ? dlsym(handle, symbol) : NULL;
     pthread_mutex_unlock(&loading);
     return found;
