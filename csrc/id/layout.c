@@ -20,7 +20,8 @@ struct layout_draft {
     bool has_unit, has_epoch, has_start, from_preset;
     bool said[VESTA_FIELDS_MAX]; /* whether the user's text has the field, not only the preset's */
     uint64_t spread;
-    int start; /* enum vesta_start */
+    int start;            /* enum vesta_start */
+    bool starts_anywhere; /* the preset's sequences start at each of their values, also if they are widened */
     struct vesta_error *err;
 };
 
@@ -230,6 +231,8 @@ static int read_preset(struct layout_draft *d, const char **text) {
     int rc = read_words(d, preset->text);
     assert(rc == VESTA_OK);
     d->from_preset = true;
+    int seq = find_name(&d->layout, (struct vs_slice){"seq", 3});
+    d->starts_anywhere = seq >= 0 && d->spread == d->layout.field[seq].max + 1;
     if (!preset->may_issue) d->layout.read_only = preset->why;
     d->has_unit = d->has_epoch = d->has_start = false; /* the user's text may override these */
     memset(d->said, 0, sizeof d->said);
@@ -335,6 +338,7 @@ static int check_start(struct layout_draft *d) {
     const char *where = is_low ? " at the end" : d->start == VESTA_SHARDS && seq->low_width ? " above" : "";
     char text[160];
     if (max > START_MAX) max = START_MAX;
+    if (!d->has_start && d->starts_anywhere) d->spread = max;
     while (!d->has_start && d->spread > max) /* reduce a preset's spread if the user made its sequence narrower */
         d->spread /= 2;
     if ((d->has_start && d->spread == 0) || d->spread > max)

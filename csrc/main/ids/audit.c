@@ -143,6 +143,9 @@ struct audit_asked {
 static int audit_ids(const struct vs_ids *ids, const struct audit_asked *asked) {
     struct audit_finding found = {0};
     struct audit_extra extra = {NULL, NULL};
+    if (asked->mod.n && ids->wides.count)
+        return vs_usage("--mod is for ids of 64 bits, and the input has %zu ids of 128 bits: leave out --mod",
+                        ids->wides.count);
     int rc = audit_find(ids, &found);
     bool has_odd = asked->layout && (ids->count > 0 || ids->wides.count == 0);
     if (rc == VS_DONE && has_odd) rc = vs_oddities_find(ids, asked->layout, vs_now_ms(), &extra.odd);

@@ -247,6 +247,7 @@ def _(w):
         fails(w.run("audit", "--mod", value, stdin="1\n"), 2, "--mod is", "a whole number from 2 to 65536")
     fails(w.run("audit", "--mod", "2", "--shift", "64", stdin="1\n"), 2, "--shift is", "from 0 to 63")
     fails(w.run("audit", "--shift", "3", stdin="1\n"), 2, "--shift 3 needs --mod N")
+    fails(w.run("audit", "--mod", "2", stdin="1\n018f3c2a-7b1e-7000-8000-0123456789ab\n"), 2, "the input has 1 ids of 128 bits: leave out --mod")
 
 
 @claim("auditing a million ids takes at most one second of CPU")
