@@ -521,6 +521,15 @@ function servers:next() end
 ---@return number? wait_s
 function servers:next_int() end
 
+---Returns a UUID as text, made from one id of a block.  Errors: range, closed, and bad_option if the ids of this name
+---have no such shape.
+---@param shape? "uuid7"|"uuid8"|"ulid"|"hex32" the default is uuid7
+---@return string? uuid
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function servers:next_uuid(shape) end
+
 ---Returns n ids, 1 to 10000.  Errors: range, closed.
 ---@param n integer
 ---@return string[]? ids

@@ -5,8 +5,10 @@
 #include "client/fetch.h"
 #include "client/shared.h"
 #include "os/lock.h"
+#include "os/random.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +48,10 @@ int vesta_client_open(const struct vesta_client_opts *opts, struct vesta_client 
     made->wire = vs_wire_find(err);
     rc = VESTA_EOPTION;
     if (!made->wire || !find_tls(made, err)) goto free_client;
+    if (vs_random(made->uuid_key, sizeof made->uuid_key) != 0) {
+        rc = vs_fail(err, VESTA_EIO, "no random bytes: %s", strerror(errno));
+        goto free_client;
+    }
     if (!vs_shared_map(made)) {
         rc = vs_fail(err, VESTA_ENOMEM, "no memory for a client");
         goto free_client;
@@ -84,7 +90,7 @@ static COLD int take_ahead(struct vesta_client *client, uint64_t *id, struct ves
     struct vs_run run;
     uint64_t stamp = atomic_load_explicit(&client->shared->stamp, memory_order_relaxed), n = 1;
     if (stamp && ahead->stamp == stamp) n = ahead->taken < RUN_MAX / 2 ? ahead->taken * 2 : RUN_MAX;
-    if (!vs_shared_take(client, n, &run, &stamp)) return fill_pause(client, pause);
+    if (!vs_shared_take(client, n, &run, &stamp, NULL)) return fill_pause(client, pause);
     *id = run.next;
     if (!stamp) { /* 0: ids must not be taken in advance */
         assert(n == 1);
@@ -114,7 +120,7 @@ int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, size_t n, si
     struct vs_run run;
     uint64_t stamp;
     size_t have = 0;
-    for (; have < n && vs_shared_take(client, n - have, &run, &stamp); have += run.count)
+    for (; have < n && vs_shared_take(client, n - have, &run, &stamp, NULL); have += run.count)
         for (uint64_t i = 0; i < run.count; i++)
             ids[have + i] = run.next + i * run.step;
     if (have == 0) return fill_pause(client, pause);
@@ -153,6 +159,46 @@ int vesta_client_batch_wait(struct vesta_client *client, uint64_t *ids, size_t n
     while (have < n) {
         uint32_t seen = atomic_load(&client->shared->arrived);
         if (vesta_client_next_n(client, ids + have, n - have, &got, pause) == VESTA_OK)
+            have += got;
+        else if (pause->wait_us < 0 || !wait_for_block(client, seen, until_us))
+            return VESTA_EPAUSE;
+    }
+    return VESTA_OK;
+}
+
+/* ------------------------------------------------------------------ UUIDs */
+
+/* Takes up to n ids from a block and converts them. */
+static int take_uuids(struct vesta_client *client, enum vesta_shape shape, unsigned char *out, size_t n, size_t *got,
+                      struct vesta_pause *pause) {
+    struct vs_run run;
+    struct vs_uuid uuid;
+    uint64_t stamp;
+    if ((unsigned)shape - 1 >= VESTA_SHAPES) return VESTA_EOPTION;
+    if (!vs_shared_take(client, n, &run, &stamp, &uuid)) return fill_pause(client, pause);
+    memcpy(uuid.key, client->uuid_key, sizeof uuid.key);
+    for (uint64_t i = 0; i < run.count; i++)
+        if (!uuid.can[shape] || !vs_uuid_put(&uuid, shape, run.next + i * run.step, out + i * VESTA_UUID_BYTES))
+            return VESTA_EOPTION;
+    *got = run.count;
+    return VESTA_OK;
+}
+
+int vesta_client_next_uuid(struct vesta_client *client, enum vesta_shape shape, unsigned char *out,
+                           struct vesta_pause *pause) {
+    size_t got;
+    return take_uuids(client, shape, out, 1, &got, pause);
+}
+
+int vesta_client_batch_uuid_wait(struct vesta_client *client, enum vesta_shape shape, unsigned char *out, size_t n,
+                                 int64_t wait_us_max, struct vesta_pause *pause) {
+    int64_t until_us = deadline_us(wait_us_max);
+    size_t have = 0, got;
+    while (have < n) {
+        uint32_t seen = atomic_load(&client->shared->arrived);
+        int rc = take_uuids(client, shape, out + have * VESTA_UUID_BYTES, n - have, &got, pause);
+        if (rc == VESTA_EOPTION) return rc;
+        if (rc == VESTA_OK)
             have += got;
         else if (pause->wait_us < 0 || !wait_for_block(client, seen, until_us))
             return VESTA_EPAUSE;

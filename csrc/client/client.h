@@ -8,6 +8,7 @@
 #include "client/block.h"
 #include "client/options.h"
 #include "client/wire.h"
+#include "id/uuid.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,6 +23,7 @@ struct vs_held {
     uint64_t granted;      /* number of ids in the whole block.  0: no block */
     uint64_t mark;         /* the next block is requested when this many ids are taken */
     int64_t sent_us;       /* time of the request, and so the greatest age of its ids */
+    struct vs_uuid uuid;   /* converts the ids to UUIDs.  All zero if their layout is unknown */
 };
 
 struct vs_client_shared {
@@ -54,6 +56,7 @@ struct vesta_client {
     unsigned slot;   /* index into each thread's `slots` (client.c) */
     const struct vs_wire *wire;
     const struct vs_tls *tls; /* NULL: no server uses TLS */
+    uint64_t uuid_key[2];     /* of the random bits of UUIDs */
     struct vs_setup setup;
 };
 

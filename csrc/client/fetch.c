@@ -99,6 +99,18 @@ static bool was_given(const struct vs_fetcher *f, const struct vs_block *block) 
     return false;
 }
 
+/* Publishes a block.  `layout` is the text of its layout, or empty. */
+static void fetch_publish(struct vs_fetcher *f, int source, const struct vs_block *block, struct vs_slice layout,
+                          int64_t sent_us) {
+    struct vs_held held = {.block = *block, .sent_us = sent_us};
+    struct vesta_layout parsed;
+    char text[VESTA_LAYOUT_TEXT_MAX];
+    bool fits = block->is_ticks && layout.length > 0 && layout.length < sizeof text;
+    if (fits) snprintf(text, sizeof text, "%.*s", (int)layout.length, layout.at);
+    if (fits && vesta_layout_parse(text, &parsed, NULL) == VESTA_OK) vs_uuid_of(&parsed, &held.uuid);
+    vs_shared_publish(f->client, source, &held);
+}
+
 /* Publishes the reply's block.  Returns false if the reply has no valid block. */
 static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sent_us) {
     struct vs_block block;
@@ -118,7 +130,7 @@ static bool read_answer(struct vs_fetcher *f, int i, uint64_t asked, int64_t sen
         return false;
     }
     f->given[f->given_count++ % GIVEN] = block;
-    vs_shared_publish(f->client, i, &block, sent_us);
+    fetch_publish(f, i, &block, vs_reply_layout(&values), sent_us);
     return true;
 }
 
@@ -188,7 +200,7 @@ static void ask_fallback(struct vs_fetcher *f, uint64_t ids, int64_t now_us) {
     if (vesta_next_block(gen, ids, &given, &pause) == VESTA_OK) {
         f->layouts = with;
         vs_block_of(vesta_gen_layout(gen), &given, &block);
-        vs_shared_publish(f->client, VS_FALLBACK, &block, now_us);
+        fetch_publish(f, VS_FALLBACK, &block, its, now_us);
         return;
     }
     if (pause.why == VESTA_LEASE || pause.why == VESTA_CLOSED)

@@ -118,7 +118,8 @@ static uint64_t next_size(const struct vesta_client *client, int64_t since_us) {
 
 /* ------------------------------------------------------------------ taking */
 
-bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run, uint64_t *stamp) {
+bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run, uint64_t *stamp,
+                    struct vs_uuid *uuid) {
     struct vs_client_shared *shared = client->shared;
     struct vs_held *current = &shared->current;
     bool is_told = false;
@@ -131,6 +132,7 @@ bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run,
     if (is_here) {
         vs_block_take(&current->block, n, run);
         shared->info.ids += run->count;
+        if (uuid) *uuid = current->uuid;
     }
     if (shared->next.block.count == 0 && (!is_here || current->granted - current->block.count >= current->mark)) {
         is_told = !shared->wanted || !is_here;
@@ -169,12 +171,14 @@ void vs_shared_set_refused(struct vesta_client *client, bool is_refused) {
     vs_futex_wake(&client->shared->arrived);
 }
 
-void vs_shared_publish(struct vesta_client *client, int source, const struct vs_block *block, int64_t sent_us) {
+void vs_shared_publish(struct vesta_client *client, int source, const struct vs_held *held) {
+    int64_t sent_us = held->sent_us;
     struct vs_client_shared *shared = client->shared;
     int64_t now_us = vs_client_now_us();
     vs_client_lock(client);
     assert(shared->next.block.count == 0); /* only this thread publishes */
-    shared->next = (struct vs_held){.block = *block, .granted = block->count, .sent_us = sent_us};
+    shared->next = *held;
+    shared->next.granted = held->block.count;
     shared->wanted = false;
     atomic_store(&shared->is_refused, false);
     if (shared->asked_us) shared->info.block_ids = next_size(client, sent_us - shared->asked_us);
@@ -183,7 +187,7 @@ void vs_shared_publish(struct vesta_client *client, int source, const struct vs_
     shared->info.blocks++;
     shared->source[VS_FALLBACK].is_up = source == VS_FALLBACK;
     shared->source[source].blocks++;
-    shared->source[source].ids += block->count;
+    shared->source[source].ids += held->block.count;
     shared->source[source].error[0] = '\0';
     vs_client_unlock(client);
     atomic_fetch_add(&shared->arrived, 1);

@@ -9,8 +9,9 @@ struct vs_client_shared *vs_shared_map(struct vesta_client *client);
 void vs_shared_unmap(struct vesta_client *client);
 
 /* Takes a run of up to n ids, which are valid while shared->stamp is *stamp.  Starts or wakes the thread if the next
- * block is needed.  Returns false if there is no block.  Threads: any. */
-bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run, uint64_t *stamp);
+ * block is needed.  Sets *uuid to what converts the ids, if uuid is not NULL.  Returns false if there is no block.
+ * Threads: any. */
+bool vs_shared_take(struct vesta_client *client, uint64_t n, struct vs_run *run, uint64_t *stamp, struct vs_uuid *uuid);
 
 /* ------------------------------------------------------------------ for the thread */
 
@@ -28,7 +29,7 @@ void vs_shared_plan(struct vesta_client *client, struct vs_client_plan *out);
 void vs_shared_set_refused(struct vesta_client *client, bool is_refused);
 
 /* Publishes a block from a source (a server's index, or VS_FALLBACK) as the next block.  Call only if there is no next
- * block. */
-void vs_shared_publish(struct vesta_client *client, int source, const struct vs_block *block, int64_t sent_us);
+ * block.  held->block, sent_us and uuid must be set. */
+void vs_shared_publish(struct vesta_client *client, int source, const struct vs_held *held);
 
 #endif

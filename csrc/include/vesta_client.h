@@ -44,6 +44,7 @@
 #define VESTA_CLIENT_H
 
 #include "vesta.h"
+#include "vesta_uuid.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -120,6 +121,16 @@ VESTA_API int vesta_client_next_n(struct vesta_client *client, uint64_t *ids, si
  * taken are lost and are never issued.  Shape: ids[0..n).  Threads: any.  May block.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_client_batch_wait(struct vesta_client *client, uint64_t *ids, size_t n, int64_t wait_us_max,
                                       struct vesta_pause *pause);
+
+/* Issue UUIDs, each made from one id of a block: vesta_client_next_uuid like vesta_client_next, and
+ * vesta_client_batch_uuid_wait like vesta_client_batch_wait.  No request is needed per UUID.  UUIDs of one thread ascend
+ * within a block.  If the clock of a server goes back, blocks and therefore UUIDs pause, unlike with vesta_next_uuid.
+ * Shape: out[0..VESTA_UUID_BYTES), n times.  Threads: any.
+ * Errors: as those functions.  VESTA_EOPTION if the layout of the block cannot have the shape, or if `name` is a tag. */
+VESTA_API int vesta_client_next_uuid(struct vesta_client *client, enum vesta_shape shape, unsigned char *out,
+                                     struct vesta_pause *pause);
+VESTA_API int vesta_client_batch_uuid_wait(struct vesta_client *client, enum vesta_shape shape, unsigned char *out,
+                                           size_t n, int64_t wait_us_max, struct vesta_pause *pause);
 
 /* Describes a pause in one sentence, with the last result of each server.  Shape: buf[0..size).  Threads: any. */
 VESTA_API void vesta_client_pause_text(struct vesta_client *client, const struct vesta_pause *pause, char *buf,

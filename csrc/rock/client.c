@@ -3,6 +3,9 @@
 #include "rock/border.h"
 #include "vesta_client.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static const char CLASS[] = "vesta.client";
 
 struct client_box {
@@ -71,6 +74,43 @@ static int client_batch(lua_State *L) {
 
 static int client_batch_int(lua_State *L) {
     return LUA_VERSION_NUM < 503 ? vs_lua_push_native(L, 0) : client_push_batch(L, vs_lua_push_natives);
+}
+
+/* Reads the shape at index 2, or uuid7. */
+static enum vesta_shape client_shape(lua_State *L) {
+    size_t length;
+    const char *name = luaL_optlstring(L, 2, "uuid7", &length);
+    int shape = vesta_shape_find(name, lua_isnoneornil(L, 2) ? 5 : length);
+    luaL_argcheck(L, shape, 2, "must be uuid7, uuid8, ulid or hex32");
+    return (enum vesta_shape)shape;
+}
+
+static int client_push_uuid(lua_State *L, enum vesta_shape shape, const unsigned char *uuid) {
+    char text[VESTA_UUID_TEXT_MAX];
+    vesta_uuid_format(shape, uuid, text);
+    lua_pushstring(L, text);
+    return 1;
+}
+
+static int client_push_shapeless(lua_State *L, enum vesta_shape shape) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "the ids of this name have no %s: it is a tag, or its layout has no room for the counter. Use uuid8, or a "
+             "namespace",
+             vesta_shape_name(shape));
+    return vs_lua_push_fail(L, VESTA_EOPTION, text);
+}
+
+/* client:next_uuid([shape]) -> text */
+static int client_next_uuid(lua_State *L) {
+    struct client_box *box = client_self(L);
+    enum vesta_shape shape = client_shape(L);
+    unsigned char uuid[VESTA_UUID_BYTES];
+    struct vesta_pause pause;
+    if (!box->client) return client_push_closed(L);
+    int rc = vesta_client_batch_uuid_wait(box->client, shape, uuid, 1, box->wait_us_max, &pause);
+    if (rc == VESTA_OK) return client_push_uuid(L, shape, uuid);
+    return rc == VESTA_EOPTION ? client_push_shapeless(L, shape) : client_push_pause(L, box, &pause);
 }
 
 static void client_push_source(lua_State *L, const struct vesta_client_source *source) {
@@ -146,11 +186,17 @@ static int client_text(lua_State *L) {
 }
 
 static const struct vs_lua_function METHODS[] = {
-    {"next", client_next},       {"next_int", client_next_int},
-    {"batch", client_batch},     {"batch_int", client_batch_int},
-    {"info", client_info},       {"close", client_close},
-    {"__gc", client_close},      {"__close", client_close},
-    {"__tostring", client_text}, {NULL, NULL},
+    {"next", client_next},
+    {"next_int", client_next_int},
+    {"batch", client_batch},
+    {"batch_int", client_batch_int},
+    {"next_uuid", client_next_uuid},
+    {"info", client_info},
+    {"close", client_close},
+    {"__gc", client_close},
+    {"__close", client_close},
+    {"__tostring", client_text},
+    {NULL, NULL},
 };
 
 /* ------------------------------------------------------------------ opening */

@@ -16,23 +16,27 @@ import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
 import java.security.KeyStore;
 import java.security.PrivateKey;
+import java.security.SecureRandom;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.security.spec.InvalidKeySpecException;
 import java.security.spec.PKCS8EncodedKeySpec;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.KeyManagerFactory;
@@ -322,7 +326,7 @@ public final class Vesta implements AutoCloseable {
         Block block = current;
         long i = block.used.getAndIncrement();
         if (i < block.mark) return block.id(i);
-        if (i >= block.count) return nextSlowly();
+        if (i >= block.count) return nextSlowly(Block::id);
         lock.lock();
         try {
             fetchAhead();
@@ -332,7 +336,23 @@ public final class Vesta implements AutoCloseable {
         return block.id(i);
     }
 
-    private long nextSlowly() {
+    /** Returns a UUID of version 7, made from one id of a block. Throws NoId as next does, and IllegalStateException for a tag. */
+    public UUID nextUuid7() {
+        Block block = current;
+        long i = block.used.getAndIncrement();
+        if (i >= block.count) return nextSlowly(Block::uuid7);
+        if (i >= block.mark) {
+            lock.lock();
+            try {
+                fetchAhead();
+            } finally {
+                lock.unlock();
+            }
+        }
+        return block.uuid7(i);
+    }
+
+    private <T> T nextSlowly(BiFunction<Block, Long, T> made) {
         lock.lock();
         waiting++;
         try {
@@ -340,7 +360,7 @@ public final class Vesta implements AutoCloseable {
                 do {
                     Block block = current;
                     long i = block.used.get() < block.count ? block.used.getAndIncrement() : SPENT;
-                    if (i < block.count) return block.id(i);
+                    if (i < block.count) return made.apply(block, i);
                 } while (turn());
                 boolean isRefused = !fetching && servers.stream().allMatch(server -> server.refuses);
                 fetchAhead();
@@ -473,6 +493,9 @@ public final class Vesta implements AutoCloseable {
     }
 
     /** A block of ids that a server issued to this client only. `used` counts the ids taken, and may exceed `count`. */
+    private static final Pattern UNITS = Pattern.compile(" unit=(\\d+)(us|ms|s) epoch=([^ ]+)");
+    private static final SecureRandom RANDOM = new SecureRandom();
+
     private static final class Block {
         final AtomicLong used = new AtomicLong();
         volatile long mark; // when `used` reaches it (at most count), the next block is fetched
@@ -488,6 +511,7 @@ public final class Vesta implements AutoCloseable {
         final int lowShift;
         final long last;
         final long asked;
+        final String layout;
         ScheduledFuture<?> expiry;
 
         /** A block without ids. */
@@ -495,6 +519,7 @@ public final class Vesta implements AutoCloseable {
             count = base = first = stride = last = asked = 0;
             seqBits = timeShift = seqShift = lowBits = lowShift = 0;
             isTicks = false;
+            layout = "";
         }
 
         Block(Map<String, String> reply, String name, int size, long asked) throws IOException {
@@ -518,6 +543,24 @@ public final class Vesta implements AutoCloseable {
             last = end.longValue();
             mark = (count + 9) / 10;
             this.asked = asked;
+            layout = String.valueOf(reply.get("layout"));
+        }
+
+        /** Makes a UUID of version 7: milliseconds, the other tick bits as a counter (RFC 9562, 6.2, method 1), random bits. */
+        UUID uuid7(long i) {
+            Matcher found = UNITS.matcher(layout);
+            if (!isTicks || !found.find()) throw new IllegalStateException("the ids of this name have no time: name a namespace, not a tag");
+            long unit = Long.parseLong(found.group(1)) * Map.of("us", 1, "ms", 1000, "s", 1000000).get(found.group(2));
+            long epoch = Instant.parse(found.group(3)).toEpochMilli();
+            long parts = (unit + 999) / unit; // units of less than a millisecond are counted too
+            int width = seqBits + 64 - Long.numberOfLeadingZeros(parts - 1);
+            if (epoch < 0 || width > 42)
+                throw new IllegalStateException("this layout has no room for a UUID's counter, or begins before 1970: " + layout);
+            long tick = first + i, us = (tick >>> seqBits) * unit;
+            long counter = us % 1000 / unit << seqBits | tick & (1L << seqBits) - 1;
+            // 12 bits follow the version, and 62 bits the variant: the counter, then random bits
+            BigInteger rest = BigInteger.valueOf(counter).shiftLeft(74 - width).or(new BigInteger(74 - width, RANDOM));
+            return new UUID(epoch + us / 1000 << 16 | 7L << 12 | rest.shiftRight(62).longValue(), rest.longValue() & (1L << 62) - 1 | 1L << 63);
         }
 
         private static BigInteger number(Map<String, String> reply, String key, long least, BigInteger end) throws IOException {

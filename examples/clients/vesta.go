@@ -2,6 +2,7 @@
 //
 //	ids, err := vesta.Open([]string{"10.0.0.1:8089", "10.0.0.2:8089"}, "orders", nil)
 //	id, err := ids.Next() // 2319542600899494910
+//	uuid, err := ids.NextUUID7()
 //	ids.Close()
 //
 // With credentials and TLS:
@@ -17,8 +18,10 @@ package vesta
 import (
 	"bufio"
 	"bytes"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -89,6 +92,7 @@ type block struct {
 
 	base, first, last, stride                       uint64
 	seqBits, timeShift, seqShift, lowBits, lowShift uint64
+	layout                                          string
 
 	asked time.Time
 	timer *time.Timer
@@ -101,6 +105,41 @@ func (b *block) id(i int64) uint64 {
 	t := b.first + uint64(i) // & 63 lets the compiler use one instruction for each shift
 	return b.base | t>>(b.seqBits&63)<<(b.timeShift&63) |
 		t&(1<<(b.seqBits&63)-1)>>(b.lowBits&63)<<(b.seqShift&63) | t&(1<<(b.lowBits&63)-1)<<(b.lowShift&63)
+}
+
+var layoutUnits = regexp.MustCompile(` unit=(\d+)(us|ms|s) epoch=([^ ]+)`)
+
+// uuid7 makes a UUID of version 7 from id number i: its milliseconds, its other tick bits as a counter (RFC 9562, 6.2,
+// method 1), and random bits.
+func (b *block) uuid7(i int64) (uuid [16]byte, err error) {
+	found := layoutUnits.FindStringSubmatch(b.layout)
+	if !b.isTicks || found == nil {
+		return uuid, errors.New("the ids of this name have no time: name a namespace, not a tag")
+	}
+	unit, _ := strconv.ParseUint(found[1], 10, 32)
+	unit *= map[string]uint64{"us": 1, "ms": 1000, "s": 1000000}[found[2]]
+	epoch, err := time.Parse(time.RFC3339, found[3])
+	perMs := (unit + 999) / unit // units of less than a millisecond are counted too
+	width := b.seqBits + uint64(bits.Len64(perMs-1))
+	if err != nil || epoch.UnixMilli() < 0 || width > 42 {
+		return uuid, fmt.Errorf("this layout has no room for a UUID's counter, or begins before 1970: %s", b.layout)
+	}
+	if _, err = rand.Read(uuid[6:]); err != nil {
+		return uuid, err
+	}
+	tick := b.first + uint64(i)
+	us := tick >> b.seqBits * unit
+	counter := us%1000/unit<<b.seqBits | tick&(1<<b.seqBits-1)
+	// 12 bits follow the version, and 62 bits the variant: the counter, then random bits
+	high, low := counter<<(64-width)>>52, binary.BigEndian.Uint64(uuid[8:])
+	if width > 12 {
+		low = counter<<(76-width) | low>>(width-12)
+	} else {
+		high |= uint64(binary.BigEndian.Uint16(uuid[6:])) & (1<<(12-width) - 1)
+	}
+	binary.BigEndian.PutUint64(uuid[:], (uint64(epoch.UnixMilli())+us/1000)<<16|7<<12|high)
+	binary.BigEndian.PutUint64(uuid[8:], 2<<62|low>>2)
+	return uuid, nil
 }
 
 func (b *block) overlaps(other *block) bool {
@@ -117,7 +156,7 @@ func newBlock(reply []string, name string, size int, asked time.Time) (*block, e
 	if len(reply)%2 != 0 || values["ns"] != name {
 		return nil, fmt.Errorf("its reply is for %q, not for %q", values["ns"], name)
 	}
-	b := &block{asked: asked, isTicks: values["kind"] == "ticks", stride: 1}
+	b := &block{asked: asked, isTicks: values["kind"] == "ticks", stride: 1, layout: values["layout"]}
 	if !b.isTicks && values["kind"] != "numbers" {
 		return nil, fmt.Errorf("its block is of kind %q: this client knows ticks and numbers", values["kind"])
 	}
@@ -543,10 +582,32 @@ func (c *Client) Next() (uint64, error) {
 		c.mu.Unlock()
 		return b.id(i), nil
 	}
-	return c.nextSlowly()
+	b, i, err := c.nextSlowly()
+	if err != nil {
+		return 0, err
+	}
+	return b.id(i), nil
 }
 
-func (c *Client) nextSlowly() (uint64, error) {
+// NextUUID7 returns a UUID of version 7, made from one id of a block.  It fails as Next does, and for a tag.
+func (c *Client) NextUUID7() ([16]byte, error) {
+	b := c.current.Load()
+	i := b.used.Add(1) - 1
+	if i < b.count && i >= b.mark.Load() {
+		c.mu.Lock()
+		c.fetchAhead()
+		c.mu.Unlock()
+	} else if i >= b.count {
+		var err error
+		if b, i, err = c.nextSlowly(); err != nil {
+			return [16]byte{}, err
+		}
+	}
+	return b.uuid7(i)
+}
+
+// nextSlowly returns a block and the number of an id in it.
+func (c *Client) nextSlowly() (*block, int64, error) {
 	timer := time.NewTimer(c.options.Wait)
 	defer timer.Stop()
 	c.mu.Lock()
@@ -556,7 +617,7 @@ func (c *Client) nextSlowly() (uint64, error) {
 	for isLate := c.options.Wait == 0; !c.closed; {
 		if b := c.current.Load(); b.used.Load() < b.count {
 			if i := b.used.Add(1) - 1; i < b.count {
-				return b.id(i), nil
+				return b, i, nil
 			}
 		}
 		if c.turn() {
@@ -564,7 +625,7 @@ func (c *Client) nextSlowly() (uint64, error) {
 		}
 		if isLate || !c.fetching && c.refused() {
 			c.fetchAhead()
-			return 0, c.why()
+			return nil, 0, c.why()
 		}
 		c.fetchAhead()
 		changed := c.changed
@@ -576,7 +637,7 @@ func (c *Client) nextSlowly() (uint64, error) {
 		}
 		c.mu.Lock()
 	}
-	return 0, ErrClosed
+	return nil, 0, ErrClosed
 }
 
 // turn makes the next block the current block, and discards it if it is too old.

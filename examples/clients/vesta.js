@@ -6,6 +6,7 @@
  *     const ids = new Client(['10.0.0.1:8089', '10.0.0.2:8089'], 'orders');
  *     const id = await ids.next();        // 2319542600899494910n
  *     JSON.stringify({ id: String(id) }); // as a string: JSON numbers of this size lose digits
+ *     await ids.nextUuid7();              // '019b76da-a800-7000-8034-940635bd87f1'
  *     ids.close();
  *
  * With credentials and TLS:
@@ -15,6 +16,7 @@
  * The client fetches blocks from the servers and computes the ids of a block by itself, so most calls need no network.
  * When a tenth of a block is used, it fetches the next one.  Each worker and child process must create its own client.
  */
+const crypto = require('node:crypto');
 const fs = require('node:fs');
 const net = require('node:net');
 const tls = require('node:tls');
@@ -92,6 +94,7 @@ class Block {
       if (all > largest) largest = all;
     }
     if (largest > WIDE_MAX) throw new Error('its block goes past 2^64 - 1');
+    this.layout = String(values.get('layout'));
     this.askedAt = askedAt;
     this.used = 0;
     this.mark = Math.ceil(this.count / 10);
@@ -121,6 +124,29 @@ class Block {
     if (this.used < this.run) this.id = id + this.step;
     else if (this.used < this.count) this.turn();
     return id;
+  }
+
+  /** Makes a UUID of version 7: the id's milliseconds, its other tick bits as a counter (RFC 9562, 6.2, method 1), random bits. */
+  uuid7(id) {
+    if (!this.units) {
+      const found = / unit=(\d+)(us|ms|s) epoch=([^ ]+)/.exec(this.layout);
+      if (!found) throw new RangeError('the ids of this name have no time: name a namespace, not a tag');
+      this.units = [BigInt(found[1]) * { us: 1n, ms: 1000n, s: 1000000n }[found[2]], BigInt(Date.parse(found[3]))];
+    }
+    const [unit, epoch] = this.units;
+    const ones = (bits) => (1n << bits) - 1n;
+    const fields = id ^ this.base;
+    const seq = (((fields >> this.seq_shift) & ones(this.seq_bits - this.low_bits)) << this.low_bits) | ((fields >> this.low_shift) & ones(this.low_bits));
+    const us = (fields >> this.time_shift) * unit;
+    const parts = (999n + unit) / unit; // units of less than a millisecond are counted too
+    const bits = this.seq_bits + BigInt(parts > 1n ? (parts - 1n).toString(2).length : 0);
+    if (bits > 42n || epoch < 0n || this.seq_shift > this.time_shift) {
+      throw new RangeError(`this layout has no room for a UUID's counter, or begins before 1970: ${this.layout}`);
+    }
+    const random = BigInt(`0x${crypto.randomBytes(10).toString('hex')}`);
+    const rest = ((((us % 1000n) / unit) << this.seq_bits) | seq) << (74n - bits) | (random & ones(74n - bits));
+    const all = ((epoch + us / 1000n) << 80n) | (7n << 76n) | ((rest >> 62n) << 64n) | (2n << 62n) | (rest & ones(62n));
+    return all.toString(16).padStart(32, '0').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   }
 
   overlaps(other) {
@@ -374,6 +400,16 @@ class Client {
   }
 
   /**
+   * Returns a UUID of version 7, made from one id of a block.
+   * @returns {Promise<string>}
+   * @throws {VestaError} as next()
+   * @throws {RangeError} if the ids of this name have no time
+   */
+  async nextUuid7() {
+    return this.#fromBlocks(true) ?? this.#nextSlowly(true);
+  }
+
+  /**
    * Returns the next id without waiting, or null.  If there is none, it starts to fetch a block.
    * @returns {bigint | null}
    */
@@ -383,11 +419,11 @@ class Client {
     return id;
   }
 
-  #fromBlocks() {
+  #fromBlocks(asUuid = false) {
     const now = performance.now();
     for (let block = this.#block; block || this.#spare; block = this.#block) {
       if (block && block.used < block.count && now < block.askedAt + this.#ttl) {
-        const id = block.take();
+        const id = asUuid ? block.uuid7(block.take()) : block.take();
         if (block.used >= block.mark && !this.#spare) this.#fetchAhead();
         return id;
       }
@@ -397,12 +433,12 @@ class Client {
     return null;
   }
 
-  async #nextSlowly() {
+  async #nextSlowly(asUuid = false) {
     const until = performance.now() + this.#wait;
     this.#waiting += 1;
     try {
       for (;;) {
-        const id = this.#fromBlocks();
+        const id = this.#fromBlocks(asUuid);
         if (id !== null) return id;
         const left = until - performance.now();
         const isOver = left <= 0 || (!this.#fetching && this.#refused());

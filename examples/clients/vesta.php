@@ -5,6 +5,7 @@
  *     require 'vesta.php';
  *     $ids = new Vesta\Client(['10.0.0.1:8089', '10.0.0.2:8089'], 'orders');
  *     $id = $ids->next();     // "2319542600899494910"
+ *     $ids->nextUuid7();      // "019b76da-a800-7000-8034-940635bd87f1"
  *
  * With credentials and TLS (which needs PHP's openssl):
  *
@@ -83,6 +84,7 @@ final class Block
     private string $kind;
     private int $first, $last, $stride = 1, $base = 0;
     private int $seqBits, $timeShift, $seqShift, $lowBits, $lowShift;
+    private string $layout;
 
     public function __construct(mixed $reply, string $name, int $size, public int $askedAt)
     {
@@ -97,6 +99,7 @@ final class Block
             throw new \RuntimeException("its reply is not for '$name'");
         }
         $this->kind = $values['kind'] ?? '';
+        $this->layout = $values['layout'] ?? '';
         $this->count = $this->number($values, 'count', $size);
         $this->first = $this->number($values, 'first');
         if ($this->kind === 'ticks') {
@@ -159,6 +162,34 @@ final class Block
         $seq = $tick & (1 << $this->seqBits) - 1;
         return sprintf('%u', $this->base | Wide::right($tick, $this->seqBits) << $this->timeShift
             | $seq >> $this->lowBits << $this->seqShift | ($seq & (1 << $this->lowBits) - 1) << $this->lowShift);
+    }
+
+    /** Makes a UUID of version 7: milliseconds, the other tick bits as a counter (RFC 9562, 6.2, method 1), random bits. */
+    public function takeUuid7(): string
+    {
+        if (!preg_match('/ unit=(\d+)(us|ms|s) epoch=([^ ]+)/', $this->layout, $found)) {
+            throw new \RangeException('the ids of this name have no time: name a namespace, not a tag');
+        }
+        $unit = (int) $found[1] * ['us' => 1, 'ms' => 1000, 's' => 1000000][$found[2]];
+        $epoch = (int) (new \DateTimeImmutable($found[3]))->format('Uv');
+        $parts = intdiv($unit + 999, $unit); // units of less than a millisecond are counted too
+        $width = $this->seqBits + ($parts > 1 ? strlen(decbin($parts - 1)) : 0);
+        if ($epoch < 0 || $width > 42) {
+            throw new \RangeException("this layout has no room for a UUID's counter, or begins before 1970: $this->layout");
+        }
+        $tick = Wide::add($this->first, $this->used++ * $this->stride);
+        $us = Wide::right($tick, $this->seqBits) * $unit;
+        $counter = intdiv($us % 1000, $unit) << $this->seqBits | $tick & (1 << $this->seqBits) - 1;
+        // 12 bits follow the version, and 62 bits the variant: the counter, then random bits
+        $rest = $width > 0 ? str_pad(decbin($counter), $width, '0', STR_PAD_LEFT) : '';
+        foreach (str_split(random_bytes(10)) as $byte) {
+            $rest .= str_pad(decbin(ord($byte)), 8, '0', STR_PAD_LEFT);
+        }
+        $hex = sprintf('%012x7%03x', $epoch + intdiv($us, 1000), bindec(substr($rest, 0, 12)));
+        foreach (str_split('10' . substr($rest, 12, 62), 8) as $byte) {
+            $hex .= sprintf('%02x', bindec($byte));
+        }
+        return preg_replace('/^(.{8})(.{4})(.{4})(.{4})/', '$1-$2-$3-$4-', $hex);
     }
 
     public function overlaps(?Block $other): bool
@@ -527,18 +558,33 @@ final class Client
      */
     public function next(): string
     {
+        return $this->issue(false);
+    }
+
+    /**
+     * Returns a UUID of version 7, made from one id of a block.
+     * @throws NoIdException as next()
+     * @throws \RangeException if the ids of this name have no time
+     */
+    public function nextUuid7(): string
+    {
+        return $this->issue(true);
+    }
+
+    private function issue(bool $asUuid): string
+    {
         if ($this->pid !== getmypid()) {
             $this->forget();
         }
-        return $this->take() ?? $this->takeSlowly();
+        return $this->take($asUuid) ?? $this->takeSlowly($asUuid);
     }
 
-    private function take(): ?string
+    private function take(bool $asUuid): ?string
     {
         while ($this->block || $this->spare) {
             $block = $this->block;
             if ($block && $block->used < $block->count && hrtime(true) < $block->askedAt + $this->ttlNs) {
-                $id = $block->take();
+                $id = $asUuid ? $block->takeUuid7() : $block->take();
                 if ($block->used >= $this->lookAt) {
                     $this->lookAt = $block->used + intdiv($block->count + 99, 100); // checks every hundredth of a block, because each check costs a system call
                     if (!$this->spare) {
@@ -554,7 +600,7 @@ final class Client
         return null;
     }
 
-    private function takeSlowly(): string
+    private function takeSlowly(bool $asUuid): string
     {
         $until = hrtime(true) + $this->waitNs;
         do {
@@ -562,7 +608,7 @@ final class Client
                 throw new ClosedException('this client is closed');
             }
             $this->fetch($until);
-            if (($id = $this->take()) !== null) {
+            if (($id = $this->take($asUuid)) !== null) {
                 return $id;
             }
             $refused = !$this->asked && $this->isRefused();

@@ -3,6 +3,7 @@
     import vesta
     ids = vesta.Client(["10.0.0.1:8089", "10.0.0.2:8089"], "orders")
     ids.next()        # 2319542600899494910
+    ids.next_uuid7()  # UUID('019b76da-a800-7000-8034-940635bd87f1')
     ids.close()
 
 With credentials and TLS:
@@ -13,14 +14,17 @@ The client fetches blocks from the servers and computes the ids of a block by it
 network.  When a tenth of a block is used, a thread fetches the next one.  All threads of a process can share a client.  A
 child process of os.fork or multiprocessing starts without blocks and connections, and fetches its own.
 """
+import datetime
 import itertools
 import os
 import re
+import secrets
 import socket
 import ssl
 import threading
 import time
 import urllib.parse
+import uuid
 import weakref
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -73,7 +77,8 @@ class _Block:
             raise ValueError("its block is of kind %r: this client knows ticks and numbers" % (kind,))
         if largest >= 2**64 or whole >= 2**64:
             raise ValueError("its block goes past 2^64 - 1")
-        self.last, self.kind = largest, kind
+        self.last, self.kind, self.layout = largest, kind, str(reply.get("layout"))
+        self._units: Optional[Tuple[int, int]] = None
 
     def _whole(self, largest: int) -> int:
         """Returns all bits that the ids may have.  Raises if the fields overlap, because two ids could then be equal."""
@@ -90,6 +95,24 @@ class _Block:
         if not re.fullmatch("[0-9]{1,20}", text) or int(text) > most:
             raise ValueError("its %s %r is not a number from 0 to %d" % (key, reply.get(key), most))
         return int(text)
+
+    def uuid7(self, id: int) -> uuid.UUID:
+        """Makes a UUID of version 7: the id's milliseconds, its other tick bits as a counter (RFC 9562, 6.2, method 1), random bits."""
+        if self._units is None:
+            found = re.search(r" unit=(\d+)(us|ms|s) epoch=([^ ]+)Z", self.layout)
+            if not found:
+                raise ValueError("the ids of this name have no time: name a namespace, not a tag")
+            epoch = datetime.datetime.fromisoformat(found[3] + "+00:00") - datetime.datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+            self._units = (int(found[1]) * {"us": 1, "ms": 1000, "s": 1_000_000}[found[2]], epoch // datetime.timedelta(milliseconds=1))
+        (unit_us, epoch_ms), (seq_bits, time_shift, seq_shift, low_bits, low_shift) = self._units, self.shifts
+        fields = id ^ self.base
+        seq = (fields >> seq_shift & (1 << seq_bits - low_bits) - 1) << low_bits | fields >> low_shift & (1 << low_bits) - 1
+        ms, rest_us = divmod((fields >> time_shift) * unit_us, 1000)
+        bits = seq_bits + (-(-1000 // unit_us) - 1).bit_length()  # units of less than a millisecond are counted too
+        if bits > 42 or epoch_ms < 0 or seq_shift > time_shift:
+            raise ValueError("this layout has no room for a UUID's counter, or begins before 1970: %s" % self.layout)
+        rest = (rest_us // unit_us << seq_bits | seq) << 74 - bits | secrets.randbits(74 - bits)
+        return uuid.UUID(int=(epoch_ms + ms) << 80 | 7 << 76 | rest >> 62 << 64 | 2 << 62 | rest & (1 << 62) - 1)
 
     def overlaps(self, other: Optional["_Block"]) -> bool:
         return other is not None and (self.kind, self.base) == (other.kind, other.base) \
@@ -378,6 +401,14 @@ class Client:
                 for id in self._ids:
                     return id
             return self._next_slowly()
+
+    def next_uuid7(self) -> uuid.UUID:
+        """Returns a UUID of version 7, made from one id of a block.  Raises Error as next() does, and ValueError for a tag."""
+        with self._lock:
+            id = next(self._ids, None) if time.monotonic() < self._fresh_until else None
+            id = self._next_slowly() if id is None else id
+            block = self._block
+        return block.uuid7(id)
 
     def _next_slowly(self) -> int:
         deadline = time.monotonic() + self._wait

@@ -36,9 +36,9 @@ int vs_sql_open(const char *folder, const char *name, size_t length, struct vest
  * the id exceeds INT64_MAX. */
 int vs_sql_next(struct vesta_gen *gen, bool (*is_stopped)(void *), void *self, int64_t *id, struct vesta_error *err);
 
-/* Issues one UUID, like vs_sql_next, and returns its shape.  `shape` is its name, or empty for uuid7.  Never blocks because
- * the clock went back.
- * Errors: as vs_sql_next, but not VESTA_EID.  VESTA_EOPTION if there is no such shape, or if the layout cannot have it. */
+/* Issues one UUID, like vs_sql_next, and returns its shape.  `shape` is its name, or empty for uuid7.  Never blocks
+ * because the clock went back. Errors: as vs_sql_next, but not VESTA_EID.  VESTA_EOPTION if there is no such shape, or
+ * if the layout cannot have it. */
 int vs_sql_next_uuid(struct vesta_gen *gen, const char *shape, size_t length, bool (*is_stopped)(void *), void *self,
                      unsigned char uuid[VESTA_UUID_BYTES], struct vesta_error *err);
 

@@ -188,8 +188,10 @@ my_bool vesta_next_uuid_init(UDF_INIT *init, UDF_ARGS *args, char *message) {
     init->const_item = 0;
     init->max_length = VESTA_UUID_TEXT_MAX - 1;
     if (count == 2) args->arg_count = 1; /* the shape is checked by each call */
-    my_bool failed = udf_init(init, args, message, "vesta_next_uuid(), vesta_next_uuid('name') or "
-                                                   "vesta_next_uuid('name', 'shape')", 0);
+    my_bool failed = udf_init(init, args, message,
+                              "vesta_next_uuid(), vesta_next_uuid('name') or "
+                              "vesta_next_uuid('name', 'shape')",
+                              0);
     args->arg_count = count;
     return failed;
 }

@@ -9,10 +9,10 @@
  *     vesta_uuid_time(uuid)            the time in a UUID or ULID, as vesta_time
  *     vesta_typeid(prefix, uuid)       a UUID as a TypeID
  *
- * vesta_next and vesta_next_uuid are not SQLITE_DIRECTONLY, so that a DEFAULT and a trigger may call them.  Functions that
- * open files by a name are not SQLITE_INNOCUOUS, because a schema may contain the name.  So PRAGMA trusted_schema=OFF
- * disables them in schemas.  vesta_next and vesta_next_uuid are not SQLITE_DETERMINISTIC, so SQLite rejects them in indexes
- * and generated columns. */
+ * vesta_next and vesta_next_uuid are not SQLITE_DIRECTONLY, so that a DEFAULT and a trigger may call them.  Functions
+ * that open files by a name are not SQLITE_INNOCUOUS, because a schema may contain the name.  So PRAGMA
+ * trusted_schema=OFF disables them in schemas.  vesta_next and vesta_next_uuid are not SQLITE_DETERMINISTIC, so SQLite
+ * rejects them in indexes and generated columns. */
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 #include <inttypes.h>
@@ -120,8 +120,7 @@ static bool mod_explain(sqlite3_context *context, int count, sqlite3_value **arg
 
 static void mod_worker(sqlite3_context *context, int count, sqlite3_value **args) {
     struct vs_sql_parts parts;
-    if (mod_explain(context, count, args, &parts) && parts.worker >= 0)
-        sqlite3_result_int64(context, parts.worker);
+    if (mod_explain(context, count, args, &parts) && parts.worker >= 0) sqlite3_result_int64(context, parts.worker);
 }
 
 static void mod_result_time(sqlite3_context *context, int64_t unix_us) {

@@ -52,6 +52,35 @@ static void await_way(struct vesta_client *client, uint64_t wanted) {
     AWAIT(way(client) == wanted);
 }
 
+static void uuids_of_the_fallback(void) {
+    struct vesta_gen *gen = own_generator();
+    struct vesta_client *client = opened("127.0.0.1:1", gen, 1000);
+    const struct vesta_layout *layout = vesta_gen_layout(gen);
+    unsigned char uuid[1000 * VESTA_UUID_BYTES];
+    struct vesta_uuid_parts parts;
+    struct vesta_pause pause;
+    uint64_t last = 0;
+    for (enum vesta_shape shape = VESTA_UUID7; shape <= VESTA_HEX32; shape++) {
+        NEED(vesta_client_batch_uuid_wait(client, shape, uuid, 1000, 30000000, &pause) == VESTA_OK);
+        for (int i = 0; i < 1000; i++) {
+            NEED(vesta_uuid_explain(layout, shape, uuid + i * VESTA_UUID_BYTES, &parts, NULL) == VESTA_OK);
+            CHECK(parts.tick > last);
+            last = parts.tick;
+            if (shape == VESTA_UUID8) CHECK_EQ_U64(parts.id & 1023, WORKER);
+        }
+    }
+    uint64_t id = 0;
+    NEED(vesta_client_next_wait(client, &id, 30000000, &pause) == VESTA_OK);
+    struct vesta_parts fields;
+    CHECK_EQ_I64(vesta_explain(layout, id, &fields, NULL), VESTA_OK);
+    CHECK((fields.time << 10 | fields.seq) > last);
+    NEED(vesta_client_next_uuid(client, VESTA_UUID8, uuid, &pause) == VESTA_OK);
+    CHECK_EQ_I64(vesta_client_next_uuid(client, (enum vesta_shape)5, uuid, &pause), VESTA_EOPTION);
+    vesta_client_close(client);
+    vesta_close(gen);
+}
+IN_NEW_STATE(uuids_of_the_fallback)
+
 static void chain(void) {
     struct fault_server first, second;
     struct vesta_client_info info;
@@ -188,6 +217,7 @@ static void none_at_all(void) {
 }
 
 static const struct check_case cases[] = {
+    {"UUIDs of each shape are made from the ids of blocks, and share no tick with another id", uuids_of_the_fallback_},
     {"a server, another, the generator, and back in that order", chain_},
     {"the generator issues ids when a server has been silent for its deadline", silence_},
     {"if no server listens, the generator issues ids at once", nobody_},

@@ -98,6 +98,8 @@ public final class Drive {
                 return "ids" + String.join("", take(Integer.parseInt(words.get(1))));
             case "at_once":
                 return atOnce(Integer.parseInt(words.get(1)), Integer.parseInt(words.get(2)));
+            case "uuids":
+                return IntStream.range(0, Integer.parseInt(words.get(1))).mapToObj(i -> " " + client.nextUuid7()).collect(Collectors.joining("", "uuids", ""));
             case "info":
                 return info();
             case "fork":

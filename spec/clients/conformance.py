@@ -24,6 +24,7 @@ import rows_replies  # noqa: E402,F401
 import rows_secrets  # noqa: E402,F401
 import rows_servers  # noqa: E402,F401
 import rows_users  # noqa: E402,F401
+import rows_uuids  # noqa: E402,F401
 
 
 CERTIFICATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tls", "certificates")

@@ -120,6 +120,26 @@ static void answer(const struct said *said, int count) {
     printf("%s%s\n", *error ? " error " : "", error);
 }
 
+static void uuids(size_t count) {
+    struct vesta_pause pause;
+    unsigned char *uuid = malloc(count * VESTA_UUID_BYTES + 1);
+    char text[VESTA_UUID_TEXT_MAX];
+    if (!uuid) abort();
+    int rc = vesta_client_batch_uuid_wait(client, VESTA_UUID7, uuid, count, wait_us, &pause);
+    if (rc != VESTA_OK) {
+        if (rc == VESTA_EPAUSE) vesta_client_pause_text(client, &pause, text, sizeof text);
+        printf("error %s: a namespace with room for a counter has UUIDs\n", rc == VESTA_EPAUSE ? text : "bad_option");
+    } else {
+        printf("uuids");
+        for (size_t i = 0; i < count; i++) {
+            vesta_uuid_format(VESTA_UUID7, uuid + i * VESTA_UUID_BYTES, text);
+            printf(" %s", text);
+        }
+        putchar('\n');
+    }
+    free(uuid);
+}
+
 static size_t at_once_count;
 
 static void *take_some(void *said) {
@@ -203,6 +223,8 @@ int main(void) {
             free(said.ids);
         } else if (sscanf(line, "at_once %d %zu", &threads, &count) == 2) {
             at_once(threads, count);
+        } else if (sscanf(line, "uuids %zu", &count) == 1) {
+            uuids(count);
         } else if (sscanf(line, "fork %zu", &count) == 1) {
             fork_and_take(count);
         } else if (strcmp(line, "defaults") == 0) {

@@ -85,6 +85,18 @@ func take(count int) (string, string) {
 	return ids.String(), ""
 }
 
+func uuids(count int) string {
+	said := "uuids"
+	for i := 0; i < count; i++ {
+		u, err := client.NextUUID7()
+		if err != nil {
+			return "error " + err.Error()
+		}
+		said += fmt.Sprintf(" %x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+	}
+	return said
+}
+
 func atOnce(routines, count int) string {
 	type said struct{ ids, err string }
 	answers := make(chan said)
@@ -130,6 +142,8 @@ func answer(words []string) string {
 	case "next":
 		ids, err := take(number(1))
 		return "ids" + ids + err
+	case "uuids":
+		return uuids(number(1))
 	case "at_once":
 		return atOnce(number(1), number(2))
 	case "info":

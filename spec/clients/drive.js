@@ -40,6 +40,16 @@ async function next(count) {
   return `ids${(await take(Number(count))).join('')}`;
 }
 
+async function uuids(count) {
+  try {
+    let said = 'uuids';
+    for (let i = 0; i < Number(count); i += 1) said += ` ${await client.nextUuid7()}`;
+    return said;
+  } catch (error) {
+    return `error ${error.message}`;
+  }
+}
+
 async function atOnce(callers, count) {
   const said = await Promise.all(Array.from({ length: Number(callers) }, () => take(Number(count))));
   return `ids${said.map(([ids]) => ids).join('')}${said.map(([, error]) => error).find(Boolean) ?? ''}`;
@@ -60,7 +70,7 @@ function defaults() {
   return `defaults ${Object.entries(DEFAULTS).map((pair) => pair.join('=')).join(' ')}`;
 }
 
-const COMMANDS = { defaults, open, next, at_once: atOnce, info, close, fork: () => 'none' };
+const COMMANDS = { defaults, open, next, at_once: atOnce, info, close, fork: () => 'none', uuids };
 
 async function main() {
   for await (const line of readline.createInterface({ input: process.stdin })) {

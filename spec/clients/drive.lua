@@ -57,6 +57,16 @@ local function take(count)
   return table.concat(got, " ")
 end
 
+local function uuids(count)
+  local got = { "uuids" }
+  for _ = 1, count do
+    local uuid, message = client:next_uuid()
+    if not uuid then return "error " .. message end
+    table.insert(got, uuid)
+  end
+  return table.concat(got, " ")
+end
+
 local function info()
   local told, errors = client:info(), {}
   for i, server in ipairs(told.servers) do errors[i] = ("%s:%d"):format(server.address, server.errors) end
@@ -68,6 +78,7 @@ local function answer(line)
   local word, rest = line:match "^(%S*)%s*(.*)$"
   if word == "open" then return open(rest) end
   if word == "next" then return take(tonumber(rest)) end
+  if word == "uuids" then return uuids(tonumber(rest)) end
   if word == "at_once" then -- in turn, because Lua has no threads
     local threads, count = rest:match "(%d+) (%d+)"
     return take(threads * count)

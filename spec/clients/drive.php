@@ -60,6 +60,16 @@ function forked(string $count): string
     return $said;
 }
 
+function uuids(int $count): string
+{
+    global $client;
+    try {
+        return 'uuids ' . implode(' ', array_map(fn() => $client->nextUuid7(), range(1, $count)));
+    } catch (Vesta\NoIdException | RangeException $error) {
+        return "error {$error->getMessage()}";
+    }
+}
+
 function info(): string
 {
     global $client;
@@ -94,6 +104,7 @@ while (($line = fgets(STDIN)) !== false) {
         'next' => next_ids(...$words),
         'at_once' => next_ids((string) ($words[0] * $words[1])), // in turn, because PHP has no threads
         'fork' => forked(...$words),
+        'uuids' => uuids((int) $words[0]),
         'info' => info(),
         'close' => close(),
         'defaults' => defaults(),

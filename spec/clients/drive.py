@@ -43,6 +43,13 @@ def take(count):
     return "".join(" %d" % id for id in ids), error
 
 
+def uuids(count):
+    try:
+        return "uuids " + " ".join(str(client.next_uuid7()) for _ in range(count))
+    except (vesta.Error, ValueError) as why:
+        return "error %s" % why
+
+
 def at_once(threads, count):
     said = []
     workers = [threading.Thread(target=lambda: said.append(take(count))) for _ in range(threads)]
@@ -83,7 +90,8 @@ def defaults():
 
 
 COMMANDS = {"defaults": defaults, "open": open_client, "next": lambda n: "ids" + "".join(take(int(n))), "info": info, "close": close,
-            "at_once": lambda t, n: at_once(int(t), int(n)), "fork": lambda n: fork(int(n))}
+            "at_once": lambda t, n: at_once(int(t), int(n)), "fork": lambda n: fork(int(n)),
+            "uuids": lambda n: uuids(int(n))}
 
 for line in sys.stdin:
     word, *arguments = line.split()

@@ -119,6 +119,21 @@ describe("vesta.client", function()
     gen:close()
   end)
 
+  it("makes UUIDs of each shape from the ids of its blocks", function()
+    local gen = assert(vesta.open { layout = "vesta-milli", worker = 5, path = help.path "uuids", namespace = "uuids" })
+    local client = assert(vesta.client { servers = "127.0.0.1:1", fallback = gen, wait_ms_max = 30000 })
+    for shape, length in pairs { uuid7 = 36, uuid8 = 36, ulid = 26, hex32 = 32 } do
+      local first, second = assert(client:next_uuid(shape)), assert(client:next_uuid(shape))
+      assert.are.equal(length, #first)
+      assert.is_true(first < second)
+    end
+    assert.are.equal("7", assert(client:next_uuid()):sub(15, 15))
+    assert.is_false(pcall(client.next_uuid, client, "uuid4"))
+    client:close()
+    assert.are.equal("closed", (select(3, client:next_uuid())))
+    gen:close()
+  end)
+
   it("ends with its Lua state, in any order", function()
     local said = help.run([[
       local vesta = require "vesta"
