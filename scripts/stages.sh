@@ -38,8 +38,7 @@ jobs=$(nproc)
 build() {
     local target=all
     case $1 in tsan) target=thread_specs ;; fuzz) target=fuzzers ;; esac
-    # Compilers leave the processors to tests, which have time limits.
-    in_turn "$1" cmake --preset "$1" && in_turn "$1" nice -n 10 cmake --build --preset "$1" --target $target -j "$jobs"
+    in_turn "$1" cmake --preset "$1" && in_turn "$1" cmake --build --preset "$1" --target $target -j "$jobs"
 }
 
 # tests PRESET CTEST-FLAGS...: builds the preset, runs those tests and counts them
