@@ -164,7 +164,7 @@ static void is_aborted(void) {
     static const char *const wrong[] = {"NOSUCH\r\n",  "GET\r\n",
                                         "MGET\r\n",    "HELLO 3\r\n",
                                         "AUTH x\r\n",  "VESTA.BLOCK default 4\r\n",
-                                        "SET a b\r\n", "VESTA.NEXT default 5 5\r\n"};
+                                        "SET a b\r\n", "VESTA.NEXT default 5 5 5 5 5\r\n"};
     uint64_t ids[16];
     open_server(FOUR_A_MS, VS_RESP, 100, VESTA_UNSAFE_PRIVATE);
     SAY(GET_ONE);
