@@ -3,29 +3,30 @@
 # `PASSED FAILED SKIPPED` to its count file, prints failures, and returns 1 on any failure.
 
 # name | time limit in minutes | label of its tests in the debug build | description
+# The limits end stages that hang, also on a machine with other load.
 # The first stage consists of parts of others, for use during development, and runs only by name.
 STAGES='
 quick    | 10 |         | enough for most changes: layers, unit tests, cli, docs, one Lua, two specs of the server, without bench_rows
-release  | 10 |         | the release preset, warnings as errors
+release  | 16 |         | the release preset, warnings as errors
 c        | 16 |         | the debug preset: every test without its own stage
 asan     | 16 |         | C tests, and the specs of the program in spec/memory.txt, under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan     | 16 |         | tests of threads and shared memory, under ThreadSanitizer
 fuzz     | 16 |         | each libFuzzer target for 10 seconds from its seeds, or for 4 if it finds nothing new later
-layers   | 10 | layers  | includes point downward, and memory orders have partners
-scripts  | 12 | scripts | scripts/run and scripts/test on different machines
+layers   | 16 | layers  | includes point downward, and memory orders have partners
+scripts  | 16 | scripts | scripts/run and scripts/test on different machines
 sim      | 16 | sim     | crashes, forks, pauses and clock steps in virtual time: 20,000 seeds, written schedules, and mutants that must die
 leases   | 20 | leases  | processes that issue ids while stores are stopped, emptied or cut off: every id is counted
-server   | 12 | server  | HTTP and the Redis protocol from the side of clients
+server   | 16 | server  | HTTP and the Redis protocol from the side of clients
 regress  | 16 | regress | fixed defects, one file each, named after its claim
-clients  | 10 | clients | stock Redis clients: ids, batches, transactions, passwords, exact to the digit
-stores   | 12 | stores  | leases on SQLite, MariaDB, PostgreSQL and ZooKeeper, and failures of these
-cli      | 10 | cli     | the command line
-lua      | 12 | lua     | the Lua specs and examples under five interpreters
-rock     |  8 | rock    | luarocks builds the rock offline, for three Luas
-nginx    |  8 | nginx   | the nginx example under load, after a reload and with a killed worker
-beside   |  8 | beside  | the examples for HAProxy and Tarantool, and plugins for APISIX and Kong with a stand-in
-install  | 12 | install | cmake --install and its use, the Debian packages, the container image, and pods
-docs     |  8 | docs    | the commands in README and docs print the output shown there
+clients  | 16 | clients | stock Redis clients: ids, batches, transactions, passwords, exact to the digit
+stores   | 16 | stores  | leases on SQLite, MariaDB, PostgreSQL and ZooKeeper, and failures of these
+cli      | 16 | cli     | the command line
+lua      | 16 | lua     | the Lua specs and examples under five interpreters
+rock     | 16 | rock    | luarocks builds the rock offline, for three Luas
+nginx    | 16 | nginx   | the nginx example under load, after a reload and with a killed worker
+beside   | 16 | beside  | the examples for HAProxy and Tarantool, and plugins for APISIX and Kong with a stand-in
+install  | 16 | install | cmake --install and its use, the Debian packages, the container image, and pods
+docs     | 16 | docs    | the commands in README and docs print the output shown there
 '
 # They run no C code of ours, or would be far too slow.
 NOT_FOR_SANITIZERS='layers|scripts|install|docs|lua|rock|nginx|beside|browser|sim|leases|prove'
