@@ -12,7 +12,8 @@ CONFIG = """return { threads = 2, stores = { db = { uri = "sqlite:%s", password 
 # Other arguments that a command requires.
 MORE = {"fill": ["--list", "x"], "segments add": ["t"], "segments step": ["t", "9"], "segments take": ["t"], "segments resume": ["t"],
         "segments import": ["leaf_alloc", "sqlite:FOLDER/none.db"], "workers import": ["--from", "uid", "--source", "mysql://u@h/x"],
-        "store": ["show"], "lease": ["run"], "check": []}
+        "store": ["show"], "lease": ["run"], "check": [], "range lease": ["--from", "2019-01-01", "--until", "2019-02-01"],
+        "range release": ["--unused", "x"]}
 
 
 def config(w):
@@ -65,7 +66,7 @@ ASKED = {"gen": [], "explain": ["1"], "make": ["time=1", "seq=1", "machine=1"], 
          "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "reload": ["--effective"], "health": ["--effective"],
          "lease": ["run", "--effective"], "lease run": ["--effective"], "store advance": ["--yes"]}
 # They resolve the config as `store advance` and `workers` do, but need more arguments.
-OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import")
+OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import", "range lease", "range release")
 
 
 @claim("if a config names no store, every command with -c uses the store that its server would create")
