@@ -210,6 +210,49 @@ function segment:close() end
 ---@field group? string
 ---@field wait_ms_max? number how long a call may wait (default: 2000, inside nginx 0)
 
+---A range of past ids, for an import.  Closing it, or the garbage collector, does not return its ids.
+---@class vesta.past
+local past = {}
+
+---Returns an id for a row of this time, as a decimal string.  Sort the rows by time.
+---Errors: bad_option (outside the dates, or before the last row), too_many (no id is left), closed.
+---@param time number|string Unix milliseconds, or RFC 3339
+---@return string? id
+---@return string? message
+---@return vesta.code? code
+function past:next(time) end
+
+---Returns the state: layout, lease, worker, from_ms, to_ms, min, max, count, left, others.  Numbers that can exceed
+---2^53 are decimal strings.
+---@return table? info
+---@return string? message
+---@return vesta.code? code
+function past:info() end
+
+---Returns the ids after the last one to the store.  Later calls of next fail.
+---Errors: not_now (the worker id was leased again: the rest is lost), mismatch (the store lost the lease), io.
+---@return true? released
+---@return string? message
+---@return vesta.code? code
+function past:release() end
+
+---Closes this handle.  May be called twice.
+function past:close() end
+
+---Options of vesta.past.  An unknown key raises.
+---@class vesta.past_options
+---@field from number|string Unix milliseconds, or RFC 3339
+---@field to number|string exclusive, and not after now
+---@field count? integer fail if the range has fewer ids
+---@field namespace? string
+---@field path? string
+---@field store? string
+---@field secret? string
+---@field layout? string|vesta.layout default: the namespace's
+---@field worker? integer
+---@field fields? table<string, integer>
+---@field method? string|integer
+
 ---A generator, which issues ids.  All handles of the same path share one cursor, in this process and in others.
 ---@class vesta.gen
 local gen = {}
@@ -409,6 +452,14 @@ function vesta.open(options) end
 ---@return string? message
 ---@return vesta.code? code
 function vesta.segment(options) end
+
+---Leases the ids of past dates for an import.
+---Errors: bad_option, epoch_end, too_many, mismatch, no_generator, bad_field, bad_layout, io, no_memory.
+---@param options vesta.past_options
+---@return vesta.past? range
+---@return string? message
+---@return vesta.code? code
+function vesta.past(options) end
 
 ---Reads a layout text or a preset with overrides.  Errors: bad_layout.
 ---@param text string

@@ -138,10 +138,10 @@ static int past_take_dates(struct past_claim *claim, int64_t store_ms, struct ve
 
 /* ------------------------------------------------------------------ the worker id */
 
-static bool past_fits(const struct past_claim *claim, const struct vs_record *r, int64_t store_ms) {
-    if (r->ver == 0) return true;
-    bool is_held = vs_standing_of(r, &claim->shape, store_ms) == VS_STANDS_HELD;
-    return !is_held && r->fingerprint == claim->ns.fingerprint && r->until <= claim->range->from;
+/* Returns whether the record permits the range.  A worker id that is held is not taken even if its lease has expired,
+ * because only a live claim or a watermark's reader ends a lease. */
+static bool past_fits(const struct past_claim *claim, const struct vs_record *r) {
+    return r->ver == 0 || (!r->held && r->fingerprint == claim->ns.fingerprint && r->until <= claim->range->from);
 }
 
 static bool past_is_mark(const struct vs_record *r) {
@@ -172,7 +172,7 @@ static int past_choose(struct past_claim *claim, struct vs_listing listing, stru
     listing = vs_listing_up_to(listing, max);
     for (size_t i = 0; i < listing.count; i++) {
         const struct vs_listed *one = &listing.listed[i];
-        if (vs_is_static(&claim->ns, one->worker) || !past_fits(claim, &one->record, listing.store_ms)) continue;
+        if (vs_is_static(&claim->ns, one->worker) || !past_fits(claim, &one->record)) continue;
         fitting++;
         if (!best || past_is_better(&one->record, &best->record)) best = one;
     }
@@ -196,10 +196,10 @@ static int past_choose(struct past_claim *claim, struct vs_listing listing, stru
 }
 
 /* Returns VESTA_OK if the record of the chosen worker id permits the range. */
-static int past_check_record(const struct past_claim *claim, int64_t store_ms, struct vesta_error *err) {
+static int past_check_record(const struct past_claim *claim, struct vesta_error *err) {
     const struct vs_record *r = &claim->record;
     uint64_t worker = claim->range->worker;
-    if (past_fits(claim, r, store_ms)) return VESTA_OK;
+    if (past_fits(claim, r)) return VESTA_OK;
     if (r->fingerprint != claim->ns.fingerprint)
         return vs_fail(err, VESTA_EFULL,
                        "the record of worker id %" PRIu64 " belongs to another layout: lease another worker id",
@@ -230,8 +230,8 @@ static int past_pick(struct past_claim *claim, bool *is_taken, struct vesta_erro
     store->leases->read(store, claim->range->worker, &reply);
     if (reply.outcome != VS_STORE_OK) return past_fail_store(&reply, "the store did not answer", err);
     claim->record = reply.record;
-    *is_taken = !past_fits(claim, &claim->record, reply.store_ms) && !claim->ask->has_worker;
-    return *is_taken ? VESTA_OK : past_check_record(claim, reply.store_ms, err);
+    *is_taken = !past_fits(claim, &claim->record) && !claim->ask->has_worker;
+    return *is_taken ? VESTA_OK : past_check_record(claim, err);
 }
 
 /* Writes the grant.  The record stays free, so the grant itself is the only effect on other processes. */

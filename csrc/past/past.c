@@ -19,6 +19,9 @@ struct vesta_past {
     struct vs_shape shape;
     int64_t from_ms, until_ms;
     bool is_released;
+    struct vesta_gen
+        gen; /* only the shape and the base, and of the slot the worker id and the turn, for vs_gen_start */
+    struct vs_slot slot;
     struct vs_past_range range;
     char uri[VS_URI_MAX], name[VESTA_NAMESPACE_MAX];
     char *secret;
@@ -57,27 +60,41 @@ static __attribute__((cold, noinline)) int past_reject(const struct vesta_past *
                    PAST_TIME(unix_ms), PAST_TIME(past->until_ms));
 }
 
+/* Returns the tick at which the sequence of a time unit starts, as for live ids. */
+static uint64_t past_start(struct vesta_past *past, uint64_t unit) {
+    uint64_t start = vs_gen_start(&past->gen, &past->slot, past->cursor, unit);
+    past->slot.turn++;
+    return start;
+}
+
 int vesta_past_next(struct vesta_past *past, int64_t unix_ms, uint64_t *id, struct vesta_error *err) {
     bool is_bad = unix_ms < past->from_ms || unix_ms >= past->until_ms || past->process != vs_process_token();
     if (PAST_UNLIKELY(is_bad)) return past_reject(past, unix_ms, err);
     uint64_t unit = vs_tick_at(&past->shape, unix_ms * 1000), tick = unit > past->cursor ? unit : past->cursor;
     if (PAST_UNLIKELY(unit < past->latest || tick >= past->range.until)) return past_reject(past, unix_ms, err);
+    if (past->shape.spread && past->cursor < unit) tick = past_start(past, unit);
     past->cursor = tick + 1;
     past->latest = unit;
     *id = past->range.base + vs_place_tick(&past->shape, tick);
     return VESTA_OK;
 }
 
-void vesta_past_get_info(const struct vesta_past *past, struct vesta_past_info *out) {
-    const struct vs_past_range *range = &past->range;
+void vs_past_describe(const struct vs_past_range *range, struct vesta_past_info *out) {
+    struct vs_shape shape;
+    vs_shape_of(&range->layout, &shape);
     *out = (struct vesta_past_info){.layout = range->layout,
                                     .worker = range->worker,
-                                    .from_ms = past->from_ms,
-                                    .until_ms = past->until_ms,
+                                    .from_ms = past_ms_of(&shape, range->from),
+                                    .until_ms = past_ms_of(&shape, range->until),
                                     .block = {range->base, range->from, range->until - range->from},
-                                    .left = past->is_released ? 0 : range->until - past->cursor,
+                                    .left = range->until - range->from,
                                     .others = range->others};
     vs_past_text(range, out->text);
+}
+
+void vesta_past_get_info(const struct vesta_past *past, struct vesta_past_info *out) {
+    vs_past_describe(&past->range, out);
+    out->left = past->range.until - past->cursor;
 }
 
 /* ------------------------------------------------------------------ opening */
@@ -93,8 +110,9 @@ static int past_open_store(const struct vesta_past *past, struct vs_store **stor
 
 int vs_past_open_at(const struct vs_lineage *at, const struct vs_past_ask *ask, struct vesta_past **out,
                     struct vesta_error *err) {
-    struct vesta_past *past = calloc(1, sizeof *past);
+    struct vesta_past *past = aligned_alloc(_Alignof(struct vesta_past), sizeof *past);
     if (!past) return vs_fail(err, VESTA_ENOMEM, "no memory");
+    memset(past, 0, sizeof *past);
     struct vs_lineage here = *at;
     past->process = vs_process_token();
     past->clock = at->clock;
@@ -111,6 +129,9 @@ int vs_past_open_at(const struct vs_lineage *at, const struct vs_past_ask *ask, 
         return rc;
     }
     vs_shape_of(&past->range.layout, &past->shape);
+    past->gen.shape = past->shape;
+    past->gen.base = past->range.base - past->range.worker * past->shape.worker_unit;
+    past->slot.worker = past->range.worker;
     past->cursor = past->latest = past->range.from;
     past->from_ms = past_ms_of(&past->shape, past->range.from);
     past->until_ms = past_ms_of(&past->shape, past->range.until);

@@ -38,6 +38,8 @@ int vs_past_claim(const struct vs_lineage *at, const struct vs_past_ask *ask, st
 int vs_past_give_back(struct vs_store *store, const struct vs_past_range *range, uint64_t next,
                       struct vesta_error *err);
 
+/* Writes the state of a range of which no id was made. */
+void vs_past_describe(const struct vs_past_range *range, struct vesta_past_info *out);
 /* Writes the text of a range, with which `vesta range release` finds it: worker id, ticks and owner.  Returns buf. */
 const char *vs_past_text(const struct vs_past_range *range, char buf[VESTA_PAST_TEXT_MAX]);
 /* Reads such a text, and sets worker, owner, from and until.  Returns false if the text is malformed. */

@@ -108,6 +108,10 @@ int vs_lua_explain(lua_State *L, const struct vesta_layout *layout);
 int vs_lua_make(lua_State *L, const struct vesta_layout *layout);
 int vs_lua_range(lua_State *L, const struct vesta_layout *layout);
 
+/* Reads the options of vesta.open from the table at 1, which must be the only argument.  The strings stay on the stack,
+ * so that they are valid until the caller returns.  Errors: VESTA_EOPTION. */
+int vs_lua_read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err);
+
 /* Pushes the table from which a policy chooses a worker id.  Returns 0 if the keeper is not asking for one. */
 int vs_lua_push_choice(lua_State *L, struct vesta_gen *gen);
 
@@ -120,6 +124,7 @@ void vs_lua_leave_gen(lua_State *L, void *held);
 void vs_lua_open_layout(lua_State *L);
 void vs_lua_open_gen(lua_State *L);
 void vs_lua_open_choice(lua_State *L);
+void vs_lua_open_past(lua_State *L);
 void vs_lua_open_segment(lua_State *L);
 void vs_lua_open_client(lua_State *L);
 void vs_lua_open_zone(lua_State *L);

@@ -157,6 +157,7 @@ int luaopen_vesta_core(lua_State *L) {
     vs_lua_open_layout(L);
     vs_lua_open_gen(L);
     vs_lua_open_choice(L);
+    vs_lua_open_past(L);
     vs_lua_open_segment(L);
     vs_lua_open_client(L);
     vs_lua_open_zone(L);

@@ -348,8 +348,11 @@ static int read_option(lua_State *L, const struct vs_row *row, struct vesta_opts
     }
 }
 
-static int gen_read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err) {
+int vs_lua_read_options(lua_State *L, struct vesta_opts *opts, struct vesta_error *err) {
     const struct vs_row *row;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    luaL_checkstack(L, OPTIONS_MAX, NULL);
     if (flag_option(L, "chooses")) opts->flags |= VESTA_CHOOSES;
     if (flag_option(L, "file_keeper")) opts->flags |= VESTA_FILE_KEEPER;
     for (int i = 0; (row = vs_row_at(i)); i++) {
@@ -421,10 +424,7 @@ static int core_move_clock(lua_State *L) {
 static int core_open(lua_State *L) {
     struct vesta_error err;
     struct vesta_opts opts = VESTA_OPTS_INIT;
-    luaL_checktype(L, 1, LUA_TTABLE);
-    lua_settop(L, 1);
-    luaL_checkstack(L, OPTIONS_MAX, NULL);
-    if (gen_read_options(L, &opts, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    if (vs_lua_read_options(L, &opts, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
     struct gen_box *box = lua_newuserdata(L, sizeof *box);
     *box = (struct gen_box){.object = {CLASS},
                             .wait_us_max = wait_option(L, "wait_ms_max"),

@@ -7,6 +7,7 @@
 #include "os/host.h"
 #include "os/random.h"
 #include "os/thread.h"
+#include "past/past.h"
 #include "serve/serving.h"
 #include "server/desk.h"
 #include "worker/worker.h"
@@ -169,9 +170,40 @@ static void leasing_continue(const struct leased_place *place, struct vs_desk_jo
     if (end == VS_WORKER_HELD) leasing_take(job, &w);
 }
 
+/* Leases a range of past ids.  A range that the client no longer waits for is returned. */
+static void leasing_past(struct vs_lease_clerks *leasing, const struct leased_place *place, struct vs_desk_job *job) {
+    struct vs_desk_past *past = job->lease.past;
+    char host[64], holder[VS_HOLDER_MAX];
+    struct vesta_error err;
+    struct vs_past_range range;
+    bool is_own;
+    const struct vs_conf_namespace *conf =
+        leasing_conf(leasing->serving->config, leasing->serving->server.leases.name[job->lease.of], &is_own);
+    vs_host_name(host, sizeof host);
+    snprintf(holder, sizeof holder, "%s through %.20s", job->lease.from, host);
+    const struct vs_past_ask ask = {.span = past->span,
+                                    .fields = is_own ? conf->opts.fields : NULL,
+                                    .method = is_own ? conf->opts.method : NULL,
+                                    .holder = holder};
+    int rc = vs_past_claim(&place->at, &ask, &range, &err);
+    job->answer = rc == VESTA_OK          ? VS_DESK_DONE
+                  : rc == VESTA_EIO       ? VS_DESK_UNKNOWN
+                  : rc == VESTA_ENOGEN    ? VS_DESK_NO_NAME
+                  : rc == VESTA_EMISMATCH ? VS_DESK_REJECTED
+                                          : VS_DESK_BAD;
+    if (rc != VESTA_OK)
+        snprintf(job->text, sizeof job->text, "%.390s", err.text);
+    else if (leasing_is_left(leasing, job))
+        vs_past_give_back(place->at.store, &range, range.from, &err);
+    else
+        vs_past_describe(&range, &past->info);
+}
+
 static void leasing_serve(struct vs_lease_clerks *leasing, struct leased_place *place, struct vs_desk_job *job) {
     if (leasing_is_left(leasing, job) || !leasing_find(leasing, place, job)) return;
-    if (job->ask == VS_DESK_LEASE)
+    if (job->ask == VS_DESK_PAST)
+        leasing_past(leasing, place, job);
+    else if (job->ask == VS_DESK_LEASE)
         leasing_claim(leasing, place, job);
     else
         leasing_continue(place, job);

@@ -88,6 +88,9 @@ bool vs_http_admits(struct vs_request *r, const struct vs_http *http);
 /* Writes an error in the form that tinyid's clients expect. */
 void vs_tinyid_failure(struct vs_request *request, const char *text);
 
+/* A block of past dates: VESTA.BLOCK with `from` and `until`. */
+vs_handler vs_on_past_block;
+
 /* The handlers of all rows. */
 #define CALL(name, handler, ...) vs_handler handler;
 #include "server/table.h"

@@ -18,5 +18,7 @@ bool vs_desk_job_is_left(struct vs_desk_job *job) {
 }
 
 void vs_desk_job_let(struct vs_desk_job *job) {
-    if (job && atomic_fetch_sub(&job->holders, 1) == 1) free(job);
+    if (!job || atomic_fetch_sub(&job->holders, 1) != 1) return;
+    free(job->lease.past);
+    free(job);
 }

@@ -21,7 +21,8 @@ enum vs_desk_ask {
     VS_DESK_CANCEL,
     VS_DESK_LEASE, /* this and the next two: of a worker id, for the desk of leases */
     VS_DESK_RENEW,
-    VS_DESK_RELEASE
+    VS_DESK_RELEASE,
+    VS_DESK_PAST /* a range of past ids, for the desk of leases */
 };
 enum vs_desk_answer {
     VS_DESK_DONE,
@@ -39,6 +40,12 @@ enum vs_desk_answer {
     VS_DESK_NO_NAME   /* the store has no such namespace */
 };
 
+/* A range of past ids: the request, and the result. */
+struct vs_desk_past {
+    struct vesta_past_span span;
+    struct vesta_past_info info;
+};
+
 /* A lease of a worker id over the network: the request, and the result. */
 #define VS_LEASE_TEXT_MAX 160
 struct vs_desk_lease {
@@ -51,6 +58,7 @@ struct vs_desk_lease {
     uint64_t worker, owner[2], incarnation;
     uint64_t fence;
     int64_t starts_ms, expires_ms;
+    struct vs_desk_past *past; /* for PAST, otherwise NULL.  Freed with the job */
 };
 
 /* A job.  Both the request and the desk hold a reference, and the last holder frees the job, so neither has to wait for

@@ -95,9 +95,10 @@ ROUTE(vs_on_admin_drain, VS_CALL_ADMIN, "/admin/drain", VS_POST, NULL, true,
 ROUTE(vs_on_admin_log, VS_CALL_ADMIN, "/admin/log", VS_POST, "level", true,
       "/admin/log?level=debug|info|warn|error -- sets the log level")
 ROUTE(vs_on_index, VS_CALL_OPS, "/", VS_READ_METHODS, NULL, false, "/ -- this list")
-CALL("VESTA.BLOCK", vs_on_block, 2, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD,
-     "ns,n", true, "VESTA.BLOCK name n -- up to n (1..100000) ids as a range",
-     "/v1/blocks?ns=NAME&n=1..100000 -- up to n ids as a range")
+CALL("VESTA.BLOCK", vs_on_block, 2, 4, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_BLOCK, "/v1/blocks", VS_ANY_METHOD,
+     "ns,n,from,until", true,
+     "VESTA.BLOCK name n [from until] -- up to n (1..100000) ids as a range, or all ids of past dates",
+     "/v1/blocks?ns=NAME&n=1..100000&from=TIME&until=TIME -- up to n ids as a range, or all ids of past dates")
 RESP("VESTA.EXPLAIN", vs_on_explain, 1, 3, VS_NEEDS_READ, " [name] id | name id MASK -- the parts of an id, or of a masked id")
 RESP("VESTA.MAKE", vs_on_make, 1, VS_RESP_ARGS_MAX - 1, VS_NEEDS_MAKE, " name field value ... -- an id built from these fields")
 RESP("VESTA.INFO", vs_on_vesta_info, 0, 0, VS_CALL_DEAR, " -- the namespaces and their state")

@@ -145,6 +145,23 @@ function core.open_for_tests(given, now_ms)
   return open_judged(checked, checked.clock_ms, core.open)
 end
 
+local function time(value)
+  if type(value) ~= "string" and type(value) ~= "number" then return nil, "Unix milliseconds or an RFC 3339 time" end
+  return value
+end
+
+local PAST_OPTIONS = { from = { check = time }, to = { check = time }, count = { check = options.whole } }
+for _, name in ipairs { "namespace", "path", "store", "secret", "layout", "worker", "fields", "method" } do
+  PAST_OPTIONS[name] = OPTIONS[name]
+end
+
+--- Leases the ids of past dates for an import.  See docs/past-ids.md for the options.
+function vesta.past(given)
+  local checked = options.check("vesta.past", given, PAST_OPTIONS)
+  if not checked.from or not checked.to then error("vesta.past: the options from and to are required", 2) end
+  return core.past(checked)
+end
+
 --- Opens a counter, which issues numbers from a database.  See docs/lua.md for the options.
 vesta.segment = require "vesta.segment" (core, resty)
 

@@ -33,6 +33,11 @@ describe("library/vesta.lua", function()
     assert.are.same(present(getmetatable(help.open()).__index), documented "gen")
   end)
 
+  it("has every method of a range of past ids", function()
+    local range = assert(vesta.past { namespace = help.name(), from = 1546300800000, to = 1577836800000 })
+    assert.are.same(present(getmetatable(range).__index), documented "past")
+  end)
+
   it("has every method of a segment", function()
     assert.are.same(present(require "vesta.core".segment_class.__index), documented "segment")
   end)

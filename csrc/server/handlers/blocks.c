@@ -1,6 +1,5 @@
 /* blocks.c -- issues blocks: numbers from which a client computes ids itself, without knowing layouts (see
  * docs/blocks.md). */
-#include "id/id.h"
 #include "server/commands.h"
 #include "server/named.h"
 #include "server/rights.h"
@@ -8,25 +7,9 @@
 
 #define BLOCK_MAX 100000 /* ids of one block (a larger block would leave other clients without ids for seconds) */
 
-/* Writes a block of ticks.  An id is base | time << time_shift | the sequence, which has one or two parts. */
 static enum vs_reply_state put_ticks(struct vs_request *r) {
-    const struct vesta_layout *layout = r->ns->layout;
-    const struct vesta_block *block = &r->got.block;
-    const struct vesta_field *time = &layout->field[layout->time], *seq = vs_seq(layout);
-    char text[VESTA_LAYOUT_TEXT_MAX];
-    vesta_layout_text(layout, text);
-    vs_named_open(r, 11);
-    vs_named_text(r, "ns", r->ns->name);
-    vs_named_text(r, "kind", "ticks");
-    vs_named_text(r, "layout", text);
-    vs_named_wide(r, "base", block->base);
-    vs_named_wide(r, "first", block->first);
-    vs_named_int(r, "count", (int64_t)block->count);
-    vs_named_int(r, "seq_bits", seq->width);
-    vs_named_int(r, "time_shift", time->shift);
-    vs_named_int(r, "seq_shift", seq->shift);
-    vs_named_int(r, "low_bits", seq->low_width);
-    vs_named_int(r, "low_shift", seq->low_shift);
+    vs_named_open(r, VS_NAMED_BLOCK);
+    vs_named_block(r, r->ns->name, r->ns->layout, &r->got.block);
     vs_named_close(r);
     return VS_ANSWERED;
 }
@@ -69,5 +52,6 @@ static enum vs_reply_state blocks_take(struct vs_request *r) {
 }
 
 enum vs_reply_state vs_on_block(struct vs_request *r) {
+    if (vs_arg(r, 2).at || vs_arg(r, 3).at) return vs_rights_may_block(r) ? vs_on_past_block(r) : VS_ANSWERED;
     return vs_request_enter(r, 0, VS_KIND_ANY, blocks_take);
 }

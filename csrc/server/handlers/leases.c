@@ -1,6 +1,7 @@
 /* leases.c -- leases of worker ids for programs that have their own generator (see docs/worker-leases.md).  A desk
  * thread makes the calls to the store, and the request waits for its result. */
 #include "base/error.h"
+#include "base/time.h"
 #include "server/commands.h"
 #include "server/counts.h"
 #include "server/named.h"
@@ -8,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TTL_S 30
@@ -115,6 +117,23 @@ static enum vs_reply_state put_lease(struct vs_request *r, const struct vs_desk_
     return VS_ANSWERED;
 }
 
+/* Writes a range of past ids as a block.  A protocol's numbers cannot represent every count of 64 bits. */
+static enum vs_reply_state put_past(struct vs_request *r, const struct vs_desk_job *job) {
+    const struct vesta_past_info *info = &job->lease.past->info;
+    struct vesta_block block = info->block;
+    if (block.count > VESTA_VALUE_MAX) block.count = VESTA_VALUE_MAX;
+    vs_named_open(r, VS_NAMED_BLOCK + 7);
+    vs_named_block(r, r->session->server->leases.name[job->lease.of], &info->layout, &block);
+    vs_named_int(r, "worker", (int64_t)info->worker);
+    lease_put_instant(r, "from", "from_ms", info->from_ms);
+    lease_put_instant(r, "until", "until_ms", info->until_ms);
+    vs_named_int(r, "others", (int64_t)info->others);
+    vs_named_text(r, "lease", info->text);
+    vs_named_close(r);
+    count_lease(r, VS_LEASE_LEASED);
+    return VS_ANSWERED;
+}
+
 static enum vs_reply_state put_released(struct vs_request *r) {
     count_lease(r, VS_LEASE_RELEASED);
     if (r->protocol == VS_RESP) {
@@ -147,6 +166,7 @@ static enum vs_reply_state lease_answered(struct vs_request *r) {
     const struct vs_desk_job *job = r->session->waiting.job;
     if (!atomic_load(&job->is_done)) return vs_wait_for(r, VS_FOR_LEASE, lease_answered);
     if (job->answer != VS_DESK_DONE) return lease_failed(r, job);
+    if (job->ask == VS_DESK_PAST) return put_past(r, job);
     return job->ask == VS_DESK_RELEASE ? put_released(r) : put_lease(r, job);
 }
 
@@ -166,7 +186,10 @@ static enum vs_reply_state ask_leases(struct vs_request *r, struct vs_desk_job *
     say_client(r, &what->lease);
     what->asked_us = clock->boot_us(clock->self);
     what->until_us = what->asked_us + LEASE_WAIT_US;
-    if (!(job = vs_desk_job_new(what))) return vs_refuse_memory(r);
+    if (!(job = vs_desk_job_new(what))) {
+        free(what->lease.past);
+        return vs_refuse_memory(r);
+    }
     if (desk->take(desk, job)) {
         r->session->waiting.job = job;
         return lease_answered(r);
@@ -207,4 +230,42 @@ enum vs_reply_state vs_on_lease_route(struct vs_request *r) {
     if (renews && vs_arg(r, 1).at)
         return vs_refuse(r, "bad_field", "ended_ms belongs to DELETE, which releases a lease");
     return renews ? vs_on_renew(r) : vs_on_release(r);
+}
+
+/* ------------------------------------------------------------------ past ids */
+
+/* Returns whether the client may lease, because a range of past ids uses up a worker id for its dates. */
+static bool past_is_allowed(struct vs_request *r) {
+    const struct access_grant *grant = &r->session->grant;
+    if (r->protocol != VS_RESP && r->http->method != VS_POST)
+        return vs_refuse(r, "bad_field", "a block with from and until changes the store: send it with POST"), false;
+    if (!grant->accounts || access_grant_may(grant, VS_LEASE)) return true;
+    vs_refuse(r, "not_allowed",
+              "client '%s' may not lease, which a block with from and until requires: add lease to "
+              "its calls",
+              access_grant_name(grant));
+    return false;
+}
+
+static bool past_read_time(struct vs_request *r, const char *name, struct vs_slice text, int64_t *unix_ms) {
+    struct vesta_error err;
+    if (text.at && vs_time_read(text, unix_ms, &err) == VESTA_OK) return true;
+    vs_refuse(r, "bad_field", "%s %s", name, text.at ? err.text : "is missing: send both from and until");
+    return false;
+}
+
+enum vs_reply_state vs_on_past_block(struct vs_request *r) {
+    struct vs_desk_job what = {.ask = VS_DESK_PAST};
+    struct vesta_past_span span;
+    struct vs_slice n = vs_arg(r, 1);
+    if (!past_is_allowed(r) || !find_leased(r, vs_arg(r, 0), &what.lease.of)) return VS_ANSWERED;
+    if (!n.at || vesta_parse(VESTA_DECIMAL, n.at, n.length, &span.count) != VESTA_OK || span.count == 0)
+        return vs_refuse(r, "bad_field", "n '%s' must be how many ids the dates must have, 1 or more",
+                         VS_QUOTE(n.at ? n.at : "", n.length));
+    if (!past_read_time(r, "from", vs_arg(r, 2), &span.from_ms) ||
+        !past_read_time(r, "until", vs_arg(r, 3), &span.until_ms))
+        return VS_ANSWERED;
+    if (!(what.lease.past = calloc(1, sizeof *what.lease.past))) return vs_refuse_memory(r);
+    what.lease.past->span = span;
+    return ask_leases(r, &what);
 }

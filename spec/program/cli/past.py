@@ -62,6 +62,21 @@ def _(w):
     same(list(workers(w)), [row["worker"]])  # the worker id of the first import is used again
 
 
+@claim("ids start the sequence of a time unit as the layout's seq_start defines, so that they are even modulo shards")
+def _(w):
+    rows = "".join("%d\n" % (1551675967000 + i // 2 * 10) for i in range(400))
+    for layout in "leaf", "shardingsphere":
+        got = w.run("range", "lease", *YEAR, "--namespace", layout, "--layout", layout, "--times", "-", stdin=rows)
+        ids = [int(line) for line in got.out.splitlines()]
+        same((got.code, len(set(ids)), ids == sorted(ids)), (0, 400, True))
+        firsts, seconds = ([id & 4095 for id in ids[i::2]] for i in (0, 1))
+        same([b - a for a, b in zip(firsts, seconds)], [1] * 200)
+        if layout == "leaf":
+            assert len(set(firsts)) > 50 and max(firsts) < 100, firsts
+        else:
+            same(firsts, [0, 1] * 100)
+
+
 @claim("rows that are not sorted, outside the dates, or no times end the import, with the line and the ids before it")
 def _(w):
     for rows, part in ((["1551675967000", "1551675966999"], "line 2: the row's time 2019-03-04T05:06:06.999Z is before the last row's"),

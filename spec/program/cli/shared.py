@@ -80,6 +80,24 @@ def _(world):
         same((server.returncode, workers(world, uri, "flags")[0]["state"]), (0, "free"))
 
 
+@claim("imports of one date get a worker id each, and ids of their dates, on every kind of store")
+def _(world):
+    for kind, uri in served.stores(world).items():
+        init(world, uri, "past")
+        place, ids = ("--store", uri, "--namespace", "past"), set()
+        for _ in range(3):
+            got = world.run("range", "lease", *place, "--from", "2019-01-01", "--until", "2020-01-01", "--times", "-",
+                            stdin="2019-01-01\n" * 2000 + "2019-12-31\n")
+            same((kind, got.code, got.err), (kind, 0, ""))
+            ids.update(got.out.splitlines())
+        same((kind, len(ids)), (kind, 6003))
+        same({(w["state"], w["until_ms"]) for w in workers(world, uri, "past")}, {("free", 1577750400000)})
+        lease = json.loads(world.run("range", "lease", *place, "--from", "2020-01-01", "--until", "2020-02-01", "--json").out)
+        same((kind, lease["others"]), (kind, 1023))
+        same(world.run("range", "release", *place, "--unused", lease["lease"]).code, 0)
+        same({w["until_ms"] for w in workers(world, uri, "past")}, {1577750400000, 1577836800000})
+
+
 @claim("a server whose namespace is not in the store reports that, claims nothing, and continues when the namespace "
        "is created")
 def _(world):

@@ -150,7 +150,8 @@ def _(world):
 @claim("only a client with the right `lease` and the name may lease, and only that client may renew or release")
 def _(world):
     token = {}
-    for name, calls, names in ("a", "lease", "default"), ("b", "lease,give", "*"), ("c", "give,read", "*"), ("d", "lease", "orders*"):
+    for name, calls, names in ("a", "lease", "default"), ("b", "lease,give", "*"), ("c", "give,block", "*"), ("d", "lease", "orders*"), \
+            ("e", "block,lease", "default"):
         done = world.run("client", "add", name, "--names", names, "--calls", calls, "--file", world.path("clients"))
         same(done.code, 0)
         token[name] = done.out.strip()
@@ -160,6 +161,9 @@ def _(world):
         for name in "c", "d":
             same((name, refused(server, "?ns=default", token=token[name])), (name, (403, "not_allowed")))
             same((name, refused(server, "/" + lease, "PUT", token[name])), (name, (403, "not_allowed")))
+        past = "/v1/blocks?ns=default&n=1&from=1577836800000&until=1577923200000"
+        for name, status in ("c", 403), ("a", 403), ("b", 403), ("e", 200):
+            same((name, server.get(past, "POST", {"Authorization": "Bearer " + token[name]}).status), (name, status))
         for method in "PUT", "DELETE":  # a stolen lease
             same(refused(server, "/" + lease, method, token["b"]), (410, "lease_lost"))
         same(server.get("/genid", headers={"Authorization": "Bearer " + token["a"]}).status, 403)
@@ -175,6 +179,48 @@ def admin_get(world, path):
         sock.connect(world.path("admin.sock"))
         sock.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
         return json.loads(b"".join(iter(lambda: sock.recv(65536), b"")).partition(b"\r\n\r\n")[2])
+
+
+def ids_of(block, seqs):
+    """The ids of a block, as docs/blocks.md describes, with these offsets."""
+    ticks = [int(block["first"]) + i for i in seqs]
+    bits = block["seq_bits"]
+    return [int(block["base"]) | tick >> bits << block["time_shift"] | (tick & (1 << bits) - 1) << block["seq_shift"] for tick in ticks]
+
+
+@claim("a block of past dates has all their ids, over HTTP and the Redis protocol, and no two blocks have equal ids")
+def _(world):
+    year = "from=2019-01-01T00:00:00Z&until=2020-01-01T00:00:00Z"
+    with Configured(world, config(world)) as server:
+        def past(query, method="POST"):
+            reply = server.get("/v1/blocks?" + query, method)
+            return reply.status, json.loads(reply.body)
+        status, block = past("ns=jobs&n=5&" + year)
+        same((status, block["code"]), (404, "unknown_name"))
+        server.get("/v1/ids?ns=default", "GET")
+        status, block = past("ns=default&n=1000000&" + year)
+        same((status, block["from"], block["until"], block["count"], block["others"]),
+             (200, "2019-01-01T00:00:00Z", "2020-01-01T00:00:00Z", 365 * 86400000 << 12, 1022))
+        ids = ids_of(block, (0, block["count"] - 1))
+        parts = [json.loads(server.get("/v1/ids/%d?ns=default" % id, "GET").body) for id in ids]
+        same([part["iso"] for part in parts], ["2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999Z"])
+        same([part["worker"] for part in parts], [block["worker"]] * 2)
+        lines = [line.decode() for line in server.redis("VESTA.BLOCK", "default", "5", "1546300800000", "1577836800000").split(b"\r\n")]
+        names = [line for line in lines if line in block]
+        same(sorted(names), sorted(block))
+        other = lines[lines.index("worker") + 1].lstrip(":")
+        assert int(other) != block["worker"], (other, block)
+        for query, code in (("ns=default&n=5&from=2019-01-01T00:00:00Z", "bad_field"), ("ns=default&n=0&" + year, "bad_field"),
+                            ("ns=default&n=5&from=2019&until=x", "bad_field"), ("ns=none&n=5&" + year, "unknown_name"),
+                            ("ns=default&n=5&from=2020-01-01T00:00:00Z&until=2019-01-01T00:00:00Z", "bad_field"),
+                            ("ns=default&n=5&from=2019-01-01T00:00:00Z&until=2099-01-01T00:00:00Z", "bad_field"),
+                            ("ns=default&n=9000000000000000&" + year, "bad_field")):
+            status, error = past(query)
+            same((query, error["code"]), (query, code))
+        same(past("ns=default&n=5&" + year, "GET")[1]["code"], "bad_field")
+        same(json.loads(world.run("workers", "--json", "--store", "file:" + world.path("store")).out)["free"], 2)
+        same(world.run("range", "release", "--unused", "--store", "file:" + world.path("store"), block["lease"]).code, 0)
+        same(past("ns=default&n=1&" + year)[1]["worker"], block["worker"])
 
 
 @claim("/admin/status, /admin/workers and the metrics show leases over the network")
