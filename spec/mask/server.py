@@ -16,7 +16,7 @@ def served(world, more=""):
     a, b = key(world, "a.key"), key(world, "b.key", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
     world.run("segments", "add", "invoices", "--step", "50", "--store", "sqlite:" + world.path("v.db"))
     return Configured(world, config(world, "digits = 19, check = 'luhn', secret_file = '%s'" % a,
-                                    "digits = 10, check = 'damm', secret_file = { '1:%s', '%s' }" % (b, a), more))
+                                    "digits = 10, check = 'damm', secret_file = { '1:%s', '%s' }" % (b, a), "threads = 2, " + more))
 
 
 def read(server, name, text):
