@@ -201,6 +201,8 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     VS_POINT(publishes);
     if (next == VS_ENDED || cursor & VS_CLOSED) return VS_SEGMENT_CLOSED;
     if (next > current) return VS_NOT_NEEDED;
+    /* Another refiller was granted these numbers, too, or later ones: the refiller decides what that means. */
+    if (vs_segment_granted(seg, range->database) > range->first) return VS_NOT_NEEDED;
     uint64_t generation = cursor_take_place(seg, current);
     if (!generation) return VS_SEGMENT_SPENT;
     write_range(range_at(seg, generation), range, generation, 1 + vs_segment_granted(seg, range->database));

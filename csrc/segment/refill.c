@@ -125,6 +125,13 @@ static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *
         stand_still(refill, ev, out);
 }
 
+/* Returns whether another process of this host was granted numbers above the start of this range.  They may be the same
+ * numbers, if the database lost that grant during the call.  So the range is neither used nor returned.  The next request
+ * decides whether the counter went back. */
+static bool refill_is_doubtful(const struct vs_refill *refill, const struct vs_refill_event *ev) {
+    return refill->from < ev->granted;
+}
+
 /* Handles a grant of [from, until). */
 static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
@@ -198,6 +205,8 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
         refill_say(refill, "%s", is_spent ? "the segment's map is used up: it continues in a new map" : "");
         if (ev->stopped)
             refill_burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
+        else if (ev->published == VS_NOT_NEEDED && refill_is_doubtful(refill, ev))
+            act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
         else
             act_return(refill, out, ev->published != VS_NOT_NEEDED);
         return;

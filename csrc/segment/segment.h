@@ -150,7 +150,7 @@ int vs_segment_next(struct vs_segment *seg, uint64_t *number, bool *wanted);
 /* After every result except VS_PUBLISHED, the caller still owns the range. */
 enum vs_published {
     VS_PUBLISHED,
-    VS_NOT_NEEDED,     /* another range is already the next one */
+    VS_NOT_NEEDED,     /* another range is already the next one, or this host was granted later numbers */
     VS_SEGMENT_CLOSED, /* no more numbers are taken from this segment */
     VS_SEGMENT_SPENT   /* generations or slots for ranges are used up, so create a new map */
 };

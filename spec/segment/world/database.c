@@ -90,6 +90,12 @@ void database_foreign(void) {
     }
 }
 
+/* A failover to a replica that lacks the last writes.  Requests in transit are executed by the replica. */
+static void fail_over(int database) {
+    world.counts.failovers++;
+    world.row[database] = world.saved[database];
+}
+
 /* A backup and its later restore.  The server is down in the meantime, and requests in transit are lost. */
 void database_save_or_restore(int database) {
     if (world.now_us < world.down_us[database]) return;
@@ -98,6 +104,10 @@ void database_save_or_restore(int database) {
         return;
     }
     if (world.row[database].max <= world.saved[database].max) return;
+    if (chance(50)) {
+        fail_over(database);
+        return;
+    }
     world.counts.restored++;
     for (struct message *m = world.message; m < world.message + MESSAGES; m++)
         if (m->is_used && m->database == database && !m->is_done) m->is_lost = true;

@@ -25,7 +25,7 @@
     X(grants)                                                                                                          \
     X(unknowns)                                                                                                        \
     X(late) X(untaken) X(kept) X(raised) X(spent) X(kills) X(stops) X(forks) X(ends) X(reboots) X(copies) X(restored)  \
-        X(noticed) X(blocks) X(foreign)
+        X(failovers) X(noticed) X(blocks) X(foreign)
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
     COUNTS(COUNT_FIELD)
