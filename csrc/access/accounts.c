@@ -153,9 +153,10 @@ static int access_read_word(struct vs_slice word, struct vs_account *out, struct
     if (vs_slice_is(key, "n")) return access_read_n(value, &out->n_max, err);
     if (vs_slice_is(key, "rate")) return access_read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->rate, err);
     if (vs_slice_is(key, "requests")) return access_read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->requests, err);
+    if (vs_slice_is(key, "leases")) return access_read_number(key, value, VS_ACCOUNT_RATE_MAX, &out->leases, err);
     if (vs_slice_is(key, "weight")) return access_read_weight(key, value, &out->weight, err);
     if (vs_slice_is(key, "secret")) return access_read_secret(value, out, err);
-    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: use names, calls, n, rate, requests, weight or secret",
+    return vs_fail(err, VESTA_EOPTION, "'%s' is not a key: use names, calls, n, rate, requests, leases, weight or secret",
                    VS_QUOTE(key.at, key.length));
 }
 
@@ -245,6 +246,7 @@ const char *vs_account_write(const struct vs_account *account, char buf[VS_ACCOU
     if (account->n_max != UINT64_MAX)
         n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " n=%" PRIu64, account->n_max);
     n += vs_account_write_share(account, buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n);
+    if (account->leases) n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " leases=%" PRIu64, account->leases);
     for (int i = 0; i < account->secret_count; i++)
         n += snprintf(buf + n, VS_ACCOUNT_LINE_MAX - (size_t)n, " secret=%s",
                       vs_secret_write(&account->secret[i], secret));

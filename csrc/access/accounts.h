@@ -31,6 +31,7 @@ struct vs_account {
     unsigned calls;                   /* bits of enum vs_class */
     uint64_t n_max;                   /* maximum ids per request (UINT64_MAX: this client has no limit) */
     uint64_t rate, requests;          /* ids and requests a second (0: no limit) */
+    uint64_t leases;                  /* worker ids of a namespace that it may hold at once (0: no limit) */
     uint32_t weight;                  /* weight of the fair share */
     int secret_count;
     struct vs_secret secret[VS_ACCOUNT_SECRETS_MAX];

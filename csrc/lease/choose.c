@@ -36,7 +36,7 @@ bool vs_choose_unused(const struct vs_ns_record *ns, struct vs_listing listing, 
     return true;
 }
 
-static bool is_free(const struct vs_record *r, int64_t store_ms) {
+bool vs_record_is_free(const struct vs_record *r, int64_t store_ms) {
     return !r->held || store_ms - r->written_ms > r->lease_ms;
 }
 
@@ -45,7 +45,7 @@ static bool is_free(const struct vs_record *r, int64_t store_ms) {
  * If the record is free but ends far ahead of the clock, a wrong clock wrote it. */
 static bool is_ready(const struct vs_lease *lease, const struct vs_record *r, int64_t store_ms) {
     int64_t ahead_ms = vs_tick_unix_us(&lease->shape, r->until) / 1000 - store_ms;
-    if (lease->waits_for_expiry) return is_free(r, store_ms) && ahead_ms <= lease->timing.skew_ms;
+    if (lease->waits_for_expiry) return vs_record_is_free(r, store_ms) && ahead_ms <= lease->timing.skew_ms;
     return ahead_ms <= (r->held ? 0 : lease->timing.skew_ms);
 }
 
@@ -68,7 +68,7 @@ bool vs_choose_any(const struct vs_lease *lease, struct vs_listing listing, uint
             own = at;
         else if (is_own && !ready)
             own_later = at;
-        else if (is_free(&at->record, listing.store_ms) && (!freed || at->record.until < freed->record.until))
+        else if (vs_record_is_free(&at->record, listing.store_ms) && (!freed || at->record.until < freed->record.until))
             freed = at;
     }
     if (own) {
@@ -89,7 +89,7 @@ bool vs_choose_other(const struct vs_lease *lease, struct vs_listing listing, ui
     for (size_t i = 0; i < listing.count; i++) {
         const struct vs_listed *at = &listing.listed[i];
         if (at->worker == lease->worker || vs_is_static(&lease->ns, at->worker)) continue;
-        if (is_free(&at->record, listing.store_ms) && (!freed || at->record.until < freed->record.until)) freed = at;
+        if (vs_record_is_free(&at->record, listing.store_ms) && (!freed || at->record.until < freed->record.until)) freed = at;
     }
     if (freed) *worker = freed->worker;
     return freed != NULL;

@@ -238,6 +238,8 @@ struct vs_listing {
     size_t count;
     int64_t store_ms; /* the store's clock when the records were read */
 };
+/* Returns whether the record's lease was released or has expired. */
+bool vs_record_is_free(const struct vs_record *r, int64_t store_ms);
 /* Returns the listing without worker ids above worker_max. */
 struct vs_listing vs_listing_up_to(struct vs_listing listing, uint64_t worker_max);
 /* Chooses a random worker id in [0, worker_max] that is neither listed nor reserved for assignment by hand.  Returns

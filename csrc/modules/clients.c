@@ -24,6 +24,7 @@ static void clients_push(lua_State *L, const struct vs_account *a) {
     clients_count(L, "n", a->n_max, a->n_max != UINT64_MAX);
     clients_count(L, "rate", a->rate, a->rate > 0);
     clients_count(L, "requests", a->requests, a->requests > 0);
+    clients_count(L, "leases", a->leases, a->leases > 0);
     clients_count(L, "weight", a->weight, a->weight > 1);
     host_set_flag(L, "by_certificate", a->by_certificate);
     host_set_flag(L, "has_chosen", a->has_chosen);
@@ -38,7 +39,7 @@ static void clients_push(lua_State *L, const struct vs_account *a) {
 }
 
 /* clients.read(path) -> accounts, others | nil, text, code
- * An account has: name, names, calls, n, rate, requests and weight (digits, if the line has them), by_certificate,
+ * An account has: name, names, calls, n, rate, requests, leases and weight (digits, if the line has them), by_certificate,
  * has_chosen, and secrets, a list of { entry, made_ms }, the newest first.  others: how other users of the machine may
  * access the file, "read", "write", "read and write" or nil. */
 static int clients_read(lua_State *L) {

@@ -26,7 +26,8 @@ struct vs_lease_clerks {
     struct vs_desk desk; /* first, because the server points to it */
     struct vs_serving *serving;
     _Atomic int64_t cut_us; /* store calls must end at this instant, in boot time (0: no limit) */
-    pthread_mutex_t lock;   /* guards the following members */
+    pthread_mutex_t limiting; /* held while a client with a limit claims, so that two threads do not exceed it */
+    pthread_mutex_t lock;     /* guards the following members */
     pthread_cond_t woken;
     struct leasing_jobs jobs;
     int waiting, running;
@@ -121,6 +122,37 @@ static bool leasing_is_left(struct vs_lease_clerks *leasing, struct vs_desk_job 
     return vs_desk_job_is_left(job) || clock->boot_us(clock->self) >= job->until_us;
 }
 
+/* Returns whether the client may hold another worker id. */
+static bool leasing_has_room(const struct leased_place *place, struct vs_desk_job *job) {
+    const struct vs_desk_lease *lease = &job->lease;
+    char prefix[VS_IDENTITY_MAX];
+    struct vesta_error err;
+    uint64_t held;
+    snprintf(prefix, sizeof prefix, "net:%s:", lease->client);
+    enum vs_worker_end end = vs_worker_count(&place->at, prefix, &held, &err);
+    if (end != VS_WORKER_HELD) return leasing_answer(job, end, err.text), false;
+    if (held < lease->held_max) return true;
+    job->answer = VS_DESK_LIMIT;
+    snprintf(job->text, sizeof job->text,
+             "client '%s' holds %" PRIu64 " worker ids of %s, and its limit is %" PRIu64
+             ": release one, wait until one expires, or raise the limit (vesta client set %s --leases N)",
+             lease->client, held, place->at.name, lease->held_max, lease->client);
+    return false;
+}
+
+/* Claims the worker id, unless the client has reached its limit. */
+static bool leasing_hold(struct vs_lease_clerks *leasing, const struct leased_place *place, struct vs_desk_job *job,
+                         struct vs_worker *w) {
+    bool is_limited = job->lease.held_max > 0;
+    struct vesta_error err = {.text = ""};
+    if (is_limited) pthread_mutex_lock(&leasing->limiting);
+    bool may = !is_limited || leasing_has_room(place, job);
+    enum vs_worker_end end = may ? vs_worker_claim(w, &err) : VS_WORKER_BUSY;
+    if (is_limited) pthread_mutex_unlock(&leasing->limiting);
+    if (may) leasing_answer(job, end, err.text);
+    return end == VS_WORKER_HELD;
+}
+
 static void leasing_claim(struct vs_lease_clerks *leasing, const struct leased_place *place, struct vs_desk_job *job) {
     char identity[VS_IDENTITY_MAX], host[64], holder[VS_HOLDER_MAX];
     struct vesta_error err;
@@ -143,9 +175,7 @@ static void leasing_claim(struct vs_lease_clerks *leasing, const struct leased_p
         snprintf(job->text, sizeof job->text, "%.390s", err.text);
         return;
     }
-    enum vs_worker_end end = vs_worker_claim(&w, &err);
-    leasing_answer(job, end, err.text);
-    if (end != VS_WORKER_HELD) return;
+    if (!leasing_hold(leasing, place, job, &w)) return;
     leasing_take(job, &w);
     if (leasing_is_left(leasing, job))
         vs_worker_release(&w, VS_WORKER_UNUSED, &err); /* the client no longer waits for it */
@@ -268,6 +298,7 @@ int vs_leasing_begin(struct vs_serving *serving) {
     leasing->desk.take = leasing_queue;
     leasing->serving = serving;
     STAILQ_INIT(&leasing->jobs);
+    pthread_mutex_init(&leasing->limiting, NULL);
     pthread_mutex_init(&leasing->lock, NULL);
     vs_cond_init(&leasing->woken);
     serving->leasing = leasing;
@@ -301,6 +332,7 @@ bool vs_leasing_end(struct vs_serving *serving, int64_t until_us) {
         vs_desk_job_let(job);
     }
     pthread_cond_destroy(&leasing->woken);
+    pthread_mutex_destroy(&leasing->limiting);
     pthread_mutex_destroy(&leasing->lock);
     free(leasing);
     serving->leasing = NULL;

@@ -34,6 +34,7 @@ enum vs_desk_answer {
     VS_DESK_UNKNOWN, /* the job may have been done */
     /* not done, for a lease only: */
     VS_DESK_BUSY,     /* no worker id is free, or the wanted one is held */
+    VS_DESK_LIMIT,    /* the client holds as many worker ids as it may */
     VS_DESK_LOST,     /* the store has no such lease */
     VS_DESK_REJECTED, /* a person must act */
     VS_DESK_BAD,      /* the ttl or the worker id is out of range */
@@ -53,6 +54,7 @@ struct vs_desk_lease {
     char client[64], name[64 + 1]; /* name: of the program, "" if it has none */
     char from[96];                 /* the client and its address, for people to read */
     bool has_worker;
+    uint64_t held_max; /* LEASE: maximum worker ids that the client may hold (0: no limit) */
     int64_t ttl_ms, ended_ms;
     /* its key (RENEW and RELEASE: as requested) */
     uint64_t worker, owner[2], incarnation;

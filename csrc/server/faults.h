@@ -45,6 +45,7 @@ FAULT(not_served, 503, "ERR", "The namespace cannot be served until an operator 
 FAULT(range, 503, "TRYAGAIN", "The tag has no numbers: its database granted none")
 FAULT(settled, 409, "ERR", "The reservation expired, never existed, or was already committed or cancelled")
 FAULT(lease_busy, 503, "TRYAGAIN", "Every worker id of the namespace, or the requested worker id, is held")
+FAULT(lease_limit, 429, "TRYAGAIN", "The client holds as many worker ids of the namespace as its limit allows")
 FAULT(lease_lost, 410, "ERR", "The lease was released, or it expired and its worker id was claimed again, or it never existed")
 FAULT(lease_unknown, 503, "TRYAGAIN", "The store did not confirm the lease, its renewal or its release")
 FAULT(used_up, 409, "ERR", "The next number has more digits than the tag's form or the mask")

@@ -258,6 +258,22 @@ enum vs_worker_end vs_worker_release(struct vs_worker *w, int64_t ended_ms, stru
     return w->lease.not_given_back ? worker_end(VS_WORKER_AWAY, w->lease.said, err) : VS_WORKER_RELEASED;
 }
 
+enum vs_worker_end vs_worker_count(const struct vs_lineage *at, const char *prefix, uint64_t *count,
+                                   struct vesta_error *err) {
+    struct vs_listed *listed = NULL;
+    struct vs_reply reply;
+    char text[sizeof err->text];
+    size_t all = 0;
+    at->store->leases->list(at->store, &listed, &all, &reply);
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        *count += strncmp(listed[i].record.identity, prefix, strlen(prefix)) == 0 &&
+                  !vs_record_is_free(&listed[i].record, reply.store_ms);
+    free(listed);
+    if (reply.outcome == VS_STORE_OK) return VS_WORKER_HELD;
+    return worker_end(VS_WORKER_AWAY, vs_reply_say(&reply, "the store did not answer", text, sizeof text), err);
+}
+
 /* ------------------------------------------------------------------ preparing */
 
 static int identify(struct vs_worker *w, const char *identity, struct vesta_error *err) {

@@ -86,6 +86,11 @@ struct vs_worker {
 int vs_worker_layout(const struct vs_lineage *at, const struct vesta_layout *fallback, struct vesta_layout *out,
                      struct vesta_error *err);
 
+/* Counts the held worker ids of the namespace with an identity that begins with `prefix`.  Returns VS_WORKER_HELD, or
+ * VS_WORKER_AWAY with the reason. */
+enum vs_worker_end vs_worker_count(const struct vs_lineage *at, const char *prefix, uint64_t *count,
+                                   struct vesta_error *err);
+
 /* Prepares a claim.  The strings and the store of `at` must outlive the struct.  Errors: VESTA_EOPTION if the ttl is
  * out of range or the name is too long.  VESTA_EFIELD if the worker id is too large for the layout.  VESTA_EIO if the
  * system returns no random bytes. */

@@ -10,7 +10,7 @@ local where = require "where"
 
 local FILE = "/etc/vesta/clients"
 local NAME_MAX = 63
-local RIGHTS = { "names", "calls", "n", "rate", "requests", "weight" }
+local RIGHTS = { "names", "calls", "n", "rate", "requests", "leases", "weight" }
 local HUP = "send HUP to a running server"
 
 ---------------------------------------------------------------- the file
@@ -139,7 +139,7 @@ end
 local function set(options, operands)
   local name, is_set = read_name(operands, "set"), false
   for _, key in ipairs(RIGHTS) do is_set = is_set or options[key] ~= nil end
-  if not is_set then cli.usage "nothing to set: --names, --calls, --n, --rate, --requests or --weight" end
+  if not is_set then cli.usage "nothing to set: --names, --calls, --n, --rate, --requests, --leases or --weight" end
   change_existing(options, name, function(account) take_rights(account, options) end)
   report "set"
 end
@@ -179,7 +179,7 @@ local COLUMNS = { { "CLIENT", -16, -12 }, { "NAMES", -24, -12 }, { "CALLS", -24,
 -- Returns the limits as the file writes them: "n=100 rate=50".
 local function limits_of(account)
   local words = {}
-  for _, key in ipairs { "n", "rate", "requests", "weight" } do
+  for _, key in ipairs { "n", "rate", "requests", "leases", "weight" } do
     if account[key] then table.insert(words, key .. "=" .. account[key]) end
   end
   return words[1] and table.concat(words, " ") or "-"
@@ -198,7 +198,7 @@ end
 
 local function print_json(account)
   local object = { { "client", account.name }, { "names", account.names }, { "calls", account.calls } }
-  for _, key in ipairs { "n", "rate", "requests" } do
+  for _, key in ipairs { "n", "rate", "requests", "leases" } do
     if account[key] then table.insert(object, { key, cli.raw("%s", account[key]) }) end
   end
   table.insert(object, { "weight", cli.raw("%s", account.weight or "1") })
@@ -255,6 +255,8 @@ local RIGHTS_OPTIONS = {
   { name = "n", value = "N", help = "maximum ids per request, or off (default: off)" },
   { name = "rate", value = "N", help = "maximum ids per second, or off (default: off)" },
   { name = "requests", value = "N", help = "maximum requests per second, or off (default: off)" },
+  { name = "leases", value = "N",
+    help = "maximum worker ids of a namespace that it may lease at once, or off (default: off)" },
   { name = "weight", value = "N",
     help = "its share if ids run short, relative to other clients, 1 to 1000 (default: 1)" },
 }

@@ -17,7 +17,7 @@
 #define LEASE_WAIT_US 10000000 /* how long a request waits for the store */
 #define KEY_DIGITS 48          /* owner and incarnation */
 
-const char *const vs_lease_result_name[VS_LEASE_RESULTS] = {"leased", "renewed", "released", "busy", "lost", "failed"};
+const char *const vs_lease_result_name[VS_LEASE_RESULTS] = {"leased", "renewed", "released", "busy", "limited", "lost", "failed"};
 
 static void count_lease(struct vs_request *r, enum vs_lease_result result) {
     vs_add(&r->session->scratch->counts->leases[result], 1);
@@ -147,11 +147,13 @@ static enum vs_reply_state put_released(struct vs_request *r) {
 }
 
 static enum vs_reply_state lease_failed(struct vs_request *r, const struct vs_desk_job *job) {
-    count_lease(r, job->answer == VS_DESK_BUSY   ? VS_LEASE_BUSY
-                   : job->answer == VS_DESK_LOST ? VS_LEASE_GONE
-                                                 : VS_LEASE_FAILED);
+    count_lease(r, job->answer == VS_DESK_BUSY    ? VS_LEASE_BUSY
+                   : job->answer == VS_DESK_LIMIT ? VS_LEASE_LIMITED
+                   : job->answer == VS_DESK_LOST  ? VS_LEASE_GONE
+                                                  : VS_LEASE_FAILED);
     switch (job->answer) {
     case VS_DESK_BUSY: r->retry_after_s = 1; return vs_refuse_why(r, "lease_busy", "no worker id is free", job->text);
+    case VS_DESK_LIMIT: r->retry_after_s = 1; return vs_refuse(r, "lease_limit", "%s", job->text);
     case VS_DESK_LOST: return vs_refuse(r, "lease_lost", "%s", job->text);
     case VS_DESK_BAD: return vs_refuse(r, "bad_field", "%s", job->text);
     case VS_DESK_NO_NAME: return vs_refuse(r, "unknown_name", "%s", job->text);
@@ -176,6 +178,7 @@ static void say_client(const struct vs_request *r, struct vs_desk_lease *lease) 
     char address[VS_PEER_TEXT_MAX];
     const char *client = access_grant_name(&r->session->grant);
     snprintf(lease->client, sizeof lease->client, "%s", client);
+    lease->held_max = r->session->grant.account ? r->session->grant.account->leases : 0;
     snprintf(lease->from, sizeof lease->from, "client %.40s at %.40s", client, vs_peer_host(r->session->peer, address));
 }
 

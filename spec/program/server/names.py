@@ -418,7 +418,7 @@ def _(world):
                          ("orders names=a,,b calls=give", "must be a pattern"), ("orders names=a, calls=give", "must be a pattern"),
                          ("orders names=* calls=gives", "calls has 'gives'"), ("orders names=* calls=give", "has no secret"),
                          ("orders names=* calls=give n=0", "n is '0'"), ("orders names=*", "has no calls"), ("orders speed=3", "'speed' is not a key"), ("orders rate=0", "rate is '0', which must be a whole number from 1 to 1000000000"),
-                         ("orders requests=x", "requests is 'x'"), ("orders rate=1000000001", "1 to 1000000000"), ("orders weight=0", "weight is '0'"),
+                         ("orders requests=x", "requests is 'x'"), ("orders rate=1000000001", "1 to 1000000000"), ("orders weight=0", "weight is '0'"), ("orders leases=0", "leases is '0'"),
                          ("orders weight=1001", "1 to 1000"), ("orders rate=-1", "rate is"), ("orders rate=1.5", "rate is"), ("orders rate=", "rate is"),
                          ("or:ders " + good[7:], "colon"), ("a/b " + good[7:], "not a client name"),
                          (good + " " + " ".join(["secret=" + good.split("secret=")[1]] * 2), "more than 2 secrets"),

@@ -4,7 +4,7 @@ import re
 import socket
 import time
 
-from serving import SLOW, Configured, claim, command, main, same
+from serving import SLOW, Configured, claim, command, main, same, until_closed
 
 TWO = "sign:1 time:41 seq:21 worker:1 unit=1ms epoch=2020-01-01T00:00:00Z"
 
@@ -174,6 +174,42 @@ def _(world):
     assert lease.split(".")[0] not in open(log).read() + server.said  # the lease is a secret
 
 
+@claim("a client with a limit holds at most that many worker ids of a namespace, from all servers and whatever it asks for")
+def _(world):
+    token = {}
+    for name, more in ("a", ("--leases", "2")), ("b", ()):
+        done = world.run("client", "add", name, "--calls", "lease", *more, "--file", world.path("clients"))
+        same(done.code, 0)
+        token[name] = done.out.strip()
+    listed = [json.loads(line) for line in world.run("client", "list", "--json", "--file", world.path("clients")).lines()]
+    same([client.get("leases") for client in listed], [2, None])
+    clients = ", clients = '%s'" % world.path("clients")
+    with Configured(world, config(world, clients)) as server, \
+            Configured(world, config(world, clients).replace("admin.sock", "b.sock"), env={"VESTA_STATE": world.path("b")}) as second:
+        first = leased(server, "ns=default&name=x", token["a"])
+        leased(second, "ns=default&ttl=1&worker=9", token["a"])
+        for query in "?ns=default", "?ns=default&worker=7", "?ns=default&name=x":
+            same((query, refused(server, query, token=token["a"])), (query, (429, "lease_limit")))
+            same((query, refused(second, query, token=token["a"])), (query, (429, "lease_limit")))
+        reply = server.get("/v1/leases?ns=default", "POST", {"Authorization": "Bearer " + token["a"]})
+        same(json.loads(reply.body)["detail"], "client 'a' holds 2 worker ids of default, and its limit is 2: release one, wait until one expires, "
+             "or raise the limit (vesta client set a --leases N)")
+        same(reply.headers["retry-after"], "1")
+        with server.connect(server.resp) as sock:
+            sock.sendall(command("AUTH", "a", token["a"]) + command("VESTA.LEASE", "default"))
+            sock.shutdown(socket.SHUT_WR)
+            assert b"\r\n-TRYAGAIN client 'a' holds 2 worker ids" in until_closed(sock)
+        leased(server, "ns=default", token["b"])  # other clients are not limited
+        same(asks(server, "/" + first["lease"], "PUT", token["a"])[0], 200)
+        until = time.monotonic() + 20 * SLOW
+        while asks(server, "?ns=default", token=token["a"])[0] != 200:  # until worker id 9 expires
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        same(refused(server, "?ns=default", token=token["a"]), (429, "lease_limit"))
+        same(asks(second, "/" + first["lease"], "DELETE", token["a"])[0], 200)
+        leased(second, "ns=default", token["a"])
+
+
 def admin_get(world, path):
     with socket.socket(socket.AF_UNIX) as sock:
         sock.connect(world.path("admin.sock"))
@@ -230,7 +266,7 @@ def _(world):
         refused(server, "?ns=default&worker=9")
         asks(server, "/" + lease["lease"], "PUT")
         same(admin_get(world, "/admin/status")["leases"],
-             {"namespaces": ["default", "jobs"], "leased": 1, "renewed": 1, "released": 0, "busy": 1, "lost": 0, "failed": 0})
+             {"namespaces": ["default", "jobs"], "leased": 1, "renewed": 1, "released": 0, "busy": 1, "limited": 0, "lost": 0, "failed": 0})
         until = time.monotonic() + 20 * SLOW
         while not (held := [row for row in admin_get(world, "/admin/workers")["workers"] if row["worker"] == "9"]):
             assert time.monotonic() < until

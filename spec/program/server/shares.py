@@ -190,7 +190,7 @@ def _(world):
         with open(world.path("c.lua"), "w") as file:
             file.write("return { %s }" % key)
         fails(world.run("check", "c.lua"), 1, value)
-    for words in (("--rate", "0"), ("--rate", "-1"), ("--requests", "1e3"), ("--weight", "1001"), ("--weight", "x")):
+    for words in (("--rate", "0"), ("--rate", "-1"), ("--requests", "1e3"), ("--weight", "1001"), ("--weight", "x"), ("--leases", "0"), ("--leases", "-1")):
         fails(world.run("client", "add", "a", *words, "--file", "clients"), 2, words[0][2:] + " is '" + words[1] + "'")
 
 
