@@ -7,6 +7,17 @@
 #include <stdio.h>
 #include <string.h>
 
+void vs_end_whole(char *text) {
+    size_t length = strlen(text), more = 0;
+    while (more < 3 && more < length && ((unsigned char)text[length - 1 - more] & 0xc0) == 0x80)
+        more++;
+    if (more == length) return;
+    char *last = text + length - 1 - more;
+    unsigned char first = (unsigned char)*last;
+    size_t wanted = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : first >= 0xc0 ? 1 : 0;
+    if (more < wanted) *last = '\0';
+}
+
 int vs_fail(struct vesta_error *err, int code, const char *fmt, ...) {
     if (!err) return code;
     va_list args;
@@ -14,6 +25,7 @@ int vs_fail(struct vesta_error *err, int code, const char *fmt, ...) {
     err->code = code;
     vsnprintf(err->text, sizeof err->text, fmt, args);
     va_end(args);
+    vs_end_whole(err->text);
     return code;
 }
 

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Removes the last character of a text that was truncated within its UTF-8 bytes. */
+void vs_end_whole(char *text);
+
 /* Sets err, which may be NULL, and returns code, so a function can end with `return vs_fail(err, ...)`.  A message that
  * is too long is truncated. */
 __attribute__((format(printf, 3, 4))) int vs_fail(struct vesta_error *err, int code, const char *fmt, ...);

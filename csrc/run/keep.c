@@ -198,9 +198,10 @@ static void keep_take_reply(struct keep *k) {
 
 static void keep_start(struct keep *k) {
     const struct vs_worker *w = &k->caller.w;
-    vs_run_set_names(k->run_opts, w->key.worker, (unsigned)w->layout.field[w->layout.worker].width, w->expires_ms);
+    k->why_not = vs_run_set_names(k->run_opts, w->key.worker, (unsigned)w->layout.field[w->layout.worker].width,
+                                  w->expires_ms);
     keep_publish(k);
-    k->pid = vs_run_spawn(k->run_opts->command, k->opts->mask, k->opts->group, &k->why_not);
+    if (k->why_not == 0) k->pid = vs_run_spawn(k->run_opts->command, k->opts->mask, k->opts->group, &k->why_not);
     vs_run_let_go();
     if (k->pid) return;
     k->run.is_alive = false;

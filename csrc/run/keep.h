@@ -34,7 +34,8 @@ __attribute__((noreturn)) void vs_run_keep(const struct vs_run_keep_opts *opts);
 
 __attribute__((format(printf, 2, 3))) void vs_run_say(const struct vs_run_opts *opts, const char *format, ...);
 
-/* Sets the variables of a worker id in this process's environment. */
-void vs_run_set_names(const struct vs_run_opts *opts, uint64_t worker, unsigned width, int64_t expires_ms);
+/* Sets the variables of a worker id in this process's environment.  Returns 0, or an errno if a variable could not be
+ * set.  The program must not be started then, because it would issue ids with another worker id, or with none. */
+int vs_run_set_names(const struct vs_run_opts *opts, uint64_t worker, unsigned width, int64_t expires_ms);
 
 #endif

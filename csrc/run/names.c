@@ -2,6 +2,7 @@
 #include "run/keep.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +48,11 @@ const char *vs_run_name_trouble(const char *name, bool has_parts) {
     return has_any ? NULL : "but its text has no {worker}, {datacenter} or {machine}";
 }
 
-static void names_set(const struct names_values *values, const char *name) {
+static int names_put(const char *key, const char *value) {
+    return setenv(key, value, 1) == 0 ? 0 : errno;
+}
+
+static int names_set(const struct names_values *values, const char *name) {
     char key[NAMES_MAX], text[NAMES_TEXT_MAX];
     size_t length = strcspn(name, "="), used = 0, skipped;
     snprintf(key, sizeof key, "%.*s", (int)length, name);
@@ -61,10 +66,10 @@ static void names_set(const struct names_values *values, const char *name) {
             text[used++] = *at++;
     }
     text[used] = '\0';
-    setenv(key, text, 1);
+    return names_put(key, text);
 }
 
-void vs_run_set_names(const struct vs_run_opts *opts, uint64_t worker, unsigned width, int64_t expires_ms) {
+int vs_run_set_names(const struct vs_run_opts *opts, uint64_t worker, unsigned width, int64_t expires_ms) {
     struct names_values values;
     char expires[VESTA_ISO_MAX];
     unsigned machine_bits = width - opts->datacenter_bits;
@@ -72,12 +77,11 @@ void vs_run_set_names(const struct vs_run_opts *opts, uint64_t worker, unsigned 
     snprintf(values.worker, sizeof values.worker, "%" PRIu64, worker);
     snprintf(values.datacenter, sizeof values.datacenter, "%" PRIu64, worker >> machine_bits);
     snprintf(values.machine, sizeof values.machine, "%" PRIu64, worker & ((UINT64_C(1) << machine_bits) - 1));
-    setenv("VESTA_WORKER", values.worker, 1);
-    setenv("VESTA_LEASE_EXPIRES", expires, 1);
-    if (opts->datacenter_bits) {
-        setenv("VESTA_DATACENTER_PART", values.datacenter, 1);
-        setenv("VESTA_MACHINE_PART", values.machine, 1);
-    }
-    for (char **name = opts->names; *name; name++)
-        names_set(&values, *name);
+    int rc = names_put("VESTA_WORKER", values.worker);
+    if (rc == 0) rc = names_put("VESTA_LEASE_EXPIRES", expires);
+    if (rc == 0 && opts->datacenter_bits) rc = names_put("VESTA_DATACENTER_PART", values.datacenter);
+    if (rc == 0 && opts->datacenter_bits) rc = names_put("VESTA_MACHINE_PART", values.machine);
+    for (char **name = opts->names; rc == 0 && *name; name++)
+        rc = names_set(&values, *name);
+    return rc;
 }

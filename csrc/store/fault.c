@@ -1,6 +1,7 @@
 /* fault.c -- see fault.h. */
 #include "store/fault.h"
 #include "base/array.h"
+#include "base/error.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -83,7 +84,8 @@ static size_t fault_put(char *buf, size_t size, const char *text) {
     size_t length = strlen(text), room = length < size ? length : size - 1;
     memcpy(buf, text, room);
     buf[room] = '\0';
-    return room;
+    vs_end_whole(buf);
+    return strlen(buf);
 }
 
 const char *vs_reply_say(const struct vs_reply *reply, const char *otherwise, char *buf, size_t size) {

@@ -1,4 +1,5 @@
 #include "store/reply.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -41,6 +42,7 @@ static bool reply_answer(struct vs_reply *reply, enum vs_outcome outcome, enum v
     /* otherwise `outcome` is uninitialized, because no call has cleared the reply */
     assert(outcome <= VS_STORE_UNKNOWN);
     vsnprintf(reply->text, sizeof reply->text, format, args);
+    vs_end_whole(reply->text); /* the format may truncate the store's text */
     const char *conversion = format + strcspn(format, "s");
     bool has_place = format[0] == '%' && strncmp(conversion, "s: ", 3) == 0;
     const char *colon = has_place ? strstr(reply->text, ": ") : NULL;

@@ -58,11 +58,34 @@ static void long_texts_are_cut(void) {
     CHECK_EQ_U64(strlen(err.text), sizeof err.text - 1);
 }
 
+static void texts_end_with_a_whole_character(void) {
+    static const char *const characters[] = {"e", "\u00e9", "\u3042", "\U0001f600"};
+    struct vesta_error err;
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+        size_t length = strlen(characters[i]);
+        for (int before = 0; before < 8; before++) {
+            size_t room = sizeof err.text - 1 - (size_t)before, fit = (size_t)before + room / length * length;
+            char text[2 * sizeof err.text] = "1234567";
+            for (size_t at = (size_t)before; at + length < sizeof text; at += length)
+                memcpy(text + at, characters[i], length + 1);
+            vs_fail(&err, VESTA_EIO, "%s", text);
+            CHECK_EQ_U64(strlen(err.text), fit);
+            CHECK(memcmp(err.text, text, fit) == 0);
+            text[before + (int)length] = '\0'; /* nothing is removed without a cut */
+            vs_fail(&err, VESTA_EIO, "%s", text);
+            CHECK_STR(err.text, text);
+        }
+    }
+    vs_fail(&err, VESTA_EIO, "\x80\x80");
+    CHECK_STR(err.text, "\x80\x80");
+}
+
 static const struct check_case cases[] = {
     {"every code has its stable name", names_are_stable},
     {"every pause has its stable name", names_of_pauses_are_stable},
     {"an unknown code or pause is called unknown", unknown_codes_have_a_name},
     {"vs_fail fills an error if there is one, and returns its code", failing_fills_and_returns},
     {"a text that is too long is cut", long_texts_are_cut},
+    {"a text is not cut within a character", texts_end_with_a_whole_character},
 };
 CHECK_MAIN(cases)

@@ -1,6 +1,10 @@
 /* run_decide.c -- what `vesta lease run` does next, in virtual time. */
 #include "check.h"
 #include "run/decide.h"
+#include "run/keep.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 #define S_US INT64_C(1000000)
 #define NOON_MS INT64_C(1795700000000)
@@ -308,7 +312,34 @@ static void never_alive_after_the_limits(void) {
     CHECK(kills > 1000);
 }
 
+/* ------------------------------------------------------------------ the environment of the program */
+
+static int puts_left = -1; /* how many variables can be set.  -1: all */
+
+int __real_setenv(const char *key, const char *value, int replaces);
+int __wrap_setenv(const char *key, const char *value, int replaces);
+int __wrap_setenv(const char *key, const char *value, int replaces) {
+    if (puts_left == 0) return errno = ENOMEM, -1;
+    puts_left -= puts_left > 0;
+    return __real_setenv(key, value, replaces);
+}
+
+static void each_variable_must_be_set(void) {
+    char *names[] = {"A", "B={machine}-{worker}", NULL};
+    struct vs_run_opts opts = {.names = names, .datacenter_bits = 5};
+    for (puts_left = 0; puts_left < 6; puts_left++) {
+        int puts = puts_left;
+        CHECK_EQ_I64(vs_run_set_names(&opts, 70, 10, NOON_MS), ENOMEM);
+        puts_left = puts;
+    }
+    CHECK_EQ_I64(vs_run_set_names(&opts, 70, 10, NOON_MS), 0);
+    CHECK_STR(getenv("VESTA_WORKER"), "70");
+    CHECK_STR(getenv("B"), "6-70");
+    puts_left = -1;
+}
+
 static const struct check_case cases[] = {
+    {"if a variable of the worker id cannot be set, the program is not started", each_variable_must_be_set},
     {"the program starts when the clock has passed earlier ids and the skew", starts_after_earlier_holders},
     {"the lease is renewed while the start waits", renews_while_it_waits},
     {"the program starts only if enough of the lease is left", starts_with_time_left_only},

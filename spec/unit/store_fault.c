@@ -60,12 +60,28 @@ static void our_text_is_omitted_first(void) {
     CHECK_STR(said, "ours");
 }
 
+/* A server may write its texts in any language. */
+static void characters_are_not_cut(void) {
+    struct vs_reply reply;
+    char said[64], words[2 * VS_REPLY_TEXT_MAX] = "";
+    for (size_t i = 0; i + 3 < sizeof words; i += 3)
+        memcpy(words + i, "\u3042", 4);
+    vs_reply_clear(&reply);
+    for (int before = 1; before <= 3; before++) {
+        vs_answer(&reply, VS_STORE_DOWN, "%.*s%.640s", before, "abc", words);
+        CHECK_EQ_U64((strlen(reply.text) - (size_t)before) % 3, 0);
+        vs_reply_say(&reply, "", said, sizeof said - (size_t)before);
+        CHECK_EQ_U64((strlen(said) - (size_t)before) % 3, 0);
+    }
+}
+
 static const struct check_case cases[] = {
     {"each fault has its own remedy", each_fault_has_a_remedy},
     {"the remedy follows the store's text", the_remedy_follows_the_words},
     {"if there is no room for both, the remedy is omitted and the store's text stays",
      words_are_not_cut_for_the_remedy},
     {"the store's address is omitted first", the_place_is_left_out_first},
+    {"a text is not cut within a character", characters_are_not_cut},
     {"if a text must be cut, our part is omitted first", our_text_is_omitted_first},
 };
 CHECK_MAIN(cases)
