@@ -425,11 +425,13 @@ describe("a clock that is set back", function()
   local SWITCHES = [[
       local first = gen:info().worker
       set "-3600"
-      local id, message = gen:next()
+      local id, message, code
+      repeat id, message, code = gen:next() until code ~= "lease" -- claims take their time on a busy machine
       assert(id, message)
       local second, is_back = gen:info().worker, gen:explain(id).time < gen:explain(last).time
       set "-7200"
-      local none, _, code = gen:next()
+      local none
+      none, _, code = gen:next()
       io.write(tostring(second ~= first), " ", tostring(is_back), " ", tostring(none), " ", code, " ",
         tostring(gen:info().worker == second), "\n")]]
 

@@ -145,7 +145,7 @@ def _(w):
 @claim("a signal reaches the program once, also if the whole group gets it, and the program decides when it ends")
 def _(w):
     path = w.path("signals")
-    program = w.start("lease", "run", "--ttl", "2", "--", sys.executable, "-c", LISTENER, path, str(int(signal.SIGTERM)),
+    program = w.start("lease", "run", "--ttl", "5", "--", sys.executable, "-c", LISTENER, path, str(int(signal.SIGTERM)),
                       process_group=0, stderr=subprocess.PIPE)
     names = ["SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGTERM"]
     for i, name in enumerate(names):
@@ -167,7 +167,7 @@ def _(w):
         os.chdir(w.folder)
         os.environ["VESTA_STATE"] = w.path("state")
         shell = "set -m; \"$@\"; echo stopped $?; fg; echo ended $?"
-        os.execvp("bash", ["bash", "-c", shell, "-", VESTA, "lease", "run", "--ttl", "2", "--", sys.executable, "-c", LISTENER, path,
+        os.execvp("bash", ["bash", "-c", shell, "-", VESTA, "lease", "run", "--ttl", "5", "--", sys.executable, "-c", LISTENER, path,
                            str(int(signal.SIGINT))])
     said = b""
     until("program", lambda: read(path) == "ready\n")
@@ -181,7 +181,7 @@ def _(w):
         return text in said
     until("stop", lambda: has(b"stopped 148"))
     until("fg", lambda: has(b'"$@"'))
-    time.sleep(3 * SLOW)
+    time.sleep(7)
     same(len(held(w)), 1)
     os.write(terminal, b"\x03")
     until("end", lambda: has(b"ended "))

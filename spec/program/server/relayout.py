@@ -203,7 +203,7 @@ def killed_in_the_middle(world, uri):
     namespace."""
     init(world, uri=uri, name="rehearsal")
     calls = int(stopper(world, "count", 0, uri, "rehearsal")[-1].split()[2])
-    killed, n = 0, calls // 8
+    killed, n = 0, min(calls, 1000) // 8  # On a busy machine, most of the calls are waits.
     while store(world, "show", uri=uri, name="orders.2").code != 0:
         killed += stopper(world, "kill", n, uri, "orders")[0].startswith("stopped")
         n += max(n // 4, 1)
