@@ -13,8 +13,8 @@
  * A *handle* is the number of an open generator, never 0.  Each function accepts 0 as a closed handle, and fails with
  * VESTA_ECLOSED.  So a class sets its handle to 0 when it closes.
  *
- * An *answer* is the caller's buffer of VESTA_ANSWER_MAX bytes.  A function writes lines NAME=VALUE into it, each with a
- * newline at its end.  A control character in a value is written as a space.  A function that fails writes:
+ * An *answer* is the caller's buffer of VESTA_ANSWER_MAX bytes.  A function writes lines NAME=VALUE into it, each with
+ * a newline at its end.  A control character in a value is written as a space.  A function that fails writes:
  *
  *     code=pause              vesta_code_name
  *     reason=clock_back       vesta_why_name, only if the code is pause
@@ -26,6 +26,7 @@
 #define VESTA_PLAIN_H
 
 #include "vesta.h"
+#include "vesta_uuid.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +52,12 @@ VESTA_API uint64_t vesta_plain_next_wait(uint64_t handle, int64_t wait_ms_max, c
 /* Issues exactly n ids like vesta_batch_wait.  Shape: ids[0..n), n from 1 to VESTA_BATCH_MAX.  Threads: any.  May
  * block.  Errors: VESTA_EPAUSE, VESTA_ECLOSED, and VESTA_EOPTION for another n. */
 VESTA_API int vesta_plain_batch(uint64_t handle, uint64_t *ids, int64_t n, int64_t wait_ms_max, char *answer);
+
+/* Issues one UUID like vesta_next_uuid_wait (vesta_uuid.h), and writes it as text: a UUID in lower case with hyphens, a
+ * ULID, or 32 hex digits.  shape is "uuid7", "uuid8", "ulid" or "hex32".
+ * Shape: text has VESTA_UUID_TEXT_MAX bytes.  Threads: any, also after fork() in parent and child.  May block.
+ * Errors: VESTA_EPAUSE, VESTA_ECLOSED, and VESTA_EOPTION for another shape, or one that the layout cannot have. */
+VESTA_API int vesta_plain_next_uuid(uint64_t handle, const char *shape, char *text, int64_t wait_ms_max, char *answer);
 
 /* Splits an id into the fields of the generator's layout.  The answer has a line for each field, and unix_ms.  Threads:
  * any.  Errors: VESTA_EID, VESTA_ECLOSED. */

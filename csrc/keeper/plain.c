@@ -9,7 +9,8 @@
 #include <string.h>
 
 _Static_assert(VESTA_ANSWER_MAX >= 1024 + VESTA_LAYOUT_TEXT_MAX + 2 * 256 /* path, identity */ + 1024 /* store */
-                                       + sizeof((struct vesta_info *)0)->keeper + sizeof((struct vesta_info *)0)->warning,
+                                       + sizeof((struct vesta_info *)0)->keeper +
+                                       sizeof((struct vesta_info *)0)->warning,
                "an answer has room for every member of vesta_info");
 
 /* An answer that is being written. */
@@ -60,7 +61,8 @@ static int plain_pause(struct vesta_gen *gen, const struct vesta_pause *pause, c
     plain_put(&answer, "code", "%s", vesta_code_name(VESTA_EPAUSE));
     plain_put(&answer, "reason", "%s", vesta_why_name(pause->why));
     /* rounded up, so that a caller who waits this long does not call too early */
-    plain_put(&answer, "wait_ms", "%" PRId64, pause->wait_us < 0 ? -1 : pause->wait_us / 1000 + !!(pause->wait_us % 1000));
+    plain_put(&answer, "wait_ms", "%" PRId64,
+              pause->wait_us < 0 ? -1 : pause->wait_us / 1000 + !!(pause->wait_us % 1000));
     plain_put(&answer, "text", "%s", text);
     return VESTA_EPAUSE;
 }
@@ -110,6 +112,33 @@ int vesta_plain_batch(uint64_t handle, uint64_t *ids, int64_t n, int64_t wait_ms
     }
     if (vesta_batch_wait(gen, ids, (size_t)n, plain_wait_us(wait_ms_max), &pause) != VESTA_OK)
         return plain_pause(gen, &pause, answer);
+    plain_begin(answer); /* the answer is empty */
+    return VESTA_OK;
+}
+
+/* Writes why a generator cannot issue UUIDs of a shape, which is 0 if its name is unknown. */
+static int plain_no_shape(struct vesta_gen *gen, int shape, const char *name, char *answer) {
+    struct vesta_error err;
+    if (!shape)
+        vs_fail(&err, VESTA_EOPTION, "shape is '%s', which must be uuid7, uuid8, ulid or hex32",
+                VS_QUOTE(name, strlen(name)));
+    else if (vesta_shape_check(vesta_gen_layout(gen), (enum vesta_shape)shape, &err) == VESTA_OK)
+        vs_fail(&err, VESTA_EOPTION,
+                "the kernel returned no random bytes for %s. Permit getrandom, and open the generator again", name);
+    return plain_error(answer, &err);
+}
+
+int vesta_plain_next_uuid(uint64_t handle, const char *shape, char *text, int64_t wait_ms_max, char *answer) {
+    struct vesta_gen *gen = plain_gen(handle);
+    unsigned char uuid[VESTA_UUID_BYTES];
+    struct vesta_pause pause;
+    int is = vesta_shape_find(shape, strlen(shape));
+    if (!gen) return plain_closed(answer);
+    int rc =
+        is ? vesta_next_uuid_wait(gen, (enum vesta_shape)is, uuid, plain_wait_us(wait_ms_max), &pause) : VESTA_EOPTION;
+    if (rc == VESTA_EPAUSE) return plain_pause(gen, &pause, answer);
+    if (rc != VESTA_OK) return plain_no_shape(gen, is, shape, answer);
+    vesta_uuid_format((enum vesta_shape)is, uuid, text);
     plain_begin(answer); /* the answer is empty */
     return VESTA_OK;
 }
@@ -195,12 +224,14 @@ int vesta_plain_make(uint64_t handle, const char *fields, char *answer) {
     if (!handle) return plain_closed(answer);
     for (; vs_slice_next(&fields, &word); n++) {
         if (n == VESTA_FIELDS_MAX) {
-            vs_fail(&err, VESTA_EFIELD, "more than %d fields were given, which is the limit of a layout", VESTA_FIELDS_MAX);
+            vs_fail(&err, VESTA_EFIELD, "more than %d fields were given, which is the limit of a layout",
+                    VESTA_FIELDS_MAX);
             return plain_error(answer, &err);
         }
         if (plain_field(word, names[n], &given[n], &err) != VESTA_OK) return plain_error(answer, &err);
     }
-    if (vesta_make(vesta_gen_layout(plain_gen(handle)), given, n, &id, &err) != VESTA_OK) return plain_error(answer, &err);
+    if (vesta_make(vesta_gen_layout(plain_gen(handle)), given, n, &id, &err) != VESTA_OK)
+        return plain_error(answer, &err);
     return plain_id(id, answer);
 }
 

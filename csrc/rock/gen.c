@@ -122,13 +122,22 @@ static void ask_judge(lua_State *L, struct gen_box *box, const struct vesta_paus
     w->us_max = pause->why == VESTA_CHOOSE ? gen_left_us(w) : (int64_t)(ms * 1000);
 }
 
-/* Waits in a call that found no id.  Cold and noinline, so that the fast path stays small. */
+/* A UUID that a call of next_uuid requests. */
+struct gen_uuid {
+    enum vesta_shape shape;
+    unsigned char bytes[VESTA_UUID_BYTES];
+};
+
+/* Waits in a call that found no id, or no UUID if `id` is NULL.  Cold and noinline, so that the fast path stays small.
+ */
 static __attribute__((cold, noinline)) int gen_wait(lua_State *L, struct gen_box *box, uint64_t *id,
-                                                    struct vesta_pause *pause) {
+                                                    struct gen_uuid *uuid, struct vesta_pause *pause) {
     struct gen_waiting w = gen_begin_waiting(box, pause);
     lua_settop(L, 1);
     while (w.us_max >= 0 && box->gen) {
-        if (vesta_next_wait(box->gen, id, w.us_max, pause) == VESTA_OK) return VESTA_OK;
+        int rc = id ? vesta_next_wait(box->gen, id, w.us_max, pause)
+                    : vesta_next_uuid_wait(box->gen, uuid->shape, uuid->bytes, w.us_max, pause);
+        if (rc == VESTA_OK) return VESTA_OK;
         ask_judge(L, box, pause, &w);
     }
     return box->gen ? gen_push_pause(L, box, pause) : gen_push_closed(L);
@@ -149,7 +158,7 @@ static inline int gen_take_id(lua_State *L, uint64_t *id) {
     struct gen_box *box = gen_self(L);
     struct vesta_pause pause;
     if (!box->begun && !gen_begin(box)) return gen_push_closed(L);
-    return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : gen_wait(L, box, id, &pause);
+    return vesta_next(box->gen, id, &pause) == VESTA_OK ? VESTA_OK : gen_wait(L, box, id, NULL, &pause);
 }
 
 /* Takes n ids.  Returns VESTA_OK, or the number of pushed values after a failure.  The first call finds out whether a
@@ -189,6 +198,33 @@ static int gen_next_int(lua_State *L) {
     if (LUA_VERSION_NUM < 503) return vs_lua_push_native(L, id); /* raises before an id is taken */
     int rc = gen_take_id(L, &id);
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
+}
+
+/* Pushes why the generator's layout cannot have a shape. */
+static int gen_push_no_shape(lua_State *L, const struct gen_box *box, enum vesta_shape shape) {
+    struct vesta_error err;
+    if (vesta_shape_check(vesta_gen_layout(box->gen), shape, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    return vs_lua_push_fail(L, VESTA_EOPTION, "the kernel returned no random bytes when the generator was opened");
+}
+
+/* Implements gen:next_uuid([shape [, form]]).  `form` is "text" or "bytes". */
+static int gen_next_uuid(lua_State *L) {
+    static const char *const SHAPES[] = {"uuid7", "uuid8", "ulid", "hex32", NULL}, *const FORMS[] = {"text", "bytes",
+                                                                                                     NULL};
+    struct gen_box *box = gen_self(L);
+    struct gen_uuid uuid = {.shape = (enum vesta_shape)(luaL_checkoption(L, 2, "uuid7", SHAPES) + 1)};
+    bool is_text = luaL_checkoption(L, 3, "text", FORMS) == 0;
+    char text[VESTA_UUID_TEXT_MAX];
+    struct vesta_pause pause;
+    if (!box->begun && !gen_begin(box)) return gen_push_closed(L);
+    int rc = vesta_next_uuid(box->gen, uuid.shape, uuid.bytes, &pause);
+    if (rc == VESTA_EOPTION) return gen_push_no_shape(L, box, uuid.shape);
+    if (rc != VESTA_OK && (rc = gen_wait(L, box, NULL, &uuid, &pause)) != VESTA_OK) return rc;
+    if (is_text)
+        lua_pushlstring(L, text, vesta_uuid_format(uuid.shape, uuid.bytes, text));
+    else
+        lua_pushlstring(L, (const char *)uuid.bytes, sizeof uuid.bytes);
+    return 1;
 }
 
 static int gen_batch(lua_State *L) {
@@ -310,10 +346,10 @@ static int gen_text(lua_State *L) {
 }
 
 static const struct vs_lua_function METHODS[] = {
-    {"next", gen_next},       {"next_int", gen_next_int}, {"batch", gen_batch}, {"batch_int", gen_batch_int},
-    {"explain", gen_explain}, {"make", gen_make},         {"range", gen_range}, {"info", gen_info},
-    {"keep", gen_keep},       {"release", gen_release},   {"close", gen_close}, {"__gc", gen_close},
-    {"__close", gen_close},   {"__tostring", gen_text},   {NULL, NULL},
+    {"next", gen_next},           {"next_int", gen_next_int}, {"batch", gen_batch},     {"batch_int", gen_batch_int},
+    {"next_uuid", gen_next_uuid}, {"explain", gen_explain},   {"make", gen_make},       {"range", gen_range},
+    {"info", gen_info},           {"keep", gen_keep},         {"release", gen_release}, {"close", gen_close},
+    {"__gc", gen_close},          {"__close", gen_close},     {"__tostring", gen_text}, {NULL, NULL},
 };
 
 /* ------------------------------------------------------------------ opening */

@@ -13,6 +13,7 @@ import java.util.stream.Collectors;
  *     VestaIds ids = VestaIds.open("namespace=orders any_worker=true");
  *     long id = ids.next();              // unsigned: print it with Long.toUnsignedString
  *     long[] many = ids.batch(500);
+ *     ids.nextUuid("uuid7");             // a String
  *     ids.explain(id).get("time");
  * </pre>
  *
@@ -23,6 +24,7 @@ public final class VestaIds implements AutoCloseable {
     private static final String LIBRARY = "libvesta.so.0";
     private static final int ANSWER_MAX = 4096;
     private static final int BATCH_MAX = 10_000;
+    private static final int TEXT_MAX = 91; // as in vesta_uuid.h
 
     static {
         try {
@@ -37,6 +39,7 @@ public final class VestaIds implements AutoCloseable {
     private static native long vesta_plain_next(long handle);
     private static native long vesta_plain_next_wait(long handle, long waitMsMax, byte[] answer);
     private static native int vesta_plain_batch(long handle, long[] ids, long n, long waitMsMax, byte[] answer);
+    private static native int vesta_plain_next_uuid(long handle, String shape, byte[] text, long waitMsMax, byte[] answer);
     private static native int vesta_plain_explain(long handle, long id, byte[] answer);
     private static native int vesta_plain_make(long handle, String fields, byte[] answer);
     private static native int vesta_plain_info(long handle, byte[] answer);
@@ -119,6 +122,13 @@ public final class VestaIds implements AutoCloseable {
         long[] ids = new long[Math.max(1, Math.min(n, BATCH_MAX))];
         check(vesta_plain_batch(handle, ids, n, waitMs, answer), answer);
         return ids;
+    }
+
+    /** Returns a UUID as text.  shape: uuid7, uuid8, ulid or hex32. */
+    public String nextUuid(String shape) {
+        byte[] answer = new byte[ANSWER_MAX], text = new byte[TEXT_MAX];
+        check(vesta_plain_next_uuid(handle, shape, text, waitMs, answer), answer);
+        return Native.toString(text, "UTF-8");
     }
 
     /** Returns the fields of an id, and its time as unix_ms. */

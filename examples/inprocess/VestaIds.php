@@ -5,6 +5,7 @@
  *     $ids = new VestaIds('namespace=orders any_worker=true');
  *     $ids->next();                          // an int
  *     $ids->batch(500);                      // a list of them
+ *     $ids->nextUuid();                      // a string
  *     $ids->explain($ids->next())['time'];
  *
  * PHP has no unsigned integers.  An id up to 2^63 - 1 is an int, and a larger one is a decimal string.
@@ -36,6 +37,7 @@ final class VestaIds
 {
     private const LIBRARY = 'libvesta.so.0';
     private const ANSWER_MAX = 4096;
+    private const TEXT_MAX = 91; // as in vesta_uuid.h
     private const BATCH_MAX = 10_000;
     private const DECLARATIONS = <<<'C'
         uint64_t vesta_plain_open(const char *options, char *answer);
@@ -43,6 +45,7 @@ final class VestaIds
         uint64_t vesta_plain_next(uint64_t handle);
         uint64_t vesta_plain_next_wait(uint64_t handle, int64_t wait_ms_max, char *answer);
         int vesta_plain_batch(uint64_t handle, uint64_t *ids, int64_t n, int64_t wait_ms_max, char *answer);
+        int vesta_plain_next_uuid(uint64_t handle, const char *shape, char *text, int64_t wait_ms_max, char *answer);
         int vesta_plain_explain(uint64_t handle, uint64_t id, char *answer);
         int vesta_plain_make(uint64_t handle, const char *fields, char *answer);
         int vesta_plain_info(uint64_t handle, char *answer);
@@ -82,6 +85,14 @@ final class VestaIds
             $all[] = $id >= 0 ? $id : sprintf('%u', $id);
         }
         return $all;
+    }
+
+    /** Returns a UUID as text.  $shape: uuid7, uuid8, ulid or hex32. */
+    public function nextUuid(string $shape = 'uuid7'): string
+    {
+        $text = self::$ffi->new('char[' . self::TEXT_MAX . ']');
+        self::answer('next_uuid', $this->handle, $shape, $text, $this->waitMs);
+        return FFI::string($text);
     }
 
     /** @return array<string, int> the fields of an id, and its time as unix_ms */

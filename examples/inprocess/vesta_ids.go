@@ -3,6 +3,7 @@
 //	ids, err := vestaids.Open("namespace=orders any_worker=true", 2*time.Second)
 //	id, err := ids.Next()          // a uint64
 //	many, err := ids.Batch(500)    // a []uint64
+//	uuid, err := ids.NextUUID("uuid7") // a string
 //	fields, err := ids.Explain(id) // fields["time"]
 //
 // It needs a C compiler and vesta.h (Debian: gcc, libvesta-dev).  If libvesta is built but not installed, set CGO_CFLAGS to
@@ -126,6 +127,18 @@ func (g *Generator) Batch(n int) ([]uint64, error) {
 		return nil, err
 	}
 	return ids, nil
+}
+
+// NextUUID issues a UUID as text.  shape is uuid7, uuid8, ulid or hex32.
+func (g *Generator) NextUUID(shape string) (string, error) {
+	var a answer
+	var text [C.VESTA_UUID_TEXT_MAX]C.char
+	name := C.CString(shape)
+	defer C.free(unsafe.Pointer(name))
+	if _, err := a.result(C.vesta_plain_next_uuid(g.at(), name, &text[0], g.waitMs, a.at())); err != nil {
+		return "", err
+	}
+	return C.GoString(&text[0]), nil
 }
 
 // Explain returns the fields of an id, and its time as unix_ms.

@@ -5,6 +5,7 @@
 //     ids.next();                        // a BigInt. If no id is available, the event loop waits for up to waitMs
 //     await ids.nextAsync();             // the same, but other code runs during the wait
 //     ids.batch(500);                    // a BigUint64Array
+//     ids.nextUuid();                    // a string
 //     ids.explain(ids.next()).time;
 //
 // If libvesta is built but not installed, set LD_LIBRARY_PATH to its folder.  docs/languages.md has the rest.
@@ -12,6 +13,7 @@ const koffi = require('koffi');
 
 const BATCH_MAX = 10_000;
 const ANSWER_MAX = 4096;
+const TEXT_MAX = 91; // as in vesta_uuid.h
 const LIBRARY = 'libvesta.so.0';
 
 /** code: the name of an error of vesta.h, such as "bad_option". */
@@ -46,6 +48,7 @@ const close = library.func('void vesta_plain_close(uint64_t handle)');
 const take = library.func('uint64_t vesta_plain_next(uint64_t handle)');
 const takeWait = library.func('uint64_t vesta_plain_next_wait(uint64_t handle, int64_t wait_ms_max, void *answer)');
 const batch = library.func('int vesta_plain_batch(uint64_t handle, void *ids, int64_t n, int64_t wait_ms_max, void *answer)');
+const takeUuid = library.func('int vesta_plain_next_uuid(uint64_t handle, const char *shape, void *text, int64_t wait_ms_max, void *answer)');
 const explain = library.func('int vesta_plain_explain(uint64_t handle, uint64_t id, void *answer)');
 const make = library.func('int vesta_plain_make(uint64_t handle, const char *fields, void *answer)');
 const info = library.func('int vesta_plain_info(uint64_t handle, void *answer)');
@@ -115,6 +118,13 @@ class Generator {
     const ids = new BigUint64Array(n);
     answer(batch, this.#handle, ids, n, this.#waitMs);
     return ids;
+  }
+
+  /** Returns a UUID as text.  shape: "uuid7", "uuid8", "ulid" or "hex32".  Waits like next. */
+  nextUuid(shape = 'uuid7') {
+    const text = Buffer.alloc(TEXT_MAX);
+    answer(takeUuid, this.#handle, shape, text, this.#waitMs);
+    return text.toString('latin1', 0, text.indexOf(0));
   }
 
   /** Returns the fields of an id and its time as unix_ms, an object of Numbers. */

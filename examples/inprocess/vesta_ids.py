@@ -3,6 +3,7 @@
     ids = vesta_ids.open("namespace=orders any_worker=true")
     ids.next()                        # an int
     ids.batch(500)                    # a list of ints
+    ids.next_uuid()                   # a str
     ids.explain(ids.next())["time"]
 
 If libvesta is built but not installed, set LD_LIBRARY_PATH to its folder.  docs/languages.md has the rest.
@@ -10,7 +11,7 @@ If libvesta is built but not installed, set LD_LIBRARY_PATH to its folder.  docs
 import ctypes
 import functools
 
-BATCH_MAX, ANSWER_MAX = 10_000, 4096  # as in vesta.h
+BATCH_MAX, ANSWER_MAX, TEXT_MAX = 10_000, 4096, 91  # as in vesta.h
 LIBRARY = "libvesta.so.0"
 
 
@@ -42,7 +43,7 @@ try:
 except OSError as error:
     raise ImportError("%s: install libvesta0, or set LD_LIBRARY_PATH to the folder of %s" % (error, LIBRARY)) from error
 _declare(_library, open=(_id, _text, _room), close=(None, _id), next_wait=(_id, _id, _int, _room),
-         batch=(ctypes.c_int, _id, _room, _int, _int, _room), explain=(ctypes.c_int, _id, _id, _room),
+         batch=(ctypes.c_int, _id, _room, _int, _int, _room), next_uuid=(ctypes.c_int, _id, _text, _room, _int, _room), explain=(ctypes.c_int, _id, _id, _room),
          make=(ctypes.c_int, _id, _text, _room), info=(ctypes.c_int, _id, _room),
          format=(ctypes.c_int, _text, _id, _room), parse=(ctypes.c_int, _text, _text, _id, _room))
 # This call never blocks, so it need not release the GIL.  Without argtypes, ctypes passes the handle as it is.
@@ -102,6 +103,12 @@ class Generator:
         ids = (_id * n)()
         _answer_of(_library.vesta_plain_batch, self._handle, ids, n, self._wait_ms)
         return list(ids)
+
+    def next_uuid(self, shape="uuid7"):
+        """Returns a UUID as text.  shape: "uuid7", "uuid8", "ulid" or "hex32"."""
+        text = ctypes.create_string_buffer(TEXT_MAX)
+        _answer_of(_library.vesta_plain_next_uuid, self._handle, shape.encode(), text, self._wait_ms)
+        return text.value.decode()
 
     def explain(self, id):
         """Returns the fields of an id and its time as unix_ms, a dict of int."""

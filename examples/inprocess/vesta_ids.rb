@@ -3,6 +3,7 @@
 #     ids = VestaIds.open('namespace=orders any_worker=true')
 #     ids.next                            # an Integer
 #     ids.batch(500)                      # an Array of them
+#     ids.next_uuid                       # a String
 #     ids.explain(ids.next)['time']
 #
 # If libvesta is built but not installed, set LD_LIBRARY_PATH to its folder.  docs/languages.md has the rest.
@@ -33,6 +34,7 @@ class VestaIds
 
   BATCH_MAX = 10_000
   ANSWER_MAX = 4096
+  TEXT_MAX = 91 # as in vesta_uuid.h
   LIBRARY = begin
     Fiddle.dlopen('libvesta.so.0')
   rescue Fiddle::DLError => e
@@ -53,6 +55,7 @@ class VestaIds
   NEXT = function('next', ID, ID, need_gvl: true)
   NEXT_WAIT = function('next_wait', ID, ID, INT, BYTES)
   BATCH = function('batch', Fiddle::TYPE_INT, ID, BYTES, INT, INT, BYTES)
+  NEXT_UUID = function('next_uuid', Fiddle::TYPE_INT, ID, BYTES, BYTES, INT, BYTES)
   EXPLAIN = function('explain', Fiddle::TYPE_INT, ID, ID, BYTES)
   MAKE = function('make', Fiddle::TYPE_INT, ID, BYTES, BYTES)
   INFO = function('info', Fiddle::TYPE_INT, ID, BYTES)
@@ -113,6 +116,13 @@ class VestaIds
     ids = "\0" * (8 * count.clamp(0, BATCH_MAX))
     VestaIds.answer(BATCH, @handle, ids, count, @wait_ms)
     ids.unpack('Q*')
+  end
+
+  # Returns a UUID as text.  shape: uuid7, uuid8, ulid or hex32.
+  def next_uuid(shape = 'uuid7')
+    text = "\0" * TEXT_MAX
+    VestaIds.answer(NEXT_UUID, @handle, shape, text, @wait_ms)
+    text.unpack1('Z*').force_encoding('UTF-8')
   end
 
   # Returns the fields of an id and its time as unix_ms, a Hash of Integers.

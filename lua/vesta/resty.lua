@@ -63,11 +63,11 @@ local function new_patience(gen, judge)
 end
 
 local function waiting_next(next_now, class, judge)
-  return function(self)
-    if getmetatable(self) ~= class then return next_now(self) end -- raises at the caller's line
+  return function(self, ...)
+    if getmetatable(self) ~= class then return next_now(self, ...) end -- raises at the caller's line
     local patience
     while true do
-      local id, message, code, wait_s = next_now(self)
+      local id, message, code, wait_s = next_now(self, ...)
       if id then return id end
       patience = patience or new_patience(self, judge)
       local again, said = wait_out(self, code, wait_s, patience)
@@ -121,6 +121,7 @@ function resty.install(core, judge, answer)
   answer_keeper, pause_step = answer, core.pause_step
   local methods = core.gen.__index
   methods.next = waiting_next(methods.next, core.gen, judge)
+  methods.next_uuid = waiting_next(methods.next_uuid, core.gen, judge)
   methods.batch = waiting_batch(methods.batch, core.gen, core.take, judge)
   local class = core.segment_class
   class.__index.next = waiting_for_range(class.__index.next, class)

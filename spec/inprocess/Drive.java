@@ -88,6 +88,10 @@ public final class Drive {
                 return atOnce(Integer.parseInt(words.get(1)), Integer.parseInt(words.get(2)));
             case "fork":
                 return "none";
+            case "uuid":
+                StringBuilder texts = new StringBuilder("text");
+                for (int i = 0; i < Integer.parseInt(words.get(2)); i++) texts.append(' ').append(ids.nextUuid(words.get(1)));
+                return texts.toString();
             case "explain":
                 return fields(ids.explain(Long.parseUnsignedLong(words.get(1))));
             case "make":

@@ -148,6 +148,21 @@ def _(w):
     ids.opens().next(1)
 
 
+@claim("UUIDs of each shape ascend, and a shape that cannot be had is rejected")
+def _(w):
+    ids = Ids(w).opens()
+    for shape, pattern in (("uuid7", r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"),
+                           ("uuid8", r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"),
+                           ("ulid", r"[0-7][0-9A-HJKMNP-TV-Z]{25}"), ("hex32", r"[0-9a-f]{32}")):
+        texts = ids.say("uuid %s 100" % shape).line.split(" ")[1:]
+        assert len(texts) == 100 and texts == sorted(set(texts)) and all(re.fullmatch(pattern, text) for text in texts), texts[:3]
+    ids.rejects("uuid uuid9 1", "bad_option", "shape is 'uuid9', which must be uuid7, uuid8, ulid or hex32")
+    ids.opens(layout="time:30 worker:9 seq:25 unit=1s epoch=2020-01-01T00:00:00Z", more="any_worker=true namespace=wide path=%s" % w.path("wide.gen")) \
+        .rejects("uuid hex32 1", "bad_option", "24 bits")
+    ids.say("close")
+    ids.rejects("uuid uuid7 1", "closed")
+
+
 @claim("threads share one object")
 def _(w):
     ids = Ids(w).opens()

@@ -146,6 +146,16 @@ func answer(word string, given []string) string {
 		return atOnce(number(given[0]), number(given[1]))
 	case "fork":
 		return "none"
+	case "uuid":
+		var texts []string
+		for i := uint64(0); i < number(given[1]); i++ {
+			text, err := ids.NextUUID(given[0])
+			if err != nil {
+				return failed(err)
+			}
+			texts = append(texts, text)
+		}
+		return "text " + strings.Join(texts, " ")
 	case "explain":
 		return explain(number(given[0]))
 	case "make":

@@ -45,6 +45,7 @@ const COMMANDS = {
   batch: (count) => told(ids.batch(Number(count))),
   at_once: atOnce,
   fork: () => 'none',
+  uuid: (shape, n) => `text ${Array.from({ length: Number(n) }, () => ids.nextUuid(shape)).join(' ')}`,
   explain: (id) => fields(ids.explain(BigInt(id))),
   make: (...pairs) => told([ids.make(Object.fromEntries(pairs.map((pair) => pair.split('='))))]),
   format: (id, base) => `text ${vesta.format(BigInt(id), base)}`,

@@ -77,6 +77,8 @@ function answer(string $word, array $given): string
             return take($given[0] * $given[1]);
         case 'fork':
             return forked((int)$given[0]);
+        case 'uuid':
+            return 'text ' . implode(' ', array_map(fn() => $ids->nextUuid($given[0]), range(1, (int)$given[1])));
         case 'explain':
             return fields($ids->explain(number($given[0])));
         case 'make':

@@ -75,7 +75,7 @@ def close():
 
 COMMANDS = {
     "open": open_generator, "next": lambda n: take(int(n)), "batch": lambda n: told(ids.batch(int(n))),
-    "at_once": lambda t, n: at_once(int(t), int(n)), "fork": lambda n: fork(int(n)), "explain": lambda id: fields(ids.explain(int(id))),
+    "at_once": lambda t, n: at_once(int(t), int(n)), "fork": lambda n: fork(int(n)), "uuid": lambda shape, n: "text " + " ".join(ids.next_uuid(shape) for _ in range(int(n))), "explain": lambda id: fields(ids.explain(int(id))),
     "make": lambda *pairs: told([ids.make(**dict(pair.split("=") for pair in pairs))]),
     "format": lambda id, base: "text " + vesta_ids.format(int(id), base),
     "parse": lambda base, text="": told([vesta_ids.parse(unquote(text), base)]), "info": lambda: fields(ids.info()), "close": close}

@@ -64,6 +64,7 @@ def answer(word, given)
   when 'batch' then told($ids.batch(given[0].to_i))
   when 'at_once' then at_once(*given)
   when 'fork' then forked(*given)
+  when 'uuid' then "text #{Array.new(given[1].to_i) { $ids.next_uuid(given[0]) }.join(' ')}"
   when 'explain' then fields($ids.explain(given[0].to_i))
   when 'make' then told([$ids.make(**given.to_h { |pair| pair.split('=') }.transform_keys(&:to_sym))])
   when 'format' then "text #{VestaIds.format(given[0].to_i, given[1])}"

@@ -20,6 +20,7 @@ BUGS = [
                                                                 "self._handle, 0, answer)\n        if not id")),
     ("python", "not ids", "a text ends at a NUL", ("raw, len(raw))", "raw, len(raw.split(b'\\0')[0]))")),
     ("python", "a pause is", "a pause is an error like others", ('if told["code"] == "pause":', "if False:")),
+    ("python", "UUIDs of each shape", "each UUID is a version 7", ("self._handle, shape.encode(), text", "self._handle, b'uuid7', text")),
     ("php", "above 2^63", "a large id of next is negative", ("$id > 0 ? $id : ($id < 0 ? sprintf('%u', $id) : throw", "$id ?: (throw")),
     ("php", "above 2^63", "a large id of a batch is negative", ("$id >= 0 ? $id : sprintf('%u', $id)", "$id")),
     ("php", "after close", "close keeps the handle", ("[$handle, $this->handle] = [$this->handle, 0];", "$handle = $this->handle;")),

@@ -264,6 +264,67 @@ describe("gen:next_int", function()
   end)
 end)
 
+describe("gen:next_uuid", function()
+  local function ascend(gen, shape, pattern)
+    local before = ""
+    for _ = 1, 300 do
+      local text = assert(gen:next_uuid(shape))
+      assert.matches(pattern, text)
+      assert.is_true(before < text)
+      before = text
+    end
+  end
+
+  it("returns ascending texts of each shape", function()
+    local gen = help.open()
+    ascend(gen, nil, "^%x+%-%x%x%x%x%-7%x%x%x%-[89ab]%x%x%x%-%x+$")
+    ascend(gen, "uuid7", "^%x+%-%x%x%x%x%-7%x%x%x%-[89ab]%x%x%x%-%x+$")
+    ascend(gen, "uuid8", "^%x+%-%x%x%x%x%-8%x%x%x%-[89ab]%x%x%x%-%x+$")
+    ascend(gen, "ulid", "^[0-7][%dA-HJKMNP-TV-Z]+$")
+    ascend(gen, "hex32", "^%x+$")
+    local lengths = { #gen:next_uuid "uuid8", #gen:next_uuid "ulid", #gen:next_uuid "hex32" }
+    assert.are.same({ 36, 26, 32 }, lengths)
+  end)
+
+  it("returns 16 bytes on request, and shares no tick with ids", function()
+    local gen = help.open()
+    local before, uuid, after = assert(gen:next()), assert(gen:next_uuid("uuid7", "bytes")), assert(gen:next())
+    assert.are.equal(16, #uuid)
+    assert.are.equal(7, math.floor(uuid:byte(7) / 16))
+    assert.is_true(help.less(before, after))
+    local ms = 0
+    for i = 1, 6 do ms = ms * 256 + uuid:byte(i) end
+    assert.are.equal(gen:explain(after).unix_ms, ms)
+  end)
+
+  it("raises for an unknown shape or form", function()
+    local gen = help.open()
+    assert.matches("invalid option 'uuid9'", help.raised(gen.next_uuid, gen, "uuid9"))
+    assert.matches("invalid option 'hex'", help.raised(gen.next_uuid, gen, "uuid7", "hex"))
+  end)
+
+  it("returns the reason if the layout cannot have the shape", function()
+    local layout = "time:30 worker:9 seq:25 unit=1s epoch=2020-01-01T00:00:00Z"
+    local gen = assert(vesta.open { unsafe_private = true, layout = layout, worker = 1 })
+    local nothing, message, code = gen:next_uuid "hex32"
+    assert.is_nil(nothing)
+    assert.are.equal("bad_option", code)
+    assert.matches("hex32 has room for a counter of 24 bits, and the layout needs 25", message)
+    assert(gen:next_uuid "uuid7")
+  end)
+
+  it("does not pause while the clock is behind", function()
+    local gen, clock = require "vesta.testing".generator { layout = "snowflake" }
+    local before = assert(gen:next_uuid())
+    clock:step(-30000)
+    for _ = 1, 20000 do
+      local uuid = assert(gen:next_uuid())
+      assert.is_true(before < uuid)
+      before = uuid
+    end
+  end)
+end)
+
 describe("LuaJIT with its compiler off", function()
   it("returns the same ids in the same types", function()
     if not help.is_jit then return end
@@ -371,7 +432,7 @@ describe("gen:info", function()
 end)
 
 describe("gen:close", function()
-  local methods = { "next", "batch", "explain", "make", "range", "info", "keep", "release" }
+  local methods = { "next", "next_uuid", "batch", "explain", "make", "range", "info", "keep", "release" }
   local arguments = { batch = 5, batch_int = 5, explain = "1", make = { time = 1 }, range = 0 }
   if help.has_int then
     methods[#methods + 1] = "next_int"

@@ -25,11 +25,13 @@ static uint64_t open_private(const char *layout) {
 static void closed_handles(void) {
     const char *said = "code=closed\ntext=this generator is closed. Open it again\n";
     uint64_t ids[1];
+    char text[VESTA_UUID_TEXT_MAX];
     CHECK_EQ_U64(vesta_plain_next(0), 0);
     CHECK_EQ_U64(vesta_plain_next_wait(0, 0, answer), 0);
     CHECK_STR(answer, said);
     int codes[] = {vesta_plain_batch(0, ids, 1, 0, answer), vesta_plain_explain(0, 1, answer),
-                   vesta_plain_make(0, "time=1", answer), vesta_plain_info(0, answer)};
+                   vesta_plain_make(0, "time=1", answer), vesta_plain_info(0, answer),
+                   vesta_plain_next_uuid(0, "uuid7", text, 0, answer)};
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         CHECK_EQ_I64(codes[i], VESTA_ECLOSED);
     CHECK_STR(answer, said);
@@ -49,10 +51,50 @@ static void pauses(void) {
     CHECK_EQ_U64(vesta_plain_next(handle), 0);
     CHECK_EQ_U64(vesta_plain_next_wait(handle, 0, answer), 0);
     CHECK_STR(answer, "code=pause\nreason=full\nwait_ms=1\n"
-                         "text=the sequence of this time unit is exhausted, and the next unit begins in 0.000999 s\n");
+                      "text=the sequence of this time unit is exhausted, and the next unit begins in 0.000999 s\n");
     uint64_t ids[2];
     CHECK_EQ_I64(vesta_plain_batch(handle, ids, 2, -5, answer), VESTA_EPAUSE);
     CHECK(strstr(answer, "reason=full\n"));
+    vesta_plain_close(handle);
+}
+
+static void check_no_uuid(uint64_t handle, const char *shape, const char *said) {
+    char text[VESTA_UUID_TEXT_MAX] = "x";
+    CHECK_EQ_I64(vesta_plain_next_uuid(handle, shape, text, 0, answer), VESTA_EOPTION);
+    CHECK_STR(answer, said);
+    CHECK_STR(text, "x");
+}
+
+static void uuids(void) {
+    static const char *const shapes[][2] = {{"uuid7", "dddddddd-dddd-7ddd-dddd-dddddddddddd"},
+                                            {"uuid8", "dddddddd-dddd-8ddd-dddd-dddddddddddd"},
+                                            {"ulid", "dddddddddddddddddddddddddd"},
+                                            {"hex32", "dddddddddddddddddddddddddddddddd"}};
+    uint64_t handle = open_private("time:30 worker:9 seq:24 sign:1 unit=1s epoch=2020-01-01T00:00:00Z");
+    for (int i = 0; i < 4; i++) {
+        char text[VESTA_UUID_TEXT_MAX] = "", before[VESTA_UUID_TEXT_MAX] = "";
+        for (int j = 0; j < 2; j++) {
+            memcpy(before, text, sizeof text);
+            CHECK_EQ_I64(vesta_plain_next_uuid(handle, shapes[i][0], text, 0, answer), VESTA_OK);
+            CHECK_STR(answer, "");
+            CHECK(strcmp(before, text) < 0);
+        }
+        CHECK_EQ_U64(strlen(text), strlen(shapes[i][1]));
+        for (size_t at = 0; at < strlen(text); at++)
+            CHECK(shapes[i][1][at] == 'd' ? text[at] != '-' : text[at] == shapes[i][1][at]);
+    }
+    check_no_uuid(handle, "uuid6",
+                  "code=bad_option\ntext=shape is 'uuid6', which must be uuid7, uuid8, ulid or hex32\n");
+    struct vesta_gen *gen = (struct vesta_gen *)(uintptr_t)handle;
+    gen->uuid.can[VESTA_ULID] = false; /* as vesta_open does without random bytes */
+    check_no_uuid(handle, "ulid",
+                  "code=bad_option\ntext=the kernel returned no random bytes for ulid. Permit getrandom, and "
+                  "open the generator again\n");
+    vesta_plain_close(handle);
+    handle = open_private("time:30 worker:9 seq:25 unit=1s epoch=2020-01-01T00:00:00Z");
+    check_no_uuid(handle, "hex32",
+                  "code=bad_option\ntext=hex32 has room for a counter of 24 bits, and the layout needs 25: "
+                  "use uuid8, or a layout with a shorter sequence\n");
     vesta_plain_close(handle);
 }
 
@@ -68,7 +110,8 @@ static void skips_zero(void) {
 }
 
 static void batch_limits(void) {
-    uint64_t handle = open_private("sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"), ids[2] = {7, 7};
+    uint64_t handle = open_private("sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z"),
+             ids[2] = {7, 7};
     const int64_t wrong[] = {INT64_MIN, -1, 0, VESTA_BATCH_MAX + 1, INT64_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char said[64];
@@ -113,7 +156,10 @@ static void formats_and_parses(void) {
 static void info_lines(void) {
     uint64_t handle = open_private("sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z");
     struct vs_map *map = atomic_load(&((struct vesta_gen *)(uintptr_t)handle)->map);
-    for (const char *c = "a\n\x01" "b=c", *from = c; c <= from + 6; c++)
+    for (const char *c = "a\n\x01"
+                         "b=c",
+                    *from = c;
+         c <= from + 6; c++)
         atomic_store(&map->shared.keeper[c - from], *c); /* as a database's message may be */
     CHECK(vesta_plain_next(handle));
     CHECK_EQ_I64(vesta_plain_info(handle, answer), VESTA_OK);
@@ -126,6 +172,7 @@ static void info_lines(void) {
 }
 
 static const struct check_case cases[] = {
+    {"UUIDs are written as text, and a shape that cannot be had is rejected with the reason", uuids},
     {"every function accepts 0 as a closed handle, and fails with its code", closed_handles},
     {"an open that fails returns 0, and its answer has the code and the text", failing_open},
     {"a pause has its reason and a wait that is rounded up", pauses},

@@ -56,6 +56,12 @@ PROBES = """
                     assert(before < id)
                     before = id
                 end
+                local last = ""
+                for _ = 1, 20 do
+                    local ulid = assert(slow:next_uuid "ulid")
+                    assert(last < ulid)
+                    last = ulid
+                end
                 ngx.say "grew"
             }
         }
