@@ -273,6 +273,16 @@ function gen:next() end
 ---@return number? wait_s
 function gen:next_int() end
 
+---Returns a UUID, a ULID or a trace id, as text or as 16 bytes.  Errors: the same as next, and bad_option if the layout
+---cannot have the shape.
+---@param shape? "uuid7"|"uuid8"|"ulid"|"hex32"
+---@param form? "text"|"bytes"
+---@return string? uuid
+---@return string? message
+---@return vesta.code? code
+---@return number? wait_s
+function gen:next_uuid(shape, form) end
+
 ---Returns n ids (1 to 10000).  Ids with equal higher fields ascend.  Errors: the same as next.
 ---@param n integer
 ---@return string[]? ids
