@@ -17,7 +17,7 @@
 
 /* Returns the first sequence of a time unit, by the finalizer of splitmix64.  The start depends only on time and worker
  * id, so all processes that share the slot compute the same one. */
-static uint64_t spread_start(uint64_t time, uint64_t worker, uint32_t spread) {
+static uint64_t spread_start(uint64_t time, uint64_t worker, uint64_t spread) {
     assert(spread > 0);
     uint64_t x = time * 0x9e3779b97f4a7c15u + worker;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -32,7 +32,7 @@ struct vs_shape {
     uint64_t seq_unit, gap_skip, worker_unit;
     int64_t epoch_us, unit_us;
     uint64_t time_max;
-    uint32_t spread; /* the sequence of a time unit starts below this. 0: at 0 */
+    uint64_t spread; /* the sequence of a time unit starts below this. 0: at 0 */
     uint32_t shards; /* seq_start=shards:N: the shard of an id is (id >> key_shift) % shards */
     enum vesta_start start;
     uint8_t key_shift, low_bits;

@@ -24,7 +24,7 @@ void vs_shape_of(const struct vesta_layout *layout, struct vs_shape *out) {
         .epoch_us = layout->epoch_ms * 1000,
         .unit_us = layout->unit_us,
         .start = (enum vesta_start)layout->start,
-        .spread = layout->start == VESTA_SHARDS ? layout->spread << seq->low_width : layout->spread,
+        .spread = layout->start == VESTA_SHARDS ? (uint64_t)layout->spread << seq->low_width : layout->spread,
         .shards = layout->spread,
         .key_shift = seq->shift,
         .low_bits = seq->low_width,

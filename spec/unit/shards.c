@@ -195,13 +195,14 @@ static void without_the_mode_shards_are_uneven(void) {
 static void shards_take_turns(void) {
     static const char *const layouts[] = {"snowflake seq_start=shards:12", "vesta-second seq_start=shards:7",
                                           "butterfly seq_start=shards:100", "js53 seq_start=shards:1000",
-                                          "seq:12 time:41 worker:10 unit=1ms epoch=0 seq_start=shards:5"};
+                                          "seq:12 time:41 worker:10 unit=1ms epoch=0 seq_start=shards:5",
+                                          "time:30 seq:10 worker:2 seq:22 unit=1s epoch=2026-01-01T00:00:00Z seq_start=shards:1024"};
     for (size_t l = 0; l < VS_COUNT(layouts); l++) {
         struct world w;
         struct vesta_pause pause;
         uint64_t dice = 1, ids[8], turn = 0, last = 0;
         world_open(&w, layouts[l], VESTA_PACING_CLOCK, 0, NOON);
-        grant_all(&w, 5);
+        grant_all(&w, 5 & vs_worker_max(&w.layout));
         unsigned shift = w.gen.shape.key_shift, low = 1u << w.gen.shape.low_bits;
         for (int i = 0; i < 3000; i++) {
             pass_us(&w.time, (int64_t)(1 + roll_below(&dice, 9)) * w.layout.unit_us);
@@ -209,7 +210,7 @@ static void shards_take_turns(void) {
             for (size_t k = 0; k < n; k++) {
                 uint64_t shard = (ids[k] >> shift) % w.layout.spread;
                 if (i + k > 0) CHECK_EQ_U64(shard, turn);
-                CHECK(ids[k] > last || l == 4); /* the sequence is above the time in the last layout */
+                CHECK(ids[k] > last || l == 4); /* in layout 4, the sequence is above the time */
                 turn = (shard + 1) % w.layout.spread;
                 last = ids[k];
             }
