@@ -141,7 +141,8 @@ static enum vs_reply_state not_open(struct vs_request *r) {
 
 static bool enter_is_used_up(struct vs_request *r) {
     struct vesta_error err;
-    if (!vs_request_has_text(r) || r->session->multi || !vs_tag_is_used_up(r->tag, r->session->server->clock, &err)) return false;
+    bool takes = r->kind != VS_KIND_MASKED && !r->session->multi;
+    if (!takes || !vs_request_has_text(r) || !vs_tag_is_used_up(r->tag, r->session->server->clock, &err)) return false;
     vs_refuse(r, "used_up", "'%s': %s", r->tag->name, err.text);
     return true;
 }

@@ -83,6 +83,17 @@ def _(world):
             same(json.loads(server.get("/tinyid/id/%s?bizType=invoices" % path).body)["data"], None)
 
 
+@claim("a block of past dates would show plain ids, and is rejected")
+def _(world):
+    body = ("return { namespaces = { orders = { layout = 'snowflake', store = 'file:%s', mask = { digits = 19, secret_file = '%s' } } }, leases = { 'orders' } }"
+            % (world.path("s"), key(world, "a.key")))
+    with Configured(world, body) as server:
+        reply = server.get("/v1/blocks?ns=orders&n=5&from=2019-01-01T00:00:00Z&until=2020-01-01T00:00:00Z", "POST")
+        same((reply.status, json.loads(reply.body)["detail"]),
+             (400, "the ids of 'orders' are masked, and a block would show plain ids: import with vesta range lease"))
+        assert server.redis("VESTA.BLOCK", "orders", "5", "1546300800000", "1577836800000").startswith(b"-ERR the ids of 'orders' are masked")
+
+
 @claim("masked ids are read only with the right, and wrong texts are rejected with a reason")
 def _(world):
     clients = world.path("clients")
@@ -141,17 +152,19 @@ def _(world):
         same(server.get("/v1/ids/%s?ns=plain&mask=1" % got[0]).status, 400)
 
 
-@claim("a counter that exceeds its mask is rejected with its last number, and costs one number per second")
+@claim("a counter that exceeds its mask is rejected with its last number, costs one number per second, and is still read")
 def _(world):
     a = key(world, "a.key")
     uri = "sqlite:" + world.path("v.db")
     same(world.run("segments", "add", "invoices", "--from", "999999", "--step", "10", "--store", uri).code, 0)
     with Configured(world, config(world, "digits = 19, secret_file = '%s'" % a, "digits = 6, secret_file = '%s'" % a)) as server:
-        same(len(server.get("/genid?ns=invoices").body), 6)
+        last = server.get("/genid?ns=invoices").body
+        same(len(last), 6)
         for _ in range(3):
             reply = json.loads(server.get("/v1/ids?ns=invoices").body)
             same((reply["code"], reply["detail"]),
                  ("used_up", "'invoices': the number 1000000 exceeds 999999, the last number of its mask: add digits"))
+            same(read(server, "invoices", last)["number"], "999999")
 
 
 main()

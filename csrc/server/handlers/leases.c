@@ -250,6 +250,15 @@ static bool past_is_allowed(struct vs_request *r) {
     return false;
 }
 
+/* Returns whether a block may show the namespace's ids, which a mask forbids. */
+static bool past_is_plain(struct vs_request *r, struct vs_slice name) {
+    const struct vs_namespace *ns = vs_namespace_named(&r->session->server->names, name.at, name.length);
+    if (!ns || !ns->mask) return true;
+    vs_refuse(r, "bad_command",
+              "the ids of '%s' are masked, and a block would show plain ids: import with vesta range lease", ns->name);
+    return false;
+}
+
 static bool past_read_time(struct vs_request *r, const char *name, struct vs_slice text, int64_t *unix_ms) {
     struct vesta_error err;
     if (text.at && vs_time_read(text, unix_ms, &err) == VESTA_OK) return true;
@@ -261,7 +270,8 @@ enum vs_reply_state vs_on_past_block(struct vs_request *r) {
     struct vs_desk_job what = {.ask = VS_DESK_PAST};
     struct vesta_past_span span;
     struct vs_slice n = vs_arg(r, 1);
-    if (!past_is_allowed(r) || !find_leased(r, vs_arg(r, 0), &what.lease.of)) return VS_ANSWERED;
+    if (!past_is_allowed(r) || !find_leased(r, vs_arg(r, 0), &what.lease.of) || !past_is_plain(r, vs_arg(r, 0)))
+        return VS_ANSWERED;
     if (!n.at || vesta_parse(VESTA_DECIMAL, n.at, n.length, &span.count) != VESTA_OK || span.count == 0)
         return vs_refuse(r, "bad_field", "n '%s' must be how many ids the dates must have, 1 or more",
                          VS_QUOTE(n.at ? n.at : "", n.length));
