@@ -51,7 +51,7 @@ FACTS = [
     ("namespaces that are described one by one", in_code("csrc/server/server.h", r"VS_NAMESPACES_TOLD (\d+)"),
      [r"describes the first (\d+) namespaces", r"of this namespace or the first (\d+) \|", r"\| the first (\d+): `default`"]),
     ("ids of one request", in_code("csrc/server/table.h", r"VESTA\.NEXT.*?n \(1\.\.(\d+)\) ids"), [r"one id or up to ([\d,]+) ids"]),
-    ("ids of one block", in_code("csrc/server/table.h", r"VESTA\.BLOCK name n -- up to n \(1\.\.(\d+)\)"),
+    ("ids of one block", in_code("csrc/server/table.h", r"VESTA\.BLOCK name n \[from until\] -- up to n \(1\.\.(\d+)\)"),
      [r"up to ([\d,]+) ids as a range"]),
     ("numbers of the largest range of a counter", default_of("segments.#.step_max"),
      [r"up to `step_max` \(([\d,]+)\)", r"ranges last for less than 15 minutes \| (\d+) \|"]),
