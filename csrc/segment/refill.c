@@ -132,6 +132,17 @@ static bool refill_is_doubtful(const struct vs_refill *refill, const struct vs_r
     return refill->from < ev->granted;
 }
 
+/* Gives up the newly granted range.  Returns it to the store, unless it is doubtful. */
+static void refill_give_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out,
+                           bool ends) {
+    if (!refill_is_doubtful(refill, ev))
+        act_return(refill, out, ends);
+    else if (ends)
+        refill_burn(refill, ev, out, true);
+    else
+        act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
+}
+
 /* Handles a grant of [from, until). */
 static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     const char *why = vs_range_of(ev->from, ev->until, refill->opts.delta, refill->opts.remainder, &refill->range);
@@ -149,12 +160,12 @@ static void take_up(struct vs_refill *refill, const struct vs_refill_event *ev, 
         return;
     }
     if (ev->closed) {
-        act_return(refill, out, true);
+        refill_give_up(refill, ev, out, true);
         return;
     }
     if (ev->from < refill->granted && ev->forgone != refill->forgone) {
         /* another process returned a range in the meantime, which may explain the low value, so request again */
-        act_return(refill, out, false);
+        refill_give_up(refill, ev, out, false);
         return;
     }
     if (ev->from < refill->granted) {
@@ -205,10 +216,8 @@ static void step_publish(struct vs_refill *refill, const struct vs_refill_event 
         refill_say(refill, "%s", is_spent ? "the segment's map is used up: it continues in a new map" : "");
         if (ev->stopped)
             refill_burn(refill, ev, out, ev->published != VS_NOT_NEEDED);
-        else if (ev->published == VS_NOT_NEEDED && refill_is_doubtful(refill, ev))
-            act_sleep(refill, ev, out, VS_REFILL_LOOK_US, true);
         else
-            act_return(refill, out, ev->published != VS_NOT_NEEDED);
+            refill_give_up(refill, ev, out, ev->published != VS_NOT_NEEDED);
         return;
     }
     /* The first two ranges are requested in direct succession, so the first range cannot be used to measure the rate.

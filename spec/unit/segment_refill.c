@@ -329,7 +329,8 @@ static void a_late_answer_is_not_used(void) {
  * back. */
 static void a_closed_segment_goes_back(void) {
     start();
-    ev.granted = refill.granted = 9001;
+    refill.granted = 9001;
+    ev.granted = 1;
     ev.closed = true;
     grants(1, 2001);
     DID(VS_REFILL_UNTAKE);
@@ -338,6 +339,28 @@ static void a_closed_segment_goes_back(void) {
     ev.unused_count = 0; /* another refiller has claimed them */
     step(VS_REFILL_CLAIMED);
     DID(VS_REFILL_END);
+}
+
+/* Another refiller of the host was granted numbers above the start of this range, and has issued them. The database may
+ * have lost that grant in a failover. Returning the range would let the next host issue the same numbers. */
+static void a_repeated_range_is_not_returned(void) {
+    start();
+    ev.granted = 4001;
+    ev.closed = true;
+    grants(1, 2001);
+    DID(VS_REFILL_CLOSE);
+    start();
+    grants(1, 2001);
+    DID(VS_REFILL_PUBLISH);
+    ev.granted = 4001;
+    published(VS_SEGMENT_CLOSED);
+    DID(VS_REFILL_CLOSE);
+    start();
+    refill.granted = 9001;
+    ev.granted = 4001;
+    ev.forgone = 1;
+    grants(1, 2001);
+    DID(VS_REFILL_SLEEP);
 }
 
 /* A rest that was returned after the request lowers the counter, so the reply may be below what was granted before. */
@@ -484,6 +507,7 @@ static const struct check_case cases[] = {
     {"a range that begins at the end of the last one is no step back", its_own_end_is_no_step_back},
     {"a late reply is no step back, and its range is not used", a_late_answer_is_not_used},
     {"a closed segment's counter may go back", a_closed_segment_goes_back},
+    {"a range that a failover may have repeated is not returned", a_repeated_range_is_not_returned},
     {"a rest that is returned during a request is no step back", a_returned_rest_is_no_step_back},
     {"a stop returns the rest, the newest first", the_rest_is_given_back},
     {"each rest is returned once, whatever the store replies, and kept if that failed", each_rest_is_returned_once},
