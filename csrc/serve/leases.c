@@ -26,7 +26,7 @@ struct vs_lease_clerks {
     struct vs_desk desk; /* first, because the server points to it */
     struct vs_serving *serving;
     _Atomic int64_t cut_us; /* store calls must end at this instant, in boot time (0: no limit) */
-    pthread_mutex_t limiting; /* held while a client with a limit claims, so that two threads do not exceed it */
+    pthread_mutex_t limiting; /* held while a client with a limit leases, so that two threads do not exceed it */
     pthread_mutex_t lock;     /* guards the following members */
     pthread_cond_t woken;
     struct leasing_jobs jobs;
@@ -140,14 +140,24 @@ static bool leasing_has_room(const struct leased_place *place, struct vs_desk_jo
     return false;
 }
 
-/* Claims the worker id, unless the client has reached its limit. */
+/* Returns whether leasing_has_room does not count the lease that the client renews, because the lease has expired. */
+static bool leasing_is_expired(const struct leased_place *place, const struct vs_desk_job *job) {
+    struct vs_reply reply;
+    place->at.store->leases->read(place->at.store, job->lease.worker, &reply);
+    const struct vs_record *r = &reply.record;
+    return reply.outcome == VS_STORE_OK && r->held && memcmp(r->owner, job->lease.owner, sizeof r->owner) == 0 &&
+           vs_record_is_free(r, reply.store_ms);
+}
+
+/* Claims the worker id or renews its lease.  Does neither if the client would then hold more worker ids than it may. */
 static bool leasing_hold(struct vs_lease_clerks *leasing, const struct leased_place *place, struct vs_desk_job *job,
                          struct vs_worker *w) {
-    bool is_limited = job->lease.held_max > 0;
+    bool renews = job->ask == VS_DESK_RENEW, is_limited = job->lease.held_max > 0;
+    is_limited = is_limited && (!renews || leasing_is_expired(place, job));
     struct vesta_error err = {.text = ""};
     if (is_limited) pthread_mutex_lock(&leasing->limiting);
     bool may = !is_limited || leasing_has_room(place, job);
-    enum vs_worker_end end = may ? vs_worker_claim(w, &err) : VS_WORKER_BUSY;
+    enum vs_worker_end end = !may ? VS_WORKER_BUSY : renews ? vs_worker_renew(w, &err) : vs_worker_claim(w, &err);
     if (is_limited) pthread_mutex_unlock(&leasing->limiting);
     if (may) leasing_answer(job, end, err.text);
     return end == VS_WORKER_HELD;
@@ -181,7 +191,8 @@ static void leasing_claim(struct vs_lease_clerks *leasing, const struct leased_p
         vs_worker_release(&w, VS_WORKER_UNUSED, &err); /* the client no longer waits for it */
 }
 
-static void leasing_continue(const struct leased_place *place, struct vs_desk_job *job) {
+static void leasing_continue(struct vs_lease_clerks *leasing, const struct leased_place *place,
+                             struct vs_desk_job *job) {
     struct vs_desk_lease *lease = &job->lease;
     const struct vs_worker_key key = {lease->worker, {lease->owner[0], lease->owner[1]}, lease->incarnation};
     char identity[VS_IDENTITY_MAX];
@@ -194,10 +205,10 @@ static void leasing_continue(const struct leased_place *place, struct vs_desk_jo
     }
     snprintf(identity, sizeof identity, "net:%s:", lease->client);
     vs_worker_resume(&w, &place->at, &key, &ask);
-    enum vs_worker_end end =
-        job->ask == VS_DESK_RENEW ? vs_worker_renew(&w, &err) : vs_worker_release(&w, lease->ended_ms, &err);
-    leasing_answer(job, end, err.text);
-    if (end == VS_WORKER_HELD) leasing_take(job, &w);
+    if (job->ask == VS_DESK_RELEASE)
+        leasing_answer(job, vs_worker_release(&w, lease->ended_ms, &err), err.text);
+    else if (leasing_hold(leasing, place, job, &w))
+        leasing_take(job, &w);
 }
 
 /* Leases a range of past ids.  A range that the client no longer waits for is returned. */
@@ -236,7 +247,7 @@ static void leasing_serve(struct vs_lease_clerks *leasing, struct leased_place *
     else if (job->ask == VS_DESK_LEASE)
         leasing_claim(leasing, place, job);
     else
-        leasing_continue(place, job);
+        leasing_continue(leasing, place, job);
     if (job->answer == VS_DESK_REJECTED) place->has_layout = false; /* the namespace may have been created again */
 }
 

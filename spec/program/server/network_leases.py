@@ -187,7 +187,7 @@ def _(world):
     with Configured(world, config(world, clients)) as server, \
             Configured(world, config(world, clients).replace("admin.sock", "b.sock"), env={"VESTA_STATE": world.path("b")}) as second:
         first = leased(server, "ns=default&name=x", token["a"])
-        leased(second, "ns=default&ttl=1&worker=9", token["a"])
+        short = leased(second, "ns=default&ttl=1&worker=9", token["a"])
         for query in "?ns=default", "?ns=default&worker=7", "?ns=default&name=x":
             same((query, refused(server, query, token=token["a"])), (query, (429, "lease_limit")))
             same((query, refused(second, query, token=token["a"])), (query, (429, "lease_limit")))
@@ -205,6 +205,9 @@ def _(world):
         while asks(server, "?ns=default", token=token["a"])[0] != 200:  # until worker id 9 expires
             assert time.monotonic() < until
             time.sleep(0.05)
+        # An expired lease counts again when it is renewed.
+        same(refused(server, "/" + short["lease"], "PUT", token["a"]), (429, "lease_limit"))
+        same(asks(server, "/" + first["lease"], "PUT", token["a"])[0], 200)
         same(refused(server, "?ns=default", token=token["a"]), (429, "lease_limit"))
         same(asks(second, "/" + first["lease"], "DELETE", token["a"])[0], 200)
         leased(second, "ns=default", token["a"])
