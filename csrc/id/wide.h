@@ -90,7 +90,7 @@ const char *vs_wide_about(unsigned version);
 /* Returns whether version and variant are those of a UUID.  About 1 of 8 random ids has them. */
 bool vs_wide_is_uuid(struct vs_wide id);
 
-/* What is known about an id. */
+/* The facts that an id of 128 bits contains. */
 #define VS_WIDE_KIND_MAX 16
 struct vs_wide_facts {
     char kind[VS_WIDE_KIND_MAX]; /* uuid1 to uuid8, uuid (no version of RFC 9562), ulid, hex32, nil or max */

@@ -19,7 +19,7 @@ const struct vs_conf_namespace *vs_masks_find(const struct vs_config *config, co
  * after a message. */
 int vs_masks_uuid_key(const struct vs_conf_namespace *ns, uint8_t key[VS_UUID47_KEY], bool *has_key);
 
-/* A masked text and what it hides. */
+/* A masked text, its number, and the version of its key. */
 struct vs_masked {
     const char *text;
     uint64_t number;
