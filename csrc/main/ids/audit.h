@@ -50,6 +50,10 @@ static inline void vs_ids_where(const struct vs_ids *self, size_t index, const c
     vs_marks_where(&self->marks, index, file, line);
 }
 
+/* Prints the row of a count of suspicious ids.  If it is not 0, the row ends without a newline, and the caller completes
+ * it.  Returns whether the count is not 0. */
+bool vs_audit_count(const char *name, uint64_t count);
+
 #define VS_DUPLICATES_SHOWN 10
 #define VS_LINES_SHOWN 4 /* maximum lines shown per duplicate */
 

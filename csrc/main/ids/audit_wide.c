@@ -110,16 +110,11 @@ static const char *stream_kind(int kind, char buf[16]) {
 
 static void stream_print_odd(const struct vs_wides *wides, const char *name, uint64_t count, size_t at,
                              const char *meaning) {
-    char grouped[VS_GROUPED_MAX], text[VS_WIDE_TEXT_MAX];
+    char text[VS_WIDE_TEXT_MAX];
     const char *file;
     uint64_t line;
-    vs_outf("%s%-12s %14s%s", count ? VS_YELLOW : "", name, vs_grouped(count, grouped), count ? VS_PLAIN : "");
-    if (count == 0) {
-        vs_outf("\n");
-        return;
-    }
+    if (!vs_audit_count(name, count)) return;
     vs_marks_where(&wides->marks, at, &file, &line);
-    vs_outf("  ");
     vs_out_fittedf(29, 29, "%s. The first is %s, %s line %" PRIu64, meaning, stream_text(wides, wides->ids[at], text),
                    file, line);
 }

@@ -130,18 +130,19 @@ static void odd_pack(struct vs_oddities *self) {
     self->room = 0;
 }
 
+bool vs_audit_count(const char *name, uint64_t count) {
+    char grouped[VS_GROUPED_MAX];
+    vs_outf("%s%-12s %14s%s", count ? VS_YELLOW : "", name, vs_grouped(count, grouped), count ? VS_PLAIN : "");
+    vs_outf("%s", count ? "  " : "\n");
+    return count > 0;
+}
+
 static void odd_print(const struct vs_oddities *self, const char *name, uint64_t count, size_t at,
                       const char *meaning) {
-    char grouped[VS_GROUPED_MAX];
     const char *file;
     uint64_t line;
-    vs_outf("%s%-12s %14s%s", count ? VS_YELLOW : "", name, vs_grouped(count, grouped), count ? VS_PLAIN : "");
-    if (count == 0) {
-        vs_outf("\n");
-        return;
-    }
+    if (!vs_audit_count(name, count)) return;
     vs_ids_where(self->ids, at, &file, &line);
-    vs_outf("  ");
     vs_out_fittedf(29, 29, "%s. The first is %" PRIu64 ", %s line %" PRIu64, meaning, self->ids->ids[at], file, line);
 }
 
