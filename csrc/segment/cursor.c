@@ -206,17 +206,16 @@ enum vs_published vs_segment_publish(struct vs_segment *seg, const struct vs_ran
     uint64_t generation = cursor_take_place(seg, current);
     if (!generation) return VS_SEGMENT_SPENT;
     write_range(range_at(seg, generation), range, generation, 1 + vs_segment_granted(seg, range->database));
+    /* Raise this before the range is linked.  A publisher that finds this range in `next` then also finds its end, and
+     * rejects a range of the same numbers that the database granted again after a failover. */
+    vs_raise_u64(&seg->granted[range->database], range->until);
     VS_POINT(links);
     /* Replaces only a `next` that the cursor has reached.  A newer `next` is another publisher's range, which would be
-     * lost. The new generation was drawn later, so `next` increases.  acq_rel: pairs with the acquire in
-     * cursor_move_on. */
+     * lost.  The new generation was drawn later, so `next` increases.  If this fails, `granted` stays raised, so the
+     * refiller drops the range.  acq_rel: pairs with the acquire in cursor_move_on. */
     if (atomic_compare_exchange_strong_explicit(&seg->next, &next, generation, memory_order_acq_rel,
-                                                memory_order_acquire)) {
-        /* Raise this only after linking the range, because the caller may return a range that was not linked, which
-         * lowers the counter. */
-        vs_raise_u64(&seg->granted[range->database], range->until);
+                                                memory_order_acquire))
         return VS_PUBLISHED;
-    }
     return next == VS_ENDED ? VS_SEGMENT_CLOSED : VS_NOT_NEEDED;
 }
 

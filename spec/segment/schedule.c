@@ -1,11 +1,12 @@
 /* schedule.c -- runs csrc/segment in random orders of its steps: callers that take numbers, refillers of which one
- * gives back and ends, and another server on the same counter.  Each is a coroutine that may be interrupted at every
- * point of the code.
+ * gives back and ends, and another server on the same counter.  In every fourth seed, the database fails over to a
+ * replica that lacks the last grants, and no other server uses it.  Each is a coroutine that may be interrupted at
+ * every point of the code.
  *
  *     schedule --seeds FROM..TO           1 and a message if a number was issued twice
  *     schedule --seeds FROM..TO --kill    for a mutant: 1 if no seed issues a number twice
  *
- * It is built with an offset of few bits and with two places for ranges, so that rare states are reached at once. */
+ * It is built with an offset of few bits and with four places for ranges, so that rare states are reached at once. */
 #define _XOPEN_SOURCE 700
 #include "segment/refill.h"
 #include "generator/point.h"
@@ -27,10 +28,11 @@ enum owner { NOBODY, TAKEN, OTHERS };
 
 static struct vs_segment seg;
 static struct vs_unclaimed rests[CREW][VS_RESTS_MAX]; /* each member's own memory */
-static uint64_t counter, dice, now_us;
+static uint64_t counter, most, dice, now_us;          /* most: the highest value of the counter */
 static unsigned char owner_of[NUMBERS];
 static uint64_t twice, false_halts;
-static bool is_over, may_close; /* may_close: the words may come to their end in this seed */
+static bool is_over;
+static bool may_close, fails_over; /* in this seed, the words may come to their end, or the database may fail over */
 
 static ucontext_t scheduler, crew[CREW];
 static char stacks[CREW][STACK_BYTES];
@@ -67,6 +69,7 @@ static void raise_counter(uint64_t step, struct vs_refill_event *ev) {
     ev->from = counter;
     ev->until = counter + step;
     if (luck >= 4) counter += step;
+    if (most < counter) most = counter;
 }
 
 static void lower_counter(struct vs_unused unused, struct vs_refill_event *ev) {
@@ -74,6 +77,19 @@ static void lower_counter(struct vs_unused unused, struct vs_refill_event *ev) {
     bool fits = counter == unused.until;
     if (fits && luck > 0) counter = unused.from;
     ev->outcome = luck < 2 ? VS_STORE_UNKNOWN : fits ? VS_STORE_OK : VS_STORE_CONFLICT;
+}
+
+/* Sometimes fails over to a replica, which has the counter's value of some time ago. */
+static void lose_grants(void) {
+    uint64_t replica = counter;
+    while (!is_over) {
+        for (uint64_t wait = roll(30); wait > 0; wait--)
+            yield();
+        if (counter < replica || roll(2))
+            replica = counter;
+        else
+            counter = replica;
+    }
 }
 
 /* ------------------------------------------------------------------ the two servers */
@@ -123,6 +139,7 @@ static void perform(const struct vs_refill_action *did, struct vs_refill_event *
         ev->kind = VS_REFILL_KEPT;
         ev->is_kept = vs_segment_put_back(&seg, &did->unused);
         break;
+    case VS_REFILL_RAISE: ev->outcome = VS_STORE_OK; break;
     default: ev->kind = VS_REFILL_WAKE;
     }
     yield();
@@ -143,8 +160,10 @@ static void refill_until(uint64_t end_us) {
         ev.due = vs_segment_is_due(&seg) || roll(4) == 0; /* at random too early, like a process that slept since it was
                                                              due */
         vs_refill_step(&refill, &ev, &did);
-        if (did.kind == VS_REFILL_HALT) false_halts++; /* the counter never goes back here */
-        if (did.kind == VS_REFILL_RAISE) return;
+        if (did.kind == VS_REFILL_HALT) {
+            false_halts += !fails_over;
+            counter = most; /* an operator repairs it at once */
+        }
     }
 }
 
@@ -168,7 +187,14 @@ static void other_server(void) {
     }
 }
 
-static void (*const roles[])(void) = {take, refill, refill_and_end, other_server};
+static void (*const roles[])(void) = {take, refill, refill_and_end, other_server, lose_grants};
+
+static int role_of(int member) {
+    if (member < TAKERS) return 0;
+    if (member < TAKERS + REFILLERS - 1) return 1;
+    if (member < TAKERS + REFILLERS) return 2;
+    return fails_over ? 4 : 3;
+}
 
 static void begin(int role) {
     roles[role]();
@@ -191,12 +217,13 @@ static void enlist(int member, int role) {
 static bool is_sound(uint64_t seed) {
     int64_t sleeps[CREW] = {0};
     dice = seed * 0x9e3779b97f4a7c15u + 1;
-    counter = 1, twice = 0, now_us = 1000000, is_over = false, may_close = seed % 2 == 0;
+    counter = most = 1, twice = 0, now_us = 1000000, is_over = false;
+    may_close = seed % 2 == 0, fails_over = seed % 4 == 3;
     memset(owner_of, 0, sizeof owner_of);
     memset(rests, 0, sizeof rests);
     vs_segment_format(&seg);
     for (int i = 0; i < CREW; i++)
-        enlist(i, i < TAKERS ? 0 : i < TAKERS + REFILLERS - 1 ? 1 : i - TAKERS - REFILLERS + 3);
+        enlist(i, role_of(i));
     for (int64_t step = 0; step < STEPS_MAX && counter < NUMBERS / 4; step++) {
         now_us += STEP_US;
         int member = (int)roll(CREW);
