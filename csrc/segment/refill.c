@@ -126,8 +126,8 @@ static void refill_burn(struct vs_refill *refill, const struct vs_refill_event *
 }
 
 /* Returns whether another process of this host was granted numbers above the start of this range.  They may be the same
- * numbers, if the database lost that grant during the call.  So the range is neither used nor returned.  The next request
- * decides whether the counter went back. */
+ * numbers, if the database lost that grant during the call.  So the range is neither used nor returned.  The next
+ * request decides whether the counter went back. */
 static bool refill_is_doubtful(const struct vs_refill *refill, const struct vs_refill_event *ev) {
     return refill->from < ev->granted;
 }
@@ -248,19 +248,20 @@ static void step_raise(struct vs_refill *refill, const struct vs_refill_event *e
         act_back_off(refill, ev, out, VS_REST_REFUSED_US);
 }
 
-/* Handles the next unused range: sends it to the store, once per range, or puts it back into the segment's words. */
+/* Handles the next unused range: sends it to the store, once per range, or puts it back into the segment's words.  The
+ * highest is sent first, because the counter is at its end.  The lowest is put back first, because a range is published
+ * only above the numbers that this host was granted. */
 static void refill_give_back(struct vs_refill *refill, struct vs_refill_action *out, bool may_return) {
     if (refill->unused_at == refill->unused_count) {
         refill_act(refill, out, VS_RF_ENDED, VS_REFILL_END);
         return;
     }
-    struct vs_unused *own = &refill->unused[refill->unused_at++];
-    refill->sent = *own;
-    *own = (struct vs_unused){.from = 0};
-    if (may_return && refill->sent.is_last) {
+    if (may_return && refill->unused[refill->unused_at].is_last) {
+        refill->sent = refill->unused[refill->unused_at++];
         act_untake(refill, out, VS_RF_UNTAKE, refill->sent);
         return;
     }
+    refill->sent = refill->unused[--refill->unused_count];
     refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
     out->unused = refill->sent;
 }
@@ -275,8 +276,7 @@ static void step_claim(struct vs_refill *refill, const struct vs_refill_event *e
     refill_give_back(refill, out, !ev->stopped);
 }
 
-/* The unused ranges are returned in descending order.  If the store does not take a range back, the counter is not at
- * the end of a lower range, either. */
+/* If the store does not take a range back, the counter is not at the end of a lower range, either. */
 static void step_untake(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {
     assert(ev->kind == VS_REFILL_REPLY);
     if (ev->outcome == VS_STORE_OK) {
@@ -295,8 +295,8 @@ static void step_untake(struct vs_refill *refill, const struct vs_refill_event *
                " on. They are kept for the next start on this host",
                refill->sent.from);
     /* this is safe, because the store has rejected the range, and will not take it back later */
-    refill_act(refill, out, VS_RF_PUT_BACK, VS_REFILL_PUT_BACK);
-    out->unused = refill->sent;
+    refill->unused[--refill->unused_at] = refill->sent;
+    refill_give_back(refill, out, false);
 }
 
 static void step_put_back(struct vs_refill *refill, const struct vs_refill_event *ev, struct vs_refill_action *out) {

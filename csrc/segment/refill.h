@@ -106,11 +106,11 @@ struct vs_refill {
     unsigned refills;
     unsigned troubles; /* number of failed requests since the last range */
     uint64_t dice;
-    bool ends;                             /* end after the current request */
-    struct vs_unused unused[VS_RESTS_MAX]; /* unused ranges that the refiller owns, except `sent` */
-    int unused_at, unused_count;
-    struct vs_unused sent;  /* the unused range that is being returned or put back */
-    char said[VS_SAID_MAX]; /* why there is no range, or which range could not be returned.  "": no problem */
+    bool ends; /* end after the current request */
+    struct vs_unused unused[VS_RESTS_MAX];
+    int unused_at, unused_count; /* the refiller owns unused[unused_at] to unused[unused_count - 1] */
+    struct vs_unused sent;       /* the unused range that is being returned or put back */
+    char said[VS_SAID_MAX];      /* why there is no range, or which range could not be returned.  "": no problem */
 };
 
 void vs_refill_init(struct vs_refill *refill, const struct vs_refill_opts *opts);

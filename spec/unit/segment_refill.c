@@ -423,8 +423,8 @@ static void each_rest_is_returned_once(void) {
         DID(VS_REFILL_UNTAKE);
         reply((enum vs_outcome)outcome);
         CHECK_HAS(refill.said, "from 2001 on");
-        if (outcome != VS_STORE_UNKNOWN) put_back(2001, true); /* it was not returned */
         put_back(1500, true);
+        if (outcome != VS_STORE_UNKNOWN) put_back(2001, true); /* it was not returned */
         DID(VS_REFILL_END);
         CHECK_HAS(refill.said, outcome == VS_STORE_UNKNOWN ? "stay unused" : "kept for the next start");
         start();
@@ -440,10 +440,10 @@ static void a_rest_that_cannot_be_kept_stays_unused(void) {
     stop_with_two_left();
     step(VS_REFILL_CLAIMED);
     reply(VS_STORE_DOWN);
-    put_back(2001, true);
-    put_back(1500, false);
+    put_back(1500, true);
+    put_back(2001, false);
     DID(VS_REFILL_END);
-    CHECK_HAS(refill.said, "from 1500 on");
+    CHECK_HAS(refill.said, "from 2001 on");
     CHECK_HAS(refill.said, "stay unused");
 }
 
@@ -462,8 +462,8 @@ static void nothing_is_returned_to_a_counter_that_went_back(void) {
     stop_with_two_left();
     ev.stopped = true;
     step(VS_REFILL_CLAIMED);
-    put_back(2001, true);
     put_back(1500, true);
+    put_back(2001, true);
     DID(VS_REFILL_END);
 }
 
