@@ -37,11 +37,11 @@ def shown(figure):
     return figure["group"] in SHOWN and both > 0 and ratio > 0 and any(math.isclose(ratio, r, rel_tol=1e-6) for r in (both, 1 / both))
 
 
-def bar(figure, y):
+def bar(figure, y, alone):
     ratio, start = figure["ratio"], x_of(1)
     end = x_of(ratio)
     kind = {True: "ok", False: "short", None: "plain"}[figure["ok"]]
-    label = f"{figure['what'].strip()}, {figure['setting']}".rstrip(", ")
+    label = f"{figure['what'].strip()}, {figure['setting'] if alone else 'against ' + figure['against']}".rstrip(", ")
     yield f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(label)}</text>'
     yield f'<rect class="{kind}" x="{min(start, end):.1f}" y="{y + 3}" width="{abs(end - start):.1f}" height="{LINE - 7}"/>'
     if figure["wanted"]:
@@ -64,8 +64,9 @@ def draw(figures):
         if part:
             body.append(f'<text class="head" x="8" y="{y + 13}">{escape(title)}</text>')
             y += LINE
-        for figure in part:
-            body += bar(figure, y)
+        names = [(figure["what"], figure["setting"]) for figure in part]
+        for figure, name in zip(part, names):
+            body += bar(figure, y, names.count(name) == 1)
             y += LINE
     told = f"{figures['cpu']}, {figures['cores']} cores, {figures['date']}, commit {figures['commit']}"
     key = ("1 is the yardstick: an atomic add, nginx, redis-server. Rates: longer to the right is better; times: longer to the left. "

@@ -13,7 +13,8 @@ from rows import ROOT, Folder, Made, Missing, need
 
 HERE = ROOT / "bench" / "peers"
 NPM = ("@sapphire/snowflake@3.5.5", "simple-flakeid@0.0.5", "nodejs-snowflake@2.0.1", "flake-idgen@1.4.0", "ulid@3.0.2", "uuid@14.0.3")
-GO = ("google", "oklog", "rs", "segmentio")
+GO = {"google": "golang-github-google-uuid-dev", "oklog": "golang-github-oklog-ulid-dev", "rs": "golang-github-rs-xid-dev",
+      "segmentio": "golang-github-segmentio-ksuid-dev"}
 SERVERS = {"evhttp": "libevent", "h2o": "libh2o-evloop", "microhttpd": "libmicrohttpd"}
 PACKAGES = {"uuid": "uuid-dev", "libevent": "libevent-dev", "libh2o-evloop": "libh2o-evloop-dev", "libmicrohttpd": "libmicrohttpd-dev"}
 
@@ -36,7 +37,7 @@ def compiled_go(turns, name="peers", needed=GO):
     sources = "/usr/share/gocode"
     missing = [owner for owner in needed if not os.path.isdir(f"{sources}/src/github.com/{owner}")]
     if missing:
-        raise Missing(f"Go's packages of {', '.join(missing)} are not here (Debian: golang-github-...-dev)")
+        raise Missing(f"Go's packages of {', '.join(missing)} are not here (Debian: {', '.join(GO[owner] for owner in missing)})")
     folder = turns.build / "peers"
     folder.mkdir(exist_ok=True)
     made("env", "GO111MODULE=off", f"GOPATH={sources}", f"GOCACHE={folder / 'cache'}", "go", "build", "-o", folder / f"go_{name}",
