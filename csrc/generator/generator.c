@@ -99,6 +99,12 @@ struct stand {
     uint64_t ahead;
 };
 
+/* Returns how many ticks past the clock's bound an exhausted sequence can be.  Two units, because with history pacing
+ * rejected takers may have moved the cursor slightly into the next unit.  If units are short, it is past several. */
+static uint64_t near_ticks(const struct vs_shape *shape) {
+    return (shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2) << shape->seq_bits;
+}
+
 /* Sets the pause for a tick that the clock or the lease does not permit. */
 static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t index, struct stand at,
                          struct vesta_pause *pause) {
@@ -120,14 +126,10 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     /* the first instant at which the clock permits `start` */
     uint64_t due = start >= at.ahead ? start - at.ahead : 0;
     int64_t wait_us = vs_tick_unix_us(shape, due) - now_us;
-    /* VESTA_FULL means that the next unit suffices.  With history pacing, rejected takers may have moved the cursor
-     * slightly into the next unit, or past it if units are short, so `near` allows more than one unit. */
-    uint64_t near = shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2;
-    bool is_near = start<now + near * unit + at.ahead, leads = at.ahead> gen->ahead_ticks_max;
+    /* VESTA_FULL means that the next unit suffices. */
+    bool is_near = start < now + near_ticks(shape) + at.ahead;
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us && !(is_near && leads) ? VESTA_CLOCK_BACK
-               : is_near                               ? VESTA_FULL
-                                                       : VESTA_AHEAD,
+        .why = now_us < seen_us ? VESTA_CLOCK_BACK : is_near ? VESTA_FULL : VESTA_AHEAD,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,
@@ -522,16 +524,61 @@ static bool may_lead(int rc, const struct vesta_pause *pause) {
     return rc == VESTA_EPAUSE && (pause->why == VESTA_CLOCK_BACK || pause->why == VESTA_AHEAD);
 }
 
+/* How far UUIDs may run ahead of the clock, and when their slow clock reaches its next unit.  wait_us is 0 if
+ * VESTA_UUID_LEAD_MS is the bound. */
+struct lead {
+    uint64_t ahead;
+    int64_t wait_us;
+};
+
+/* UUIDs that lead follow a slow clock, which starts at the cursor and has half the speed of CLOCK_BOOTTIME.  So however
+ * many UUIDs are requested, the clock overtakes the slow clock, and ids wait at most twice as long as the clock went
+ * back. */
+static COLD struct lead lead_of(const struct vesta_gen *gen, const struct vesta_pause *pause) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    const struct vs_shape *shape = &gen->shape;
+    const struct vs_instant now = vs_instant_now(gen->clock);
+    uint64_t unit = (uint64_t)1 << shape->seq_bits, half_us = (uint64_t)now.boot_us / 2, cursor = 0;
+    uint64_t open = vs_tick_at(shape, now.unix_us), end = open + unit + gen->lead_ticks_max;
+    int64_t slow_us = (int64_t)((uint64_t)atomic_load_explicit(&map->shared.slow_us, memory_order_relaxed) + half_us);
+    uint64_t slow = vs_tick_at(shape, slow_us), ahead = 0;
+    assert(pause->slot < VS_SLOTS_MAX);
+    /* If the cursor is past the slow clock by more than an exhausted unit, the clock has gone back since then. */
+    if (vs_slot_cursor(&map->slot[pause->slot], &cursor) && cursor >= slow + near_ticks(shape) && cursor < end) {
+        slow_us = vs_tick_unix_us(shape, cursor);
+        slow = vs_tick_at(shape, slow_us);
+        VS_POINT(raises_slow);
+        vs_raise_i64(&map->shared.slow_us, (int64_t)((uint64_t)slow_us - half_us));
+    }
+    if (slow > open) ahead = slow - open;
+    if (ahead >= gen->lead_ticks_max || cursor >= end) return (struct lead){.ahead = gen->lead_ticks_max};
+    int64_t next_us = vs_tick_unix_us(shape, slow + unit) - slow_us;
+    return (struct lead){ahead > gen->ahead_ticks_max ? ahead : gen->ahead_ticks_max, 2 * next_us};
+}
+
+/* Completes a pause of UUIDs that lead: their sequence is exhausted until the slow clock reaches its next unit. */
+static int lead_end(int rc, struct lead lead, struct vesta_pause *pause) {
+    if (lead.wait_us && (may_lead(rc, pause) || (rc == VESTA_EPAUSE && pause->why == VESTA_FULL))) {
+        pause->why = VESTA_FULL;
+        pause->wait_us = lead.wait_us;
+    }
+    return rc;
+}
+
 int vs_gen_next_lead(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
     int rc = vesta_next(gen, id, pause);
-    return UNLIKELY(may_lead(rc, pause)) ? next_within(gen, gen->lead_ticks_max, id, pause) : rc;
+    if (LIKELY(!may_lead(rc, pause))) return rc;
+    struct lead lead = lead_of(gen, pause);
+    return lead_end(next_within(gen, lead.ahead, id, pause), lead, pause);
 }
 
 int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
     struct vs_slot *slot;
     int rc = vs_gen_take(gen, n, &slot, out, pause);
     if (!may_lead(rc, pause)) return rc;
-    return take_within(gen, &slot, &(struct gen_ticks){.count = n, .ahead = gen->lead_ticks_max}, out, pause);
+    struct lead lead = lead_of(gen, pause);
+    return lead_end(take_within(gen, &slot, &(struct gen_ticks){.count = n, .ahead = lead.ahead}, out, pause), lead,
+                    pause);
 }
 
 /* ------------------------------------------------------------------ other calls */

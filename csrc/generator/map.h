@@ -81,6 +81,7 @@ struct vs_shared {
     _Alignas(VS_LINE) _Atomic int64_t seen_us;
     _Atomic int64_t offset_us; /* the confirmed difference CLOCK_REALTIME - CLOCK_BOOTTIME */
     _Atomic uint64_t leap;     /* an unconfirmed difference, as packed by pack_leap in tick.c. 0: none */
+    _Atomic int64_t slow_us;   /* the clock of leading UUIDs minus CLOCK_BOOTTIME / 2. Only rises. 0: not set yet */
     /* Words through which issuers and the keeper communicate. */
     _Alignas(VS_LINE) _Atomic uint32_t want; /* a futex. Each caller that pauses with VESTA_LEASE increments it */
     _Atomic uint32_t lease_state;            /* enum vs_lease_state, set by the last keeper */

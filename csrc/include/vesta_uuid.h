@@ -16,8 +16,9 @@
  * VESTA_UUID7, VESTA_ULID and VESTA_HEX32 do not contain the worker id.  On one generator file they are unique by their
  * ticks, and between generators by their random bits.
  *
- * If the clock is set back, ids pause until it has caught up, and UUIDs do not: their times run up to
- * VESTA_UUID_LEAD_MS ahead of the clock, as section 6.1 of RFC 9562 permits, and only within the lease. */
+ * If the clock is set back, ids pause until it has caught up, and UUIDs do not.  Their times run up to
+ * VESTA_UUID_LEAD_MS ahead of the clock, as section 6.1 of RFC 9562 permits, and only within the lease.  Meanwhile they
+ * have half of the layout's rate, so ids resume after at most twice the time by which the clock went back. */
 #ifndef VESTA_UUID_H
 #define VESTA_UUID_H
 

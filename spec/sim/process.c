@@ -26,17 +26,38 @@ static void kick(struct proc *p) {
 
 /* ------------------------------------------------------------------ issuers */
 
+/* In schedules with UUIDs, every second process issues them, so that they compete with ids for a generator file. */
+static bool issues_uuids(const struct proc *self) {
+    return sim.has_uuids && proc_index(self) % 2 == 1;
+}
+
+/* Takes the ids from which vesta_next_uuid and vesta_next_uuid_n make UUIDs. */
+static int take_for_uuids(struct proc *self, uint64_t *ids, size_t *got, struct vesta_pause *pause) {
+    struct vesta_block block;
+    pause->why = 0;
+    if (chance(70)) return vs_gen_next_lead(&self->gen, ids, pause);
+    int rc = vs_gen_take_lead(&self->gen, 1 + rnd_below(BATCH_MAX), &block, pause);
+    if (rc != VESTA_OK) return rc;
+    *got = (size_t)block.count;
+    for (size_t i = 0; i < *got; i++)
+        ids[i] = block.base + vs_place_tick(&self->gen.shape, block.first + i);
+    return VESTA_OK;
+}
+
 static int take(struct proc *self, struct vesta_pause *pause) {
     uint64_t ids[BATCH_MAX];
     size_t got = 1;
     struct before before;
-    if (self->gen.pacing == VESTA_PACING_HISTORY && chance(35)) {
+    if (self->gen.pacing == VESTA_PACING_HISTORY && !issues_uuids(self) && chance(35)) {
         int by_lane = lane_take(self, pause);
         if (by_lane != VESTA_EOPTION) return by_lane;
     }
     oracle_before(self->file, &before);
-    int rc = chance(70) ? vesta_next(&self->gen, ids, pause)
-                        : vesta_next_n(&self->gen, ids, 1 + rnd_below(BATCH_MAX), &got, pause);
+    before.is_uuid = issues_uuids(self);
+    int rc = before.is_uuid ? take_for_uuids(self, ids, &got, pause)
+             : chance(70) ? vesta_next(&self->gen, ids, pause)
+                          : vesta_next_n(&self->gen, ids, 1 + rnd_below(BATCH_MAX), &got, pause);
+    sim.counts.led += rc == VESTA_OK && before.is_uuid && pause->why != 0;
     if (rc == VESTA_OK) oracle_ids(&before, proc_index(self), ids, got);
     return rc;
 }

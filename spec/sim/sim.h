@@ -74,7 +74,7 @@ enum finding {
     X(stills)                                                                                                          \
     X(retired)                                                                                                         \
     X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost) X(by_lane)   \
-        X(given_back)
+        X(given_back) X(led)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -111,6 +111,7 @@ struct file {
     } was[VS_SLOTS_MAX];
     /* by all verdicts so far, because an expired verdict may be replaced by a lower one */
     uint64_t allowed[VS_SLOTS_MAX];
+    uint64_t uuids[WORKERS_MAX]; /* one past the highest tick of UUIDs, by worker id */
     int giving_back; /* number of threads that return the rest of a lane, during which a cursor may go back */
 };
 
@@ -162,6 +163,7 @@ struct world {
     bool told;     /* a story decides which thread runs, and until where */
     bool locked;   /* the running thread is not paused */
     bool respawns; /* some path has a respawn_us */
+    bool has_uuids;
     const struct vesta_layout *layout;
     struct vs_shape shape;
     uint64_t base, worker_max;
@@ -343,6 +345,8 @@ struct before {
     unsigned sets;
     uint64_t given[VS_SLOTS_MAX]; /* one past the highest */
     bool ended[VS_SLOTS_MAX];
+    bool is_uuid; /* UUIDs are requested, which may run further ahead of the clock */
+    uint64_t uuids[WORKERS_MAX];
 };
 void oracle_before(int file, struct before *before);
 /* The same for a lane, whose ids ascend. */

@@ -32,6 +32,7 @@ static struct vesta_layout layouts[VS_COUNT(layout_text)], wide[VS_COUNT(wide_te
 #define STORY_LAYOUT_MILLI 1 /* eight ids a millisecond */
 #define WIDE_WORLDS 8
 #define WILD_WORLDS 4 /* one world in this many */
+#define UUID_WORLDS 5
 #define KERNEL_TICK_US (10 * MS)
 
 /* The timings of a local store, a shared store and one with short leases. The real window of `local` is three times as
@@ -287,6 +288,7 @@ static void clear(uint64_t seed) {
     sim.seed = seed;
     sim.now_us = 0;
     sim.calm = sim.told = false;
+    sim.has_uuids = seed % UUID_WORLDS == UUID_WORLDS - 1;
     sim.found = NOTHING;
     sim.files = sim.procs = sim.paths = 0;
     image_forget();
