@@ -49,6 +49,7 @@ void vs_uuid_of(const struct vesta_layout *layout, struct vs_uuid *out) {
         bits++;
     bits += seq->width;
     *out = (struct vs_uuid){
+        .time_end = ((VS_UUID_MS_END - (uint64_t)layout->epoch_ms) * 1000 + unit_us - 1) / unit_us,
         .time_max = time->max,
         .time_shift = time->shift,
         .seq_max = seq->max >> seq->low_width,
@@ -124,7 +125,7 @@ static bool uuid_find_tick(const struct vs_uuid *u, struct vesta_uuid_parts *par
     parts->time = first + (parts->counter >> u->seq_width);
     parts->seq = parts->counter & ((UINT64_C(1) << u->seq_width) - 1);
     parts->tick = parts->time << u->seq_width | parts->seq;
-    return parts->time <= u->time_max &&
+    return parts->time <= u->time_max && parts->time < u->time_end &&
            vs_uuid_split(u, parts->time, parts->seq, &counter) == (uint64_t)parts->unix_ms && counter == parts->counter;
 }
 

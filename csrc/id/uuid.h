@@ -14,12 +14,13 @@
 #include <endian.h>
 #include <string.h>
 
-#define VS_UUID_MS_MAX (((uint64_t)1 << 48) - 1)
+#define VS_UUID_MS_END ((uint64_t)1 << 48)
 #define VS_UUID_COUNTER_MAX 42 /* bits of the counter.  RFC 9562 recommends at most 42, so 32 bits are random */
 #define VS_UUID_HEX32_MAX 24   /* the same for VESTA_HEX32, of whose bits the last 56 must be random */
 
 /* How ids of a layout are converted.  Shifts and masks are computed once, because they cost more than the rest. */
 struct vs_uuid {
+    uint64_t time_end; /* the first time whose milliseconds exceed 48 bits */
     /* Where an id has its time and its sequence.  The low part of a sequence with one part has 0 bits. */
     uint64_t time_max, seq_max, seq_low_max;
     uint8_t time_shift, seq_shift, seq_low_shift, seq_low_width, seq_width;
@@ -60,7 +61,7 @@ static inline uint64_t vs_uuid_seq(const struct vs_uuid *u, uint64_t id) {
     return u->seq_low_width ? seq << u->seq_low_width | (id >> u->seq_low_shift & u->seq_low_max) : seq;
 }
 
-/* Splits a tick into the milliseconds since 1970 and the counter. */
+/* Splits a tick into the milliseconds since 1970 and the counter.  The time must be below time_end. */
 static inline uint64_t vs_uuid_split(const struct vs_uuid *u, uint64_t time, uint64_t seq, uint64_t *counter) {
     uint64_t in_ms = 0, ms = time * u->unit_ms;
     if (!u->unit_ms) {
@@ -82,8 +83,9 @@ static inline uint64_t vs_uuid_rest(const struct vs_uuid *u, uint64_t id) {
 
 /* Converts an id.  u->can[shape] must be true.  Returns false if the id's time does not fit. */
 static inline bool vs_uuid_put(const struct vs_uuid *u, enum vesta_shape shape, uint64_t id, unsigned char *out) {
-    uint64_t counter, ms = vs_uuid_split(u, vs_uuid_time(u, id), vs_uuid_seq(u, id), &counter);
-    if (__builtin_expect(ms > VS_UUID_MS_MAX, 0)) return false;
+    uint64_t counter, time = vs_uuid_time(u, id);
+    if (__builtin_expect(time >= u->time_end, 0)) return false;
+    uint64_t ms = vs_uuid_split(u, time, vs_uuid_seq(u, id), &counter);
     /* `first` is the 64 bits after the milliseconds, and `more` begins with the 10 or 16 bits after them.  If these are
      * random, they are the highest bits of the hash, of which `first` contains only the bits below the counter. */
     uint64_t first, more;

@@ -1,6 +1,7 @@
 /* uuid.c -- the shapes of 128 bits in virtual time: their bits, their inverse, their order, and a clock that is set
  * back. */
 #include "generator/lane.h"
+#include "id/id.h"
 #include "id/uuid.h"
 #include "vesta_lane.h"
 #include "world.h"
@@ -193,6 +194,27 @@ static void has_an_end_and_a_key(void) {
     CHECK_EQ_I64(vesta_uuid_make(&layout, VESTA_ULID, 1, NULL, uuid, &err), VESTA_EOPTION);
     CHECK_STR(err.text, "ulid needs a key for its random bits: draw 16 random bytes once per process");
     CHECK_EQ_U64(uuid[0], 1);
+}
+
+static void check_end(const char *text) {
+    const struct vesta_layout layout = parsed(text);
+    const uint64_t unit_us = (uint64_t)layout.unit_us, end_us = (UINT64_C(1) << 48) * 1000, last = (end_us - 1) / unit_us;
+    const uint64_t late[] = {last + 1, UINT64_MAX / unit_us + 1, layout.field[layout.time].max}; /* one overflows */
+    unsigned char uuid[VESTA_UUID_BYTES];
+    for (enum vesta_shape shape = 1; shape <= VESTA_SHAPES; shape++) {
+        check_one(&layout, shape, vs_field_put(&layout.field[layout.time], last));
+        for (int i = 0; i < 3; i++)
+            if (late[i] <= layout.field[layout.time].max)
+                CHECK_EQ_I64(vesta_uuid_make(&layout, shape, vs_field_put(&layout.field[layout.time], late[i]), some_key,
+                                             uuid, NULL),
+                             VESTA_EEPOCH);
+    }
+}
+
+static void ends_in_the_year_10889(void) {
+    check_end("time:53 worker:11 unit=1ms epoch=1970-01-01T00:00:00Z");
+    check_end("time:53 worker:11 unit=62500us epoch=1970-01-01T00:00:00Z");
+    check_end("time:53 worker:11 unit=1s epoch=1970-01-01T00:00:00Z");
 }
 
 static void shapes_have_names(void) {
@@ -448,6 +470,7 @@ static const struct check_case cases[] = {
     {"a layout that cannot have a shape is rejected with the reason", rejects_layouts_with_the_reason},
     {"a UUID that was made elsewhere is rejected with the reason", rejects_uuids_made_elsewhere},
     {"a time after the year 10889 and a missing key are rejected", has_an_end_and_a_key},
+    {"ids of times after the year 10889 are rejected, in layouts of any unit", ends_in_the_year_10889},
     {"each shape has a name", shapes_have_names},
     {"a batch has the UUIDs of single calls", a_batch_has_the_same_uuids},
     {"a lane has the UUIDs of single calls, and continues while the clock is behind", a_lane_has_the_same_uuids},
