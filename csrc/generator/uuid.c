@@ -1,6 +1,7 @@
 /* uuid.c -- vesta_next_uuid and vesta_next_uuid_n: issue ids and convert each to a UUID. */
 #include "generator/lane.h"
 #include "generator/point.h"
+#include "base/error.h"
 #include "vesta_lane.h"
 
 #include <assert.h>
@@ -9,6 +10,15 @@
 
 static bool uuid_is_had(const struct vesta_gen *gen, enum vesta_shape shape) {
     return (unsigned)shape <= VESTA_SHAPES && gen->uuid.can[shape];
+}
+
+int vesta_gen_shape_check(const struct vesta_gen *gen, enum vesta_shape shape, struct vesta_error *err) {
+    int rc = vesta_shape_check(&gen->layout, shape, err);
+    if (rc != VESTA_OK || gen->uuid.can[shape]) return rc;
+    return vs_fail(err, VESTA_EOPTION,
+                   "the kernel returned no random bytes for %s when the generator was opened: permit getrandom and open "
+                   "the generator again, or use uuid8",
+                   vesta_shape_name(shape));
 }
 
 /* Sets the pause for an id of a time that a UUID cannot have, in the year 10889. */

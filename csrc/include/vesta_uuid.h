@@ -47,13 +47,17 @@ VESTA_API int vesta_shape_find(const char *name, size_t length);
  * Errors: VESTA_EOPTION if the counter does not fit.  The text states the sizes. */
 VESTA_API int vesta_shape_check(const struct vesta_layout *layout, enum vesta_shape shape, struct vesta_error *err);
 
+/* Checks whether a generator can issue UUIDs of a shape.  Threads: any.
+ * Errors: as vesta_shape_check.  VESTA_EOPTION also if the shape has random bits, and the kernel returned none to
+ * vesta_open. */
+VESTA_API int vesta_gen_shape_check(const struct vesta_gen *gen, enum vesta_shape shape, struct vesta_error *err);
+
 /* ------------------------------------------------------------------ issuing */
 
 /* Issues one UUID.  Like vesta_next it never sleeps, blocks, locks, allocates, calls back or enters the kernel.
  * Shape: out[0..VESTA_UUID_BYTES), most significant byte first.  Threads: any, also after fork() in parent and child.
- * Errors: VESTA_EPAUSE, *out unchanged.  VESTA_EOPTION, *pause unchanged, if the layout cannot have the shape:
- * vesta_shape_check returns the reason.  VESTA_EOPTION also if the shape has random bits, and the kernel returned none
- * to vesta_open. */
+ * Errors: VESTA_EPAUSE, *out unchanged.  VESTA_EOPTION, *pause unchanged, if the generator cannot issue the shape:
+ * vesta_gen_shape_check returns the reason. */
 VESTA_API int vesta_next_uuid(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out,
                               struct vesta_pause *pause);
 

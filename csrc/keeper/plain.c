@@ -117,14 +117,13 @@ int vesta_plain_batch(uint64_t handle, uint64_t *ids, int64_t n, int64_t wait_ms
 }
 
 /* Writes why a generator cannot issue UUIDs of a shape, which is 0 if its name is unknown. */
-static int plain_no_shape(struct vesta_gen *gen, int shape, const char *name, char *answer) {
+static int plain_no_shape(const struct vesta_gen *gen, int shape, const char *name, char *answer) {
     struct vesta_error err;
-    if (!shape)
+    if (shape)
+        vesta_gen_shape_check(gen, (enum vesta_shape)shape, &err);
+    else
         vs_fail(&err, VESTA_EOPTION, "shape is '%s', which must be uuid7, uuid8, ulid or hex32",
                 VS_QUOTE(name, strlen(name)));
-    else if (vesta_shape_check(vesta_gen_layout(gen), (enum vesta_shape)shape, &err) == VESTA_OK)
-        vs_fail(&err, VESTA_EOPTION,
-                "the kernel returned no random bytes for %s. Permit getrandom, and open the generator again", name);
     return plain_error(answer, &err);
 }
 

@@ -200,11 +200,11 @@ static int gen_next_int(lua_State *L) {
     return rc == VESTA_OK ? vs_lua_push_native(L, id) : rc;
 }
 
-/* Pushes why the generator's layout cannot have a shape. */
+/* Pushes why the generator cannot issue a shape. */
 static int gen_push_no_shape(lua_State *L, const struct gen_box *box, enum vesta_shape shape) {
     struct vesta_error err;
-    if (vesta_shape_check(vesta_gen_layout(box->gen), shape, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
-    return vs_lua_push_fail(L, VESTA_EOPTION, "the kernel returned no random bytes when the generator was opened");
+    vesta_gen_shape_check(box->gen, shape, &err);
+    return vs_lua_push_error(L, &err);
 }
 
 /* Implements gen:next_uuid([shape [, form]]).  `form` is "text" or "bytes". */

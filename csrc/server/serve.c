@@ -458,7 +458,9 @@ static int make_ledger(const struct vs_serve_opts *opts, struct vesta_error *err
     if (opts->server->ledger && accounts) ledger_set(opts->server->ledger, accounts, vs_monotonic_us());
     vs_accounts_let(accounts);
     if (!opts->server->ledger)
-        return vs_fail(err, VESTA_ENOMEM, "no memory for %d connections", limits.connections_max);
+        return vs_fail(err, VESTA_ENOMEM, "there is no memory for %d connections, or the kernel returned no random bytes: reduce connections_max, or "
+                       "permit getrandom",
+                       limits.connections_max);
     tell_limits(&limits);
     return VESTA_OK;
 }

@@ -289,7 +289,7 @@ int vs_sql_next_uuid(struct vesta_gen *gen, const char *shape, size_t length, bo
     struct sql_want want = {.shape = vs_sql_shape(shape, length, err), .uuid = uuid};
     struct vesta_error why;
     if (!want.shape) return VESTA_EOPTION;
-    int rc = vesta_shape_check(vesta_gen_layout(gen), want.shape, &why);
+    int rc = vesta_gen_shape_check(gen, want.shape, &why);
     if (rc != VESTA_OK) return sql_explained(rc, &why, err);
     return sql_issue(gen, &want, is_stopped, self, err);
 }

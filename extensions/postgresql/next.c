@@ -157,7 +157,7 @@ static enum vesta_shape shape_of(FunctionCallInfo fcinfo, struct vesta_gen *gen)
         shape = vs_sql_shape(VARDATA_ANY(given), VARSIZE_ANY_EXHDR(given), &err);
         if (!shape) vpg_raise(&err);
     }
-    if (vesta_shape_check(vesta_gen_layout(gen), shape, &err) != VESTA_OK) vpg_raise(&err);
+    if (vesta_gen_shape_check(gen, shape, &err) != VESTA_OK) vpg_raise(&err);
     return shape;
 }
 

@@ -88,8 +88,8 @@ static void uuids(void) {
     struct vesta_gen *gen = (struct vesta_gen *)(uintptr_t)handle;
     gen->uuid.can[VESTA_ULID] = false; /* as vesta_open does without random bytes */
     check_no_uuid(handle, "ulid",
-                  "code=bad_option\ntext=the kernel returned no random bytes for ulid. Permit getrandom, and "
-                  "open the generator again\n");
+                  "code=bad_option\ntext=the kernel returned no random bytes for ulid when the generator was opened: permit "
+                  "getrandom and open the generator again, or use uuid8\n");
     vesta_plain_close(handle);
     handle = open_private("time:30 worker:9 seq:25 unit=1s epoch=2020-01-01T00:00:00Z");
     check_no_uuid(handle, "hex32",

@@ -220,7 +220,7 @@ static int gen_open_and_print(const struct vesta_opts *opts, struct gen_run *run
     if (vesta_open(opts, &run->gen, &err) != VESTA_OK) return vs_report(&err);
     vesta_get_info(run->gen, &info);
     if (info.warning[0]) vs_say("warning: %s", info.warning);
-    if (run->shape && vesta_shape_check(&info.layout, (enum vesta_shape)run->shape, &err) != VESTA_OK) {
+    if (run->shape && vesta_gen_shape_check(run->gen, (enum vesta_shape)run->shape, &err) != VESTA_OK) {
         vesta_close(run->gen);
         return vs_report(&err);
     }

@@ -76,6 +76,8 @@ bool vs_read_shape(struct vs_request *r, int shape, int prefix) {
     if (vesta_shape_check(r->ns->layout, r->shape, &err) != VESTA_OK ||
         (type.at && vs_typeid_check(type, &err) != VESTA_OK))
         return vs_refuse(r, "bad_field", "%s", err.text), false;
+    if (vesta_gen_shape_check(r->gen, r->shape, &err) != VESTA_OK)
+        return vs_refuse(r, "not_served", "'%s': %s", r->ns->name, err.text), false;
     if (type.at && (r->shape == VESTA_ULID || r->shape == VESTA_HEX32))
         return vs_refuse(r, "bad_field", "a TypeID is a uuid7 or uuid8, not a %s: leave out the prefix",
                          vesta_shape_name(r->shape)),

@@ -3,15 +3,19 @@
  * CLOCK_SHIFT is a number of seconds (`+600`, `-3`), a fixed time (`=1700000000`), or the path of a file that
  * contains one of these. Replace the file atomically.
  *
+ * If NO_RANDOM is a number, getrandom fails for that many bytes, as in a sandbox that does not permit it.
+ *
  * With KEEP_PRIORITY set, setpriority does nothing, so that a spec of the program's policies also ends on a loaded
  * machine, where a thread of low priority waits for minutes.
  *
  * libfaketime is unsuitable: its threads share memory, so sometimes one of them reads a time that was never set, or
  * aborts on a partly written file. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -58,6 +62,13 @@ time_t time(time_t *out) {
     clock_gettime(CLOCK_REALTIME, &ts);
     if (out) *out = ts.tv_sec;
     return ts.tv_sec;
+}
+
+ssize_t getrandom(void *buf, size_t size, unsigned flags) {
+    const char *none = getenv("NO_RANDOM");
+    if (!none || size != strtoul(none, NULL, 10)) return syscall(SYS_getrandom, buf, size, flags);
+    errno = ENOSYS;
+    return -1;
 }
 
 int setpriority(__priority_which_t which, id_t who, int priority) {

@@ -59,6 +59,21 @@ def _(world):
         refused(server.get("/v1/ids?ns=b&shape=uuid7"), 429, "over_share")
 
 
+@claim("without random bytes for the key, shapes with random bits are rejected with the next step, and uuid8 is issued")
+def _(world):
+    env = dict(shifted("+0"), NO_RANDOM="16")  # the size of the key
+    why = "the kernel returned no random bytes for %s when the generator was opened: permit getrandom and open the generator again, or use uuid8"
+    with Configured(world, SNOWFLAKE % ("", "")) as first:
+        same(first.get("/v1/ids?ns=a&shape=uuid7").status, 200)
+        with Configured(world, SNOWFLAKE % ("", ""), env=env) as second:  # shares the first one's leases
+            for shape in "uuid7", "ulid", "hex32":
+                refused(second.get("/v1/ids?ns=a&shape=" + shape), 503, "not_served", "'a': " + why % shape)
+            refused(second.get("/v1/ids?ns=a&prefix=order"), 503, "not_served", why % "uuid7")
+            same(second.redis("VESTA.NEXT", "a", "1", "ULID"), ("-ERR 'a': %s\r\n" % (why % "ulid")).encode())
+            assert re.fullmatch(SHAPES["uuid8"], second.get("/v1/ids?ns=a&format=text&shape=uuid8").body.strip())
+            same(second.get("/genid?ns=a").status, 200)
+
+
 @claim("a bad shape, prefix or count is rejected with the valid ones, and nothing is issued")
 def _(world):
     config = "return { namespaces = { a = { layout = '%s', worker = 7, pacing = 'history' } }, stores = { s = { uri = 'sqlite:%s' } }, segments = { { store = 's', tags = 'tag' } } }"
