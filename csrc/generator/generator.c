@@ -129,7 +129,9 @@ static COLD int pause_at(struct vesta_gen *gen, struct vs_map *map, uint32_t ind
     /* VESTA_FULL means that the next unit suffices. */
     bool is_near = start < now + near_ticks(shape) + at.ahead;
     *pause = (struct vesta_pause){
-        .why = now_us < seen_us ? VESTA_CLOCK_BACK : is_near ? VESTA_FULL : VESTA_AHEAD,
+        .why = now_us < seen_us ? VESTA_CLOCK_BACK
+               : is_near        ? VESTA_FULL
+                                : VESTA_AHEAD,
         .slot = index,
         .ahead_ticks = start > now ? start - now : 0,
         .back_us = now_us < seen_us ? seen_us - now_us : 0,

@@ -15,10 +15,11 @@ static bool uuid_is_had(const struct vesta_gen *gen, enum vesta_shape shape) {
 int vesta_gen_shape_check(const struct vesta_gen *gen, enum vesta_shape shape, struct vesta_error *err) {
     int rc = vesta_shape_check(&gen->layout, shape, err);
     if (rc != VESTA_OK || gen->uuid.can[shape]) return rc;
-    return vs_fail(err, VESTA_EOPTION,
-                   "the kernel returned no random bytes for %s when the generator was opened: permit getrandom and open "
-                   "the generator again, or use uuid8",
-                   vesta_shape_name(shape));
+    return vs_fail(
+        err, VESTA_EOPTION,
+        "the kernel returned no random bytes for %s when the generator was opened: permit getrandom and open "
+        "the generator again, or use uuid8",
+        vesta_shape_name(shape));
 }
 
 /* Sets the pause for an id of a time that a UUID cannot have, in the year 10889. */
