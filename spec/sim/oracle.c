@@ -77,7 +77,6 @@ void oracle_before(int file, struct before *before) {
     const struct host *host = &sim.host[sim.file[file].host];
     before->file = file;
     before->is_uuid = false;
-    memcpy(before->uuids, sim.file[file].uuids, sizeof before->uuids);
     before->sets = host->sets;
     before->unix_us = host_unix_us(host);
     before->late_us = host_late_us(host);
@@ -221,14 +220,6 @@ static int file_of(int file, int successor, uint64_t worker, uint64_t tick, int 
     return file;
 }
 
-/* UUIDs of a generator file and a worker id ascend, also from one lease to the next. */
-static void check_uuid(const struct before *before, struct file *f, uint64_t worker, uint64_t tick) {
-    if (f == &sim.file[before->file] && tick < before->uuids[worker])
-        oracle_found(ORDER, "the UUID of tick %llu came after that of %llu", (unsigned long long)tick,
-                     (unsigned long long)before->uuids[worker] - 1);
-    if (tick >= f->uuids[worker]) f->uuids[worker] = tick + 1;
-}
-
 static void check_id(const struct before *before, int proc, uint64_t id) {
     struct vesta_parts parts;
     if (vesta_explain(sim.layout, id, &parts, NULL) != VESTA_OK) {
@@ -259,7 +250,6 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
         oracle_found(ENDED, "tick %llu is of slot %d, which was closed when the id was requested",
                      (unsigned long long)tick, slot);
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
-    if (before->is_uuid) check_uuid(before, f, worker, tick);
     const struct vesta_gen *gen = &sim.proc[proc].gen;
     /* With history pacing, UUIDs raise `pass`, below which ids read no clock. */
     bool may_lead = before->is_uuid || (sim.has_uuids && gen->pacing == VESTA_PACING_HISTORY);
