@@ -197,8 +197,9 @@ static int ask_mask(lua_State *L) {
                                 .max = (uint64_t)ask_integer(L, "mask.max")};
     struct vesta_layout layout;
     struct vesta_error why;
-    const char *text = luaL_optstring(L, 2, NULL), *key = "digits";
-    int rc = vs_mask_check(&opts, &why);
+    const char *text = luaL_optstring(L, 2, NULL), *key;
+    int rc = vs_mask_check(&opts, &key, &why);
+    if (rc == VESTA_OK) key = "digits";
     if (rc == VESTA_OK && text && vesta_layout_parse(text, &layout, NULL) == VESTA_OK)
         rc = ask_mask_fits(L, &layout, vs_mask_max(&opts), &why);
     if (rc == VESTA_OK && !conf_reading_of(L)->opts->serves_no_clients) {
@@ -451,18 +452,38 @@ static int ask_policy_env(lua_State *L) {
 }
 
 int conf_open_ask(lua_State *L) {
-    static const luaL_Reg functions[] = {
-        {"address", ask_address},     {"clients", ask_clients},         {"fail", ask_fail},
-        {"form", ask_form},           {"generation", ask_generation},   {"getenv", ask_getenv},
-        {"group", ask_group},         {"is_known", ask_is_known},       {"is_local", ask_is_local},
-        {"is_secure", ask_is_secure}, {"layout", ask_layout},           {"lifetime", ask_lifetime},
-        {"mask", ask_mask},           {"matches", ask_matches},       {"misfit", ask_misfit},           {"namespace", ask_namespace},
-        {"nearest", ask_nearest},     {"open_to", ask_open_to},         {"password", ask_password},
-        {"policy", ask_policy},       {"policy_env", ask_policy_env},   {"proxy", ask_proxy},
-        {"quote", ask_quote},         {"secret_file", ask_secret_file}, {"shown", ask_shown},
-        {"store", ask_store},         {"store_check", ask_store_check}, {"stores", ask_stores},
-        {"user", ask_user},           {"uuid_key", ask_uuid_key},       {"zone", ask_zone},
-        {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"address", ask_address},
+                                         {"clients", ask_clients},
+                                         {"fail", ask_fail},
+                                         {"form", ask_form},
+                                         {"generation", ask_generation},
+                                         {"getenv", ask_getenv},
+                                         {"group", ask_group},
+                                         {"is_known", ask_is_known},
+                                         {"is_local", ask_is_local},
+                                         {"is_secure", ask_is_secure},
+                                         {"layout", ask_layout},
+                                         {"lifetime", ask_lifetime},
+                                         {"mask", ask_mask},
+                                         {"matches", ask_matches},
+                                         {"misfit", ask_misfit},
+                                         {"namespace", ask_namespace},
+                                         {"nearest", ask_nearest},
+                                         {"open_to", ask_open_to},
+                                         {"password", ask_password},
+                                         {"policy", ask_policy},
+                                         {"policy_env", ask_policy_env},
+                                         {"proxy", ask_proxy},
+                                         {"quote", ask_quote},
+                                         {"secret_file", ask_secret_file},
+                                         {"shown", ask_shown},
+                                         {"store", ask_store},
+                                         {"store_check", ask_store_check},
+                                         {"stores", ask_stores},
+                                         {"user", ask_user},
+                                         {"uuid_key", ask_uuid_key},
+                                         {"zone", ask_zone},
+                                         {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushliteral(L, VS_STORE_FORMS);
     lua_setfield(L, -2, "store_forms");

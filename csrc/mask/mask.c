@@ -48,19 +48,22 @@ static uint64_t mask_all(const struct mask_alphabet *alphabet, int digits) {
     return count - 1;
 }
 
-int vs_mask_check(const struct vs_mask_opts *opts, struct vesta_error *err) {
+int vs_mask_check(const struct vs_mask_opts *opts, const char **key, struct vesta_error *err) {
+    *key = "digits";
     const struct mask_alphabet *alphabet = &mask_alphabets[opts->alphabet];
     if (opts->digits < alphabet->digits_min || opts->digits > alphabet->digits_max)
         return vs_fail(err, VESTA_EOPTION, "has %d %s, which must be %d to %d", opts->digits, alphabet->name,
                        alphabet->digits_min, alphabet->digits_max);
+    *key = "check";
     if (opts->alphabet == VS_MASK_BASE32 && (opts->check == VS_MASK_LUHN || opts->check == VS_MASK_DAMM))
-        return vs_fail(err, VESTA_EOPTION, "has a check digit for decimal digits only: use check = \"iso7064\"");
+        return vs_fail(err, VESTA_EOPTION, "is for decimal digits only: use check = \"iso7064\" with base32");
+    *key = "max";
     uint64_t all = mask_all(alphabet, opts->digits), fewer = mask_all(alphabet, opts->digits - 1);
     if (opts->max > all)
-        return vs_fail(err, VESTA_EOPTION, "has max = %llu, which %d %s cannot show: use at most %llu",
+        return vs_fail(err, VESTA_EOPTION, "is %llu, which %d %s cannot show: use at most %llu",
                        (unsigned long long)opts->max, opts->digits, alphabet->name, (unsigned long long)all);
     if (opts->max > 0 && (opts->max <= fewer || opts->max < VS_FF1_COUNT_MIN - 1))
-        return vs_fail(err, VESTA_EOPTION, "has max = %llu, which must be at least %llu: use fewer digits, or a larger max",
+        return vs_fail(err, VESTA_EOPTION, "is %llu, which must be at least %llu: use fewer digits, or a larger max",
                        (unsigned long long)opts->max,
                        (unsigned long long)(fewer + 1 > VS_FF1_COUNT_MIN - 1 ? fewer + 1 : VS_FF1_COUNT_MIN - 1));
     return VESTA_OK;
@@ -92,7 +95,8 @@ static int mask_open_version(struct vs_mask *mask, const struct vs_mask_opts *op
 }
 
 int vs_mask_open(const struct vs_mask_opts *opts, struct vs_mask **out, struct vesta_error *err) {
-    int rc = vs_mask_check(opts, err);
+    const char *key;
+    int rc = vs_mask_check(opts, &key, err);
     if (rc != VESTA_OK) return rc;
     assert(opts->key_count >= 1 && opts->key_count <= VS_MASK_KEYS_MAX && opts->threads >= 1);
     const struct vs_aes *aes = vs_aes_find(err);
@@ -233,19 +237,32 @@ static const struct mask_version *mask_version_of(const struct vs_mask *mask, co
     return NULL;
 }
 
-int vs_mask_read(const struct vs_mask *mask, int thread, const char *given, size_t length, uint64_t *number, int *version,
-                 struct vesta_error *err) {
+/* Reports that no key has the version of a text, or that no version has such a text. */
+static int mask_fail_version(const struct vs_mask *mask, const char *given, size_t length, struct vesta_error *err) {
+    size_t plain = (size_t)(mask->digits + mask_check_digits[mask->check]);
+    if (length == plain)
+        return vs_fail(err, VESTA_EID, "'%s' needs the key without a version: add its file to mask.secret_file",
+                       VS_QUOTE(given, length));
+    if (length == plain + 1 && given[0] >= '1' && given[0] <= '9')
+        return vs_fail(err, VESTA_EID,
+                       "'%s' begins with key version %c, which mask.secret_file does not list: compare it with the "
+                       "original, or add the key",
+                       VS_QUOTE(given, length), given[0]);
+    return vs_fail(err, VESTA_EID,
+                   "'%s' has %zu characters: a masked number has %zu, or %zu if it begins with a key "
+                   "version from 1 to 9",
+                   VS_QUOTE(given, length), length, plain, plain + 1);
+}
+
+int vs_mask_read(const struct vs_mask *mask, int thread, const char *given, size_t length, uint64_t *number,
+                 int *version, struct vesta_error *err) {
     char text[VS_MASK_TEXT_MAX] = "", checked[VS_MASK_TEXT_MAX];
     struct vs_ff1_number n;
     int u = mask->digits / 2, checks = mask_check_digits[mask->check];
     for (size_t i = 0; i < length && i < sizeof text - 1; i++)
         text[i] = mask_symbol(mask, given[i]);
     const struct mask_version *found = length < sizeof text ? mask_version_of(mask, text, length) : NULL;
-    if (!found)
-        return vs_fail(err, VESTA_EID,
-                       "'%s' has %zu characters: a masked number has %d, or one more if it begins with the version of a "
-                       "listed key",
-                       VS_QUOTE(given, length), length, mask->digits + checks);
+    if (!found) return mask_fail_version(mask, given, length, err);
     const char *at = text + (found->version > 0);
     if (!mask_take_digits(mask->alphabet, at, u, &n.half[0]) ||
         !mask_take_digits(mask->alphabet, at + u, mask->digits - u, &n.half[1]))

@@ -6,8 +6,8 @@
  *   digits        the number, encrypted with FF1 (ff1.h), always with all leading zeros
  *   check digits  computed over the characters before them (number/check.h)
  *
- * No text belongs to two numbers.  Texts of version 0 are shorter than the others, and texts of two other versions begin
- * with different digits.  Within a version, FF1 is a permutation. */
+ * No text belongs to two numbers.  Texts of version 0 are shorter than the others, and texts of two other versions
+ * begin with different digits.  Within a version, FF1 is a permutation. */
 #ifndef VS_MASK_H
 #define VS_MASK_H
 
@@ -47,14 +47,15 @@ struct vs_mask_opts {
 struct vs_mask;
 
 /* Checks all options but the keys: the digits are many enough for FF1 and few enough for 64 bits, the check fits the
- * alphabet, and `max` fits the digits.  Errors: VESTA_EOPTION. */
-int vs_mask_check(const struct vs_mask_opts *opts, struct vesta_error *err);
+ * alphabet, and `max` fits the digits.  Errors: VESTA_EOPTION, with the wrong key of the config in *key. */
+int vs_mask_check(const struct vs_mask_opts *opts, const char **key, struct vesta_error *err);
 /* Returns the largest number that has a text.  Requires options that vs_mask_check accepts. */
 uint64_t vs_mask_max(const struct vs_mask_opts *opts);
 
 /* Checks that every id that a generator can issue is at most `max`.  Uses `fields` and `method` of its options.
  * Errors: VESTA_EOPTION with the year in which the first id could exceed `max`. */
-int vs_mask_fits(const struct vesta_opts *opts, const struct vesta_layout *layout, uint64_t max, struct vesta_error *err);
+int vs_mask_fits(const struct vesta_opts *opts, const struct vesta_layout *layout, uint64_t max,
+                 struct vesta_error *err);
 
 /* Opens a mask, and copies the keys.  Own: close with vs_mask_close.  Errors: VESTA_EOPTION, VESTA_ENOMEM. */
 int vs_mask_open(const struct vs_mask_opts *opts, struct vs_mask **mask, struct vesta_error *err);
@@ -75,11 +76,11 @@ size_t vs_mask_length(const struct vs_mask *mask);
 int vs_mask_write(const struct vs_mask *mask, int thread, const uint64_t *numbers, size_t count, char *texts,
                   struct vesta_error *err);
 
-/* Reads the number of a text: the inverse of vs_mask_write, for all keys.  Base32 may be in either case, with I, L and O
- * for 1, 1 and 0.  Sets *number and *version only on success.  Threads: as vs_mask_write.
- * Errors: VESTA_EID with the reason. */
-int vs_mask_read(const struct vs_mask *mask, int thread, const char *text, size_t length, uint64_t *number, int *version,
-                 struct vesta_error *err);
+/* Reads the number of a text: the inverse of vs_mask_write, for all keys.  Base32 may be in either case, with I, L and
+ * O for 1, 1 and 0.  Sets *number and *version only on success.  Threads: as vs_mask_write. Errors: VESTA_EID with the
+ * reason. */
+int vs_mask_read(const struct vs_mask *mask, int thread, const char *text, size_t length, uint64_t *number,
+                 int *version, struct vesta_error *err);
 
 /* Reads a key file: one line with 16, 24 or 32 bytes in hex or base64.  Only its owner and group may have access to it.
  * Errors: VESTA_EIO, VESTA_EOPTION, with the path. */

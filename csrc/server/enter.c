@@ -19,7 +19,8 @@ static bool prefers_tag(const struct vs_request *r) {
 
 bool vs_request_find(struct vs_request *r, struct vs_slice name) {
     struct vs_names *names = &r->session->server->names;
-    struct vs_served_tag *tag = name.at && prefers_tag(r) ? vs_tag_named(vs_request_tags(r), name.at, name.length) : NULL;
+    struct vs_served_tag *tag =
+        name.at && prefers_tag(r) ? vs_tag_named(vs_request_tags(r), name.at, name.length) : NULL;
     struct vs_namespace *ns = tag ? NULL : vs_namespace_named(names, name.at, name.length);
     if (!tag && !ns && name.at) tag = vs_tag_named(vs_request_tags(r), name.at, name.length);
     if (ns) vs_request_turn(r, ns);
@@ -160,7 +161,8 @@ static bool is_tag_of_use(struct vs_request *r) {
     else if (enter_is_used_up(r))
         return false;
     else if (r->kind == VS_KIND_NAMESPACE || r->kind == VS_KIND_LAYOUT)
-        vs_refuse(r, "bad_command", "'%s' is a tag, and its numbers have no parts", name);
+        vs_refuse(r, "bad_command", "'%s' is a tag, and its numbers have no parts%s", name,
+                  r->tag->mask ? ": to read a masked number, add mask=1, or MASK with the Redis protocol" : "");
     else if (r->kind == VS_KIND_MASKED && !r->tag->mask)
         vs_refuse(r, "bad_command", "the numbers of '%s' have no mask", name);
     else if (r->kind == VS_KIND_COUNTER && vs_request_has_text(r))

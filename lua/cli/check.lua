@@ -35,6 +35,11 @@ local function print_row(title, text) cli.printf("  %-14s  %s\n", title, text) e
 -- Returns a policy's name without the table of options that follows.
 local function policy_name(text) return text and text:gsub(' {%[".*$', "") end
 
+local function mask_text(digits, check)
+  if not digits then return "" end
+  return (", masked: %s digits%s"):format(digits, check and check ~= "" and check ~= "none" and " and " .. check or "")
+end
+
 local function namespace_text(name, namespace)
   local text = name .. ": " .. (namespace.layout or LAYOUT_DEFAULT)
   local layout = facts.layout(namespace.layout or LAYOUT_DEFAULT)
@@ -42,6 +47,8 @@ local function namespace_text(name, namespace)
   if namespace.leased_as then text = text .. ", leased as " .. namespace.leased_as end
   if namespace.worker then text = text .. ", worker " .. namespace.worker end
   if namespace.store then text = text .. ", store " .. config.public(namespace.store) end
+  text = text .. mask_text(namespace["mask.digits"], namespace["mask.check"])
+  if namespace["mask.uuid_secret_file"] then text = text .. ", UUIDs masked" end
   if namespace.policy then text = text .. ", policy " .. policy_name(namespace.policy) end
   if namespace.shadow_policy then text = text .. ", in shadow " .. policy_name(namespace.shadow_policy) end
   return text
@@ -49,7 +56,9 @@ end
 
 local function segment_text(said, place)
   local function value(key) return effective.value(said, "segments.#." .. key, place) or "" end
-  return ("%s: %s of %s%s"):format(value "tags", value "table", value "store", value "stores")
+  local digits = value "mask.digits"
+  return ("%s: %s of %s%s%s"):format(value "tags", value "table", value "store", value "stores",
+    mask_text(digits ~= "" and digits, value "mask.check"))
 end
 
 local function print_summary(said, notes, shown)

@@ -1,6 +1,5 @@
 --- masks.lua -- checks the masks of namespaces and of segments.
 local ask = require "config.ask"
-local keys = require "config.keys"
 local wrong = require "config.wrong"
 
 local masks = {}
@@ -35,7 +34,7 @@ function masks.check(reading, group, name, entry, layout)
     end
     return false
   end
-  if not digits then fail("secret_file", "needs the key mask.digits: %s", keys.row[prefix .. "digits"].help) end
+  if not digits then fail("secret_file", "needs the key mask.digits: set the number of digits of a masked id") end
   if not files then fail("digits", "needs the key mask.secret_file: create a key with openssl rand -hex 32") end
   check_versions(fail, files)
   local why, key = ask.mask(entry, layout)

@@ -24,7 +24,8 @@ def _(world):
             ("digits = 5, secret_file = '%s'" % a, "mask.digits has 5 decimal digits, which must be 6 to 20"),
             ("digits = 21, secret_file = '%s'" % a, "mask.digits is 21"),
             ("digits = 14, alphabet = 'base32', secret_file = '%s'" % a, "mask.digits has 14 base32 characters, which must be 4 to 13"),
-            ("digits = 13, alphabet = 'base32', check = 'damm', secret_file = '%s'" % a, 'use check = "iso7064"'),
+            ("digits = 10, max = 99999999999, secret_file = '%s'" % a, "mask.max is 99999999999, which 10 decimal digits cannot show"),
+            ("digits = 13, alphabet = 'base32', check = 'damm', secret_file = '%s'" % a, 'mask.check is for decimal digits only: use check = "iso7064"'),
             ("digits = 19, check = 'crc', secret_file = '%s'" % a, 'mask.check is \'crc\''),
             ("digits = 19", "needs the key mask.secret_file", "openssl rand -hex 32"),
             ("secret_file = '%s'" % a, "needs the key mask.digits"),
@@ -75,7 +76,11 @@ def _(world):
     same([world.run("explain", "--mask", "-c", path, "--tag", "invoices", text).out for text in numbers],
          ["%s  number %d, key version 3\n" % (text, n) for n, text in enumerate(numbers, 1)])
     fails(world.run("explain", "--mask", "-c", path, texts[0][:-2] + "99"), 1, "has a wrong check digit")
-    fails(world.run("explain", "--mask", "-c", path, "--tag", "invoices", "1234567"), 1, "has 7 characters")
+    for text, part in (("1234567", "begins with key version 1, which mask.secret_file does not list"), ("123456", "needs the key without a version"),
+                       ("0234567", "has 7 characters: a masked number has 6, or 7 if"), ("12345", "has 5 characters")):
+        fails(world.run("explain", "--mask", "-c", path, "--tag", "invoices", text), 1, "'%s' %s" % (text, part))
+    summary = world.run("check", path).out
+    assert ", masked: 13 digits and iso7064\n" in summary and ", masked: 6 digits\n" in summary, summary
     fails(world.run("explain", "--mask", "-c", path, "--namespace", "plain", "1"), 2, "has no mask in the config")
     fails(world.run("explain", "--mask", "1"), 2, "--mask needs the config", "add -c FILE")
     fails(world.run("explain", "--tag", "invoices", "1"), 2, "--tag can only be combined with --mask")

@@ -296,9 +296,13 @@ static void no_texts(void) {
     static const struct {
         const char *text, *why;
     } rows[] = {
-        {"", "has 0 characters"},         {"123456789", "has 9 characters"},
-        {"12345678901", "has 11 characters"}, {"12345678x0", "must consist of decimal digits"},
-        {"-123456789", "must consist of decimal digits"}, {"123456789012345678901234567890", "has 30 characters"},
+        {"", "has 0 characters"},
+        {"123456789", "has 9 characters"},
+        {"12345678901", "begins with key version 1, which mask.secret_file does not list"},
+        {"02345678901", "has 11 characters"},
+        {"12345678x0", "must consist of decimal digits"},
+        {"-123456789", "must consist of decimal digits"},
+        {"123456789012345678901234567890", "has 30 characters"},
         {"4294967295", "is larger than the mask's max, 4000000000"},
     };
     struct vs_mask *mask = open_mask((struct vs_mask_opts){.digits = 10, .max = 4000000000});
@@ -316,23 +320,31 @@ static void no_texts(void) {
 static void wrong_options(void) {
     static const struct {
         struct vs_mask_opts opts;
-        const char *why;
+        const char *why, *key;
     } rows[] = {
-        {{.digits = 5}, "has 5 decimal digits, which must be 6 to 20"},
-        {{.digits = 21}, "has 21 decimal digits, which must be 6 to 20"},
-        {{.digits = 3, .alphabet = VS_MASK_BASE32}, "has 3 base32 characters, which must be 4 to 13"},
-        {{.digits = 14, .alphabet = VS_MASK_BASE32}, "has 14 base32 characters, which must be 4 to 13"},
+        {{.digits = 5}, "has 5 decimal digits, which must be 6 to 20", "digits"},
+        {{.digits = 21}, "has 21 decimal digits, which must be 6 to 20", "digits"},
+        {{.digits = 3, .alphabet = VS_MASK_BASE32}, "has 3 base32 characters, which must be 4 to 13", "digits"},
+        {{.digits = 14, .alphabet = VS_MASK_BASE32}, "has 14 base32 characters, which must be 4 to 13", "digits"},
         {{.digits = 8, .alphabet = VS_MASK_BASE32, .check = VS_MASK_LUHN},
-         "has a check digit for decimal digits only: use check = \"iso7064\""},
-        {{.digits = 10, .max = 10000000000}, "has max = 10000000000, which 10 decimal digits cannot show: use at most 9999999999"},
+         "is for decimal digits only: use check = \"iso7064\" with base32",
+         "check"},
+        {{.digits = 10, .max = 10000000000},
+         "is 10000000000, which 10 decimal digits cannot show: use at most 9999999999",
+         "max"},
         {{.digits = 10, .max = 999999999},
-         "has max = 999999999, which must be at least 1000000000: use fewer digits, or a larger max"},
-        {{.digits = 6, .max = 999998}, "has max = 999998, which must be at least 999999: use fewer digits, or a larger max"},
+         "is 999999999, which must be at least 1000000000: use fewer digits, or a larger max",
+         "max"},
+        {{.digits = 6, .max = 999998},
+         "is 999998, which must be at least 999999: use fewer digits, or a larger max",
+         "max"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct vesta_error err = {.text = ""};
-        CHECK_EQ_I64(vs_mask_check(&rows[i].opts, &err), VESTA_EOPTION);
+        const char *key = NULL;
+        CHECK_EQ_I64(vs_mask_check(&rows[i].opts, &key, &err), VESTA_EOPTION);
         CHECK_STR(err.text, rows[i].why);
+        CHECK_STR(key, rows[i].key);
     }
 }
 

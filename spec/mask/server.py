@@ -112,7 +112,7 @@ def _(world):
         same((refused.status, json.loads(refused.body)["detail"]), (403, "client 'shop' may not read masked numbers: add unmask to its calls"))
         same(server.get("/v1/ids/%s?ns=orders&mask=1" % text).status, 403)  # a local client without a name
         wrong = text[:-1] + str((int(text[-1]) + 1) % 10)
-        for given, why in ((wrong, "has a wrong check digit"), (text + "0", "has 21 characters"), ("x" * 20, "must consist of decimal digits")):
+        for given, why in ((wrong, "has a wrong check digit"), ("0" + text, "has 21 characters"), ("x" * 20, "must consist of decimal digits")):
             reply = ask("/v1/ids/%s?ns=orders&mask=1" % given, "staff")
             same(reply.status, 400)
             assert why in reply.body, reply.body
