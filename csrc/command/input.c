@@ -28,7 +28,8 @@ int vs_read_secret(const char *flag, const char *path, const char **out) {
 
 static const char *input_what_ids_are(enum vs_notation notation) {
     if (notation == VS_ANY_NOTATION)
-        return "decimal digits, 0 to 18446744073709551615, or hex (0x..., or 16 digits), base32 (13) or base62 (11)";
+        return "decimal digits, 0 to 18446744073709551615, hex (0x..., or 16 digits), base32 (13) or base62 (11), or "
+               "a UUID, ULID or TypeID";
     switch (vs_base_of(notation)) {
     case VESTA_HEX: return "hex digits, at most 16";
     case VESTA_BASE32: return "Crockford base32 digits, at most 13";

@@ -96,8 +96,14 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
     return is_id;
 }
 
+/* Returns the trace id in the header traceparent of W3C Trace Context, 00-TRACEID-PARENTID-01, or all of the text. */
+static struct vs_slice notation_trace_id(struct vs_slice text) {
+    bool is_header = text.length == 55 && text.at[2] == '-' && text.at[35] == '-' && text.at[52] == '-';
+    return is_header ? (struct vs_slice){text.at + 3, 32} : text;
+}
+
 bool vs_id_read_wide(struct vs_slice text, struct vs_wide_found *out) {
-    return vs_wide_read(notation_unwrap(text), out, NULL) == VESTA_OK;
+    return vs_wide_read(notation_trace_id(notation_unwrap(text)), out, NULL) == VESTA_OK;
 }
 
 const char *vs_id_wide_trouble(struct vs_slice text, struct vesta_error *err) {
@@ -221,7 +227,10 @@ bool vs_id_next_wide(struct vs_slice text, size_t *from, struct vs_wide_found *o
         for (end = begin; end < text.length && notation_is_of_wide(text.at[end]); end++)
             has_digit |= notation_is_digit(text.at[end]);
         if (!has_digit || end - begin < VS_WIDE_LENGTH_MIN) continue; /* letters only: an ordinary word */
-        if (vs_wide_read((struct vs_slice){text.at + begin, end - begin}, out, NULL) != VESTA_OK) continue;
+        struct vs_slice word = notation_trace_id((struct vs_slice){text.at + begin, end - begin});
+        if (vs_wide_read(word, out, NULL) != VESTA_OK) continue;
+        bool follows_letter = begin > 0 && (unsigned char)text.at[begin - 1] >= 0x80;
+        if (out->text == VS_WIDE_TYPEID && follows_letter) continue; /* a prefix such as größe, not the prefix e */
         *from = end;
         return true;
     }

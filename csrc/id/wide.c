@@ -7,6 +7,7 @@
 #define HEX_DIGITS 32
 #define UUID_LENGTH 36
 #define ULID_LENGTH 26
+#define TYPEID_SUFFIX_MEANT 20 /* a suffix from which on a text is meant as a TypeID, so that errors name it */
 
 /* ------------------------------------------------------------------ bytes */
 
@@ -167,7 +168,7 @@ bool vs_wide_is_meant(struct vs_slice text) {
         hyphens += text.at[i] == '-';
     const char *mark = text.length > 0 ? memrchr(text.at, '_', text.length) : NULL;
     return hyphens == 4 || text.length == HEX_DIGITS || text.length == ULID_LENGTH ||
-           (mark && (size_t)(text.at + text.length - mark - 1) == ULID_LENGTH);
+           (mark && (size_t)(text.at + text.length - mark - 1) >= TYPEID_SUFFIX_MEANT);
 }
 
 /* ------------------------------------------------------------------ writing */

@@ -60,7 +60,7 @@ end
 -- Prints the smallest and the largest id of 128 bits.
 local function print_wide(issuer, options, operands)
   if count_times(operands) < #operands then
-    cli.usage("--shape has no fields, but the operand is %s", term.shown(operands[#operands]))
+    cli.usage("a range of a shape has no fields: leave out the operand %s", term.shown(operands[#operands]))
   end
   if options.format then cli.usage "--format is for ids of 64 bits: leave it out, or leave out --shape" end
   local from_ms, until_ms = read_times(operands, #operands)

@@ -52,6 +52,16 @@ static void wide_print_title(const struct vs_wide_found *found, const struct vs_
     vs_outf("\n\n");
 }
 
+/* Prints the time with which a trace id begins if vesta issued it.  Other programs make random trace ids. */
+static void wide_print_time_of_trace(int64_t unix_ms, int64_t now_ms) {
+    const int64_t day_ms = 86400000, years_ms = 20 * 365 * day_ms;
+    char iso[VESTA_ISO_MAX];
+    if (unix_ms < now_ms - years_ms || unix_ms > now_ms + day_ms)
+        vs_outf("  time     none that vesta knows\n");
+    else
+        vs_outf("  time     %s, if vesta issued this trace id: add --namespace NAME\n", vs_iso(unix_ms, iso));
+}
+
 static void wide_print_fields(const struct vs_wide_view *view, const struct vs_wide_found *found,
                               const struct vs_wide_facts *facts) {
     struct vs_wide id = found->id;
@@ -59,11 +69,12 @@ static void wide_print_fields(const struct vs_wide_view *view, const struct vs_w
     if (facts->has_time)
         vs_outf("  time     %" PRId64 "  %s, %s%s\n", facts->unix_ms, vs_iso(facts->unix_ms, iso),
                 vs_ago(facts->unix_ms, view->now_ms, ago), facts->unix_ms > view->now_ms ? ": in the future" : "");
-    if (found->text != VS_WIDE_ULID) {
+    if (strcmp(facts->kind, "hex32") == 0 && !facts->shape) {
+        wide_print_time_of_trace((int64_t)(id.high >> 16), view->now_ms);
+    } else if (found->text != VS_WIDE_ULID && !(found->text == VS_WIDE_HEX32 && facts->shape)) {
         const char *about = vs_wide_is_uuid(id) ? vs_wide_about(vs_wide_version(id)) : NULL;
-        if (found->text != VS_WIDE_HEX32 || about)
-            vs_outf("  version  %u%s%s\n  variant  %u\n", vs_wide_version(id), about ? ": " : "", about ? about : "",
-                    vs_wide_variant(id));
+        vs_outf("  version  %u%s%s\n  variant  %u\n", vs_wide_version(id), about ? ": " : "", about ? about : "",
+                vs_wide_variant(id));
     }
     if (strcmp(facts->kind, "uuid1") == 0 || strcmp(facts->kind, "uuid6") == 0)
         vs_outf("  clock    %u\n  node     %012" PRIx64 "\n", (unsigned)(id.low >> 48 & 0x3fff),
@@ -83,10 +94,11 @@ static void wide_print_fields(const struct vs_wide_view *view, const struct vs_w
 }
 
 static void wide_print_forms(const struct vs_wide_found *found, const struct vs_wide_facts *facts) {
-    char hex[VS_WIDE_TEXT_MAX], suffix[VS_WIDE_TEXT_MAX];
+    static const struct vs_slice any = {"PREFIX", 6};
+    char hex[VS_WIDE_TEXT_MAX], typeid[VS_WIDE_TEXT_MAX];
     vs_wide_write(VS_WIDE_HEX32, found->id, hex);
-    vs_wide_write(VS_WIDE_TYPEID, found->id, suffix);
-    vs_outf("\n  uuid %s   ulid %s\n  hex  %s       typeid PREFIX_%s\n", facts->uuid, facts->ulid, hex, suffix);
+    typeid[vs_typeid_write(found->text == VS_WIDE_TYPEID ? found->prefix : any, found->id, typeid)] = '\0';
+    vs_outf("\n  uuid %s   ulid %s\n  hex  %s       typeid %s\n", facts->uuid, facts->ulid, hex, typeid);
 }
 
 bool vs_wide_explain(const struct vs_wide_view *view, const struct vs_wide_found *found, struct vs_moment *moment) {

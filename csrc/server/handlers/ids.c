@@ -25,8 +25,8 @@ _Static_assert(VS_RESP_ARGS_MAX <= TEXTS_MAX, "the texts of an MGET fit a reply"
 #define WIDES_MAX 3000 /* maximum ids of 128 bits per request: with a prefix, they are longer than 64-bit ids */
 _Static_assert(WIDES_MAX *(VS_WIDE_TEXT_MAX + 8) + 16 <= VS_REPLY_MAX, "a batch of TypeIDs fits a reply");
 
-/* Writes an id masked, or a tag's number in text form, to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does not
- * fit, returns false, and the reply is an error. */
+/* Writes an id masked, or a tag's number in text form, to buf, which has VS_FORM_TEXT_MAX bytes.  If the number does
+ * not fit, returns false, and the reply is an error. */
 static bool write_text(struct vs_request *r, uint64_t id, char *buf) {
     struct vesta_error err;
     const struct vs_mask *mask = vs_request_mask(r);
@@ -70,8 +70,9 @@ bool vs_read_shape(struct vs_request *r, int shape, int prefix) {
                          r->tag->name),
                false;
     if (r->ns->uuid_key ? r->shape != VESTA_UUID7 : r->ns->mask != NULL)
-        return vs_refuse(r, "bad_field", "the ids of '%s' are masked, and a %s would show the plain id: %s", r->ns->name,
-                         vesta_shape_name(r->shape), r->ns->uuid_key ? "use shape uuid7" : "leave out shape"),
+        return vs_refuse(r, "bad_field", "the ids of '%s' are masked, and a %s would show the plain id: %s",
+                         r->ns->name, vesta_shape_name(r->shape),
+                         r->ns->uuid_key ? "use shape uuid7" : "leave out shape"),
                false;
     if (vesta_shape_check(r->ns->layout, r->shape, &err) != VESTA_OK ||
         (type.at && vs_typeid_check(type, &err) != VESTA_OK))
@@ -289,8 +290,9 @@ static bool ids_read_number(struct vs_request *r, struct vs_slice text, const ch
         return vs_refuse(r, "bad_field", "%s is missing: %s", name, vs_call_help(r->call, r->protocol)), false;
     if (vesta_parse(VESTA_DECIMAL, text.at, text.length, value) != VESTA_OK)
         return vs_refuse(r, strcmp(name, "id") == 0 ? "bad_id" : "bad_field",
-                         "%s '%s' must be a decimal number of at most 18446744073709551615", name,
-                         VS_QUOTE(text.at, text.length)),
+                         "%s '%s' must be a decimal number of at most 18446744073709551615%s", name,
+                         VS_QUOTE(text.at, text.length),
+                         r->call->handler == vs_on_explain ? ", or a UUID, ULID or TypeID" : ""),
                false;
     return true;
 }

@@ -82,7 +82,9 @@ static bool http_bind(struct vs_request *r, const struct vs_http *http, struct v
     if (!bind_all(r, args, http->query, &room, first)) return false;
     if (http->method == VS_POST && http->body.length > 0) {
         if (!vs_http_is_form(http->type))
-            return vs_refuse(r, "bad_type", "a body must be a form (application/x-www-form-urlencoded), not '%s': put the parameters into the "
+            return vs_refuse(r, "bad_type",
+                             "a body must be a form (application/x-www-form-urlencoded), not '%s': put the parameters "
+                             "into the "
                              "query",
                              VS_QUOTE(http->type.at, http->type.length)),
                    false;
@@ -144,7 +146,8 @@ static const char *near_route(const struct vs_request *r, struct vs_slice path) 
     for (int i = 0; (call = vs_call_at(i)) && count < ROUTES_MAX; i++)
         if (call->route && vs_call_is_at(call, r->session->protocol) && !vs_call_is_kept(call, r->session))
             routes[count++] = call->route;
-    return vs_nearest(word, routes);
+    const char *near = vs_nearest(word, routes);
+    return near && strcmp(near, word) == 0 ? NULL : near; /* /v1/ids/ without an id */
 }
 
 /* Each route has exactly one path.  Extra slashes are not ignored, and there are no redirects. */
@@ -230,8 +233,7 @@ int vs_http_step(struct vs_session *s, const char *buf, size_t len, struct vs_ou
                            .ids = s->scratch->ids,
                            .status = 200};
     if (used < 0) {
-        r.json =
-            s->protocol == VS_ADMIN || http_is_v1(http.path); /* the path is known if the head could be parsed */
+        r.json = s->protocol == VS_ADMIN || http_is_v1(http.path); /* the path is known if the head could be parsed */
         vs_refuse(&r, vs_code_of_status(http.status), "%s", http.broken);
     } else if (http_answer(&r, &http) == VS_WAITS) {
         out->used = start;

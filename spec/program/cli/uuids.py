@@ -137,6 +137,26 @@ def _(w):
     fails(w.run("explain", "--format", "hex", V7), 2, "is not an id: hex digits, at most 16")
 
 
+@claim("explain reads the trace id of a header traceparent, and shows its time only if the issuer can have been vesta")
+def _(w):
+    header = "00-%s-00f067aa0ba902b7-01"
+    same([got["id"] for got in explained(w, header % ("a" * 32), stdin="")], ["a" * 32])
+    same([got["id"] for got in explained(w, stdin="traceparent: %s\n" % (header % ("b" * 32)))], ["b" * 32])
+    issued, = gen(w, "--layout", "snowflake", "--shape", "hex32")
+    like(w.run("explain", header % (issued[:12] + "0" * 20)).out, "...32 hex digits\n\n  time     20...Z, if vesta issued this trace id: add --namespace NAME\n\n...")
+    like(w.run("explain", "4bf92f3577b34da603ce929d0e0e4736").out, "...\n  time     none that vesta knows\n\n...")
+
+
+@claim("a text that is almost an id of 128 bits is rejected with the reason, also beside letters that are not ASCII")
+def _(w):
+    typeid = "01h455vb4pex5vsknk084sn02q"
+    fails(w.run("explain", "order_" + typeid[:-1]), 2, "is not a TypeID: its suffix '%s' must have 26 characters" % typeid[:-1])
+    fails(w.run("explain", "gr\u00f6\u00dfe_" + typeid), 2, "is not a TypeID", "a to z")
+    same([got["id"] for got in explained(w, "\u201c%s\u201d" % V7)], [V7])
+    fails(w.run("explain", "foo"), 2, "or a UUID, ULID or TypeID")
+    like(w.run("explain", "order_" + typeid).out, "...typeid order_%s\n" % typeid)
+
+
 @claim("audit counts duplicates, inversions, kinds, times and the rate of ids of 128 bits, and names lines")
 def _(w):
     ids = gen(w, "--layout", "snowflake", "--shape", "uuid7", "-n", "5000")
