@@ -9,8 +9,11 @@
 #include "id/id.h"
 #include "os/clock.h"
 #include "os/host.h"
+#include "os/random.h"
 #include "past/past.h"
+#include "vesta_uuid.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,9 +163,24 @@ static int pasts_time(struct vs_slice text, int64_t *unix_ms, struct vesta_error
 struct pasts_run {
     struct vesta_past *past;
     int base;
+    enum vesta_shape shape; /* of the ids to print (0: 64 bits) */
+    uint8_t key[VESTA_UUID_KEY_BYTES];
+    struct vesta_layout layout;
     uint64_t count, line;
     struct vs_digits digits;
 };
+
+/* Returns the end of the id's text. */
+static char *pasts_put(struct pasts_run *run, uint64_t id, char *at) {
+    uint8_t uuid[VESTA_UUID_BYTES];
+    if (!run->shape)
+        return at + (run->base == VESTA_DECIMAL ? vs_digits_put(&run->digits, id, at)
+                                                : vesta_format((enum vesta_base)run->base, id, at));
+    int rc = vesta_uuid_make(&run->layout, run->shape, id, run->key, uuid, NULL);
+    assert(rc == VESTA_OK); /* pasts_begin_shape has checked the layout, and no past time exceeds 48 bits */
+    (void)rc;
+    return at + vesta_uuid_format(run->shape, uuid, at);
+}
 
 /* Prints the id of a row.  The text after the line's first tab follows it. */
 static int pasts_row(struct pasts_run *run, struct vs_slice line, struct vesta_error *err) {
@@ -173,9 +191,7 @@ static int pasts_row(struct pasts_run *run, struct vs_slice line, struct vesta_e
     int rc = pasts_time(time, &unix_ms, err);
     if (rc == VESTA_OK) rc = vesta_past_next(run->past, unix_ms, &id, err);
     if (rc != VESTA_OK) return rc;
-    char *begin = vs_out_room(VESTA_FORMAT_MAX + 2), *end = begin;
-    end += run->base == VESTA_DECIMAL ? vs_digits_put(&run->digits, id, end)
-                                      : vesta_format((enum vesta_base)run->base, id, end);
+    char *begin = vs_out_room(VESTA_UUID_TEXT_MAX + 2), *end = pasts_put(run, id, begin);
     *end++ = has_rest ? '\t' : '\n';
     vs_out_took((size_t)(end - begin));
     if (has_rest) {
@@ -202,8 +218,18 @@ static int pasts_rows(struct pasts_run *run, FILE *file, struct vesta_error *err
     return rc;
 }
 
-/* range:fill(path, base) -> how many ids were printed | nil, text, code, how many
- * Reads a row's time from each line of a file ("-": stdin), and prints its id. */
+static int pasts_begin_shape(struct pasts_run *run, const char *name, struct vesta_error *err) {
+    struct vesta_past_info info;
+    vesta_past_get_info(run->past, &info);
+    run->layout = info.layout;
+    run->shape = (enum vesta_shape)vesta_shape_find(name, strlen(name));
+    if (vs_random(run->key, sizeof run->key) != 0)
+        return vs_fail(err, VESTA_EIO, "the kernel returned no random bytes");
+    return vesta_shape_check(&run->layout, run->shape, err);
+}
+
+/* range:fill(path, base, shape) -> how many ids were printed | nil, text, code, how many
+ * Reads a row's time from each line of a file ("-": stdin), and prints its id.  shape may be nil. */
 static int pasts_fill(lua_State *L) {
     static const char *const bases[] = {"dec", "hex", "base32", "base62", NULL};
     struct pasts_run run = {.past = pasts_self(L)};
@@ -213,6 +239,7 @@ static int pasts_fill(lua_State *L) {
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *file = is_stdin ? stdin : fopen(path, "re");
     int rc = file ? VESTA_OK : vs_fail(&why, VESTA_EIO, "cannot open %s: %s", vs_shown_text(path), strerror(errno));
+    if (rc == VESTA_OK && lua_isstring(L, 4)) rc = pasts_begin_shape(&run, lua_tostring(L, 4), &why);
     if (rc == VESTA_OK) rc = pasts_rows(&run, file, &why);
     if (file && !is_stdin) fclose(file);
     if (rc != VESTA_OK && run.line)

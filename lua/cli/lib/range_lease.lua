@@ -57,7 +57,7 @@ local function release(range, count)
 end
 
 local function print_ids(range, options)
-  local count, text, code, partly = range:fill(options.times, options.format or "dec")
+  local count, text, code, partly = range:fill(options.times, options.format or "dec", options.shape)
   term.flush()
   local is_well = release(range, count or partly)
   if not count then
@@ -70,6 +70,12 @@ end
 local function run(options, operands)
   cli.no_operands(operands)
   if options.times and options.json then cli.usage "--json prints the lease, and --times prints ids: leave one out" end
+  if options.shape and not options.times then
+    cli.usage "--shape needs --times: ids of 128 bits are made from the ids of rows"
+  end
+  if options.shape and options.format then
+    cli.usage "--format is for ids of 64 bits: leave it out, or leave out --shape"
+  end
   local range <close>, place = lease(options)
   if options.times then return print_ids(range, options) end
   print_lease(range:info(), place, options)
@@ -93,6 +99,7 @@ return {
       help = "values of the layout's other fields (default: the config's, else 0)" },
     stores.OPTIONS,
     cli.format_option "how ids are written",
+    { name = "shape", kind = "choice", value = "uuid7|uuid8|ulid|hex32", help = "with --times: print ids of 128 bits" },
     { name = "json", kind = "switch", help = "print the lease as a JSON object" },
   },
   run = run,

@@ -19,8 +19,8 @@ def explain(w, *ids):
     return [json.loads(line) for line in w.run("explain", "--json", *ids).out.splitlines()]
 
 
-def workers(w):
-    return {row["worker"]: row for row in json.loads(w.run("workers", "--json").out)["workers"]}
+def workers(w, *options):
+    return {row["worker"]: row for row in json.loads(w.run("workers", "--json", *options).out)["workers"]}
 
 
 @claim("a lease has a worker id, its dates, the smallest and largest id, and how many more fit")
@@ -60,6 +60,25 @@ def _(w):
     again = w.run("range", "lease", "--from", "2019-03-06", "--until", "2020-01-01", "--times", w.path("rows"), "--format", "hex")
     same((again.code, len(again.out)), (0, 17))
     same(list(workers(w)), [row["worker"]])  # the worker id of the first import is used again
+
+
+@claim("--shape prints UUIDs of the rows' times, which ascend, and of which version 8 contains the leased worker id")
+def _(w):
+    rows = "".join("%d\t%d\n" % (1551675967000 + i // 3, i) for i in range(3000))
+    words = "range", "lease", *YEAR, "--layout", "snowflake", "--namespace", "wide", "--times", "-", "--shape"
+    for shape in "uuid7", "uuid8", "ulid", "hex32":
+        got = w.run(*words, shape, stdin=rows)
+        same((got.code, got.err), (0, ""))
+        ids, places = zip(*[line.split("\t") for line in got.out.splitlines()])
+        same((list(places), list(ids)), ([str(i) for i in range(3000)], sorted(set(ids))))
+        parts = explain(w, "--layout", "snowflake", *ids[::299])
+        same([part["unix_ms"] for part in parts], [1551675967000 + i // 3 for i in range(0, 3000, 299)])
+        if shape == "uuid8":
+            assert {part["worker"] for part in parts} <= set(workers(w, "--namespace", "wide")), parts
+    fails(w.run("range", "lease", *YEAR, "--shape", "uuid7"), 2, "--shape needs --times")
+    fails(w.run(*words, "uuid7", "--format", "hex", stdin=rows), 2, "--format is for ids of 64 bits")
+    narrow = "range", "lease", *YEAR, "--namespace", "narrow", "--layout", "sign:1 time:31 seq:25 worker:7 unit=1s epoch=2010-01-01T00:00:00Z"
+    fails(w.run(*narrow, "--times", "-", "--shape", "hex32", stdin=rows), 2, "hex32", "25")
 
 
 @claim("ids start the sequence of a time unit as the layout's seq_start defines, so that they are even modulo shards")
