@@ -335,15 +335,22 @@ static int check_start(struct layout_draft *d) {
                                                 : seq->width,
              shift = is_low ? seq->low_shift : seq->shift;
     uint64_t max = UINT64_C(1) << width;
-    const char *where = is_low ? " at the end" : d->start == VESTA_SHARDS && seq->low_width ? " above" : "";
+    const char *where = is_low                                       ? "the lower part of "
+                        : d->start == VESTA_SHARDS && seq->low_width ? "the upper part of "
+                                                                     : "";
     char text[160];
     if (max > START_MAX) max = START_MAX;
     if (!d->has_start && d->starts_anywhere) d->spread = max;
     while (!d->has_start && d->spread > max) /* reduce a preset's spread if the user made its sequence narrower */
         d->spread /= 2;
+    if (width == 0 && d->has_start)
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: seq_start=%s:%llu needs the field seq: add it, or leave out seq_start",
+                       starts[d->start], (unsigned long long)d->spread);
     if ((d->has_start && d->spread == 0) || d->spread > max)
-        return vs_fail(d->err, VESTA_ELAYOUT, "bad layout: seq_start=%s:%llu: with %u bits of seq%s it is 1 to %llu",
-                       starts[d->start], (unsigned long long)d->spread, width, where, (unsigned long long)max);
+        return vs_fail(d->err, VESTA_ELAYOUT,
+                       "bad layout: seq_start=%s:%llu must be from 1 to %llu, because %sseq has %u bits",
+                       starts[d->start], (unsigned long long)d->spread, (unsigned long long)max, where, width);
     if (d->start == VESTA_SPREAD && d->spread > 1 && shift > 0)
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: seq_start=spread:%llu spreads nothing: %s is below the sequence, so ids of one "

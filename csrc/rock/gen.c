@@ -207,12 +207,19 @@ static int gen_push_no_shape(lua_State *L, const struct gen_box *box, enum vesta
     return vs_lua_push_error(L, &err);
 }
 
+static enum vesta_shape gen_shape(lua_State *L, int arg) {
+    size_t length;
+    const char *name = luaL_optlstring(L, arg, "uuid7", &length);
+    int shape = vesta_shape_find(name, length);
+    if (!shape) luaL_argerror(L, arg, lua_pushfstring(L, "the shape '%s' must be uuid7, uuid8, ulid or hex32", name));
+    return (enum vesta_shape)shape;
+}
+
 /* Implements gen:next_uuid([shape [, form]]).  `form` is "text" or "bytes". */
 static int gen_next_uuid(lua_State *L) {
-    static const char *const SHAPES[] = {"uuid7", "uuid8", "ulid", "hex32", NULL}, *const FORMS[] = {"text", "bytes",
-                                                                                                     NULL};
+    static const char *const FORMS[] = {"text", "bytes", NULL};
     struct gen_box *box = gen_self(L);
-    struct gen_uuid uuid = {.shape = (enum vesta_shape)(luaL_checkoption(L, 2, "uuid7", SHAPES) + 1)};
+    struct gen_uuid uuid = {.shape = gen_shape(L, 2)};
     bool is_text = luaL_checkoption(L, 3, "text", FORMS) == 0;
     char text[VESTA_UUID_TEXT_MAX];
     struct vesta_pause pause;

@@ -299,7 +299,7 @@ describe("gen:next_uuid", function()
 
   it("raises for an unknown shape or form", function()
     local gen = help.open()
-    assert.matches("invalid option 'uuid9'", help.raised(gen.next_uuid, gen, "uuid9"))
+    assert.matches("the shape 'uuid9' must be uuid7, uuid8, ulid or hex32", help.raised(gen.next_uuid, gen, "uuid9"))
     assert.matches("invalid option 'hex'", help.raised(gen.next_uuid, gen, "uuid7", "hex"))
   end)
 
