@@ -317,7 +317,8 @@ describe("gen:next_uuid", function()
     local gen, clock = require "vesta.testing".generator { layout = "snowflake" }
     local before = assert(gen:next_uuid())
     clock:step(-30000)
-    for _ = 1, 20000 do
+    for i = 1, 20000 do
+      if i % 1000 == 0 then clock:pass(1) end -- the lead has half the clock's speed, 2,048 ids per millisecond
       local uuid = assert(gen:next_uuid())
       assert.is_true(before < uuid)
       before = uuid
