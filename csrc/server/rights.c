@@ -235,10 +235,15 @@ bool vs_rights_may_call(struct vs_request *r) {
     return rights_refuse_call(r), false;
 }
 
+bool vs_rights_unmasks(const struct vs_session *s) {
+    if (s->protocol == VS_ADMIN && s->local) return true; /* the file's mode decides which users connect */
+    if (s->grant.accounts) return access_grant_may(&s->grant, VS_UNMASK);
+    return rights_is_local(s) || (s->server->rules.resp_password && s->known);
+}
+
 bool vs_rights_may_unmask(struct vs_request *r) {
     const struct vs_session *s = r->session;
-    bool is_trusted = rights_is_local(s) || (s->server->rules.resp_password && s->known);
-    if (s->grant.accounts ? access_grant_may(&s->grant, VS_UNMASK) : is_trusted) return true;
+    if (vs_rights_unmasks(s)) return true;
     vs_refuse(r, "not_allowed", "client '%s' may not read masked numbers: add unmask to its calls",
               s->grant.accounts ? access_grant_name(&s->grant) : VS_ACCOUNT_DEFAULT);
     return false;
@@ -288,6 +293,10 @@ bool vs_rights_sees_reasons(const struct vs_session *s) {
     if (s->protocol == VS_ADMIN) return true;
     if (!g->accounts) return rights_is_local(s) || (s->server->rules.resp_password && s->known);
     return access_grant_may(g, VS_OPERATE) || (access_grant_may(g, VS_READ) && access_grant_has_all(g));
+}
+
+bool vs_rights_sees_reasons_of(const struct vs_session *s, const struct vs_served_tag *tag) {
+    return vs_rights_sees_reasons(s) && (!tag->mask || vs_rights_unmasks(s));
 }
 
 bool vs_rights_sees(const struct vs_session *s, const char *name) {

@@ -58,6 +58,8 @@ bool vs_rights_sees_all(const struct vs_session *session);
  * namespaces.  They are shown on admin listeners, to operators, and to clients that may read all names.  If there are
  * no accounts, they are shown to connections from this machine and to clients that sent the password. */
 bool vs_rights_sees_reasons(const struct vs_session *session);
+/* The same for a tag.  Reasons of a masked tag can contain its numbers. */
+bool vs_rights_sees_reasons_of(const struct vs_session *session, const struct vs_served_tag *tag);
 /* Replies with an error: `what` failed, followed by `why` if the client may see reasons.  Always returns
  * VS_ANSWERED. */
 enum vs_reply_state vs_refuse_why(struct vs_request *request, const char *code, const char *what, const char *why);
@@ -78,8 +80,10 @@ static inline uint64_t vs_rights_n(struct vs_request *r, uint64_t max) {
 static inline uint64_t vs_rights_block(struct vs_request *r, uint64_t max) {
     return vs_rights_least(r, r->session->server->rules.blocks_max[r->session->protocol], max);
 }
-/* Returns whether the client may read masked numbers: it has the right, or there are no accounts and it connects from this
- * machine or sent the password.  If not, the reply is an error. */
+/* Return whether the client may read masked numbers: it has the right, or connects to the admin listener's unix socket,
+ * or there are no accounts and it connects from this machine or sent the password.  If vs_rights_may_unmask returns
+ * false, the reply is an error. */
+bool vs_rights_unmasks(const struct vs_session *session);
 bool vs_rights_may_unmask(struct vs_request *request);
 /* Returns whether the config allows blocks over this protocol.  If not, the reply is an error. */
 bool vs_rights_may_block(struct vs_request *request);

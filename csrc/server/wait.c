@@ -195,7 +195,7 @@ static enum vs_reply_state request_give_up(struct vs_request *r) {
 
 static enum vs_reply_state give_up_tag(struct vs_request *r) {
     char text[256];
-    if (r->tag->seg && !vs_rights_sees_reasons(r->session))
+    if (r->tag->seg && !vs_rights_sees_reasons_of(r->session, r->tag))
         snprintf(text, sizeof text, "there is no range of '%s' now. The server's log has the reason", r->tag->name);
     else if (r->tag->seg)
         vesta_segment_pause_text(r->tag->seg, &r->pause, text, sizeof text);

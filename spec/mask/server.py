@@ -1,8 +1,10 @@
 """server.py -- masked ids and numbers over HTTP and the Redis protocol, with every command that can issue them."""
 import json
 import re
+import sqlite3
 
 from serving import Configured, claim, command, main, same
+from tables import until
 from worlds import config, key
 
 PLAIN = b"-ERR "
@@ -120,6 +122,42 @@ def _(world):
             same((query, ask("/v1/ids/%s?ns=orders&%s" % (text, query), "staff").status), (query, status))
 
 
+def went_back(world, server, ask):
+    """Restores an old counter, and takes numbers until the server reports it."""
+    with sqlite3.connect(world.path("v.db")) as db:
+        db.execute("update leaf_alloc set max_id = 1 where biz_tag = 'invoices'")
+    until(lambda: ask("/v1/ids?ns=invoices&n=20").status == 500)
+
+
+@claim("only the right unmask shows the position, the counts and the faults of a masked counter")
+def _(world):
+    clients, numbers = world.path("clients"), re.compile(r"\b(51|101|151)\b")
+    tokens = {}
+    for name, calls in (("watch", "give,read"), ("staff", "give,read,unmask")):
+        tokens[name] = world.run("client", "add", name, "--calls", calls, "--file", clients).out.split()[-1]
+    with served(world, "clients = '%s'," % clients) as server:
+        def ask(who):
+            return lambda path: server.get(path, headers={"Authorization": "Bearer " + tokens[who]})
+        def row(who, path):
+            (one,) = json.loads(ask(who)(path).body)["segments"]
+            return one
+        ask("watch")("/v1/ids?ns=invoices&n=7")
+        for path in ("/v1/segments", "/v1/segments?tag=invoices"):
+            seen, whole = row("watch", path), row("staff", path)
+            same((whole["position"], whole["given"], whole["databases"][0]["ranges"] > 0), ("8", "7", True))
+            same(set(seen), {"tag", "table", "masked", "order", "pauses", "databases"})
+            same(set(whole["databases"][0]) - set(seen["databases"][0]), {"step", "ranges"})
+        for who, expected in (("watch", (False, True, b"vesta_tag_numbers:0\r\n")), ("staff", (True, True, b"vesta_tag_numbers:7\r\n"))):
+            said = server.say(server.resp, command("AUTH", who, tokens[who]) + command("INFO", "vesta"))
+            same((who, b"vesta_ids_orders:" in said, b"vesta_ids_plain:" in said, expected[2] in said), (who,) + expected[:2] + (True,))
+        went_back(world, server, ask("watch"))
+        for path in ("/v1/ids?ns=invoices", "/readyz", "/v1/segments?tag=invoices"):
+            assert not numbers.search(ask("watch")(path).body), ask("watch")(path).body
+            until(lambda: "went back" in ask("staff")(path).body)
+        assert not numbers.search(ask("watch")("/v1/segments?tag=invoices").body)
+        same(row("watch", "/v1/segments?tag=invoices")["databases"][0]["trouble"], "the server's log has the reason")
+
+
 @claim("over the Redis protocol, MASK after the id reads a masked id")
 def _(world):
     with served(world) as server:
@@ -152,7 +190,7 @@ def _(world):
         same(server.get("/v1/ids/%s?ns=plain&mask=1" % got[0]).status, 400)
 
 
-@claim("a counter that exceeds its mask is rejected with its last number, costs one number per second, and is still read")
+@claim("a counter that exceeds its mask is rejected with the last number of the mask, costs one number per second, and is still read")
 def _(world):
     a = key(world, "a.key")
     uri = "sqlite:" + world.path("v.db")
@@ -163,7 +201,7 @@ def _(world):
         for _ in range(3):
             reply = json.loads(server.get("/v1/ids?ns=invoices").body)
             same((reply["code"], reply["detail"]),
-                 ("used_up", "'invoices': the number 1000000 exceeds 999999, the last number of its mask: add digits"))
+                 ("used_up", "'invoices': a number exceeds 999999, the last number of its mask: add digits"))
             same(read(server, "invoices", last)["number"], "999999")
 
 

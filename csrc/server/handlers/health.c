@@ -128,13 +128,14 @@ static void put_reason(struct vs_out *out, const char *ns, const char *code, con
     put_reason_of(out, "namespace", ns, code, detail);
 }
 
-static void put_dry(struct vs_out *out, const struct few *few) {
-    char text[256];
+static void put_dry(struct vs_request *r, const struct few *few) {
     for (int i = 0; i < few->count && i < TAGS_TOLD; i++) {
+        char text[256] = "the server's log has the reason";
         struct vesta_segment *memory = few->at[i]->memory;
         struct vesta_pause pause = {.why = memory ? VESTA_FAILSTOP : VESTA_RANGE};
-        vesta_segment_pause_text(memory ? memory : few->at[i]->seg, &pause, text, sizeof text);
-        put_reason_of(out, "tag", few->at[i]->name, vesta_why_name(pause.why), text);
+        if (vs_rights_sees_reasons_of(r->session, few->at[i]))
+            vesta_segment_pause_text(memory ? memory : few->at[i]->seg, &pause, text, sizeof text);
+        put_reason_of(r->out, "tag", few->at[i]->name, vesta_why_name(pause.why), text);
     }
 }
 
@@ -142,7 +143,8 @@ static void put_unusable(struct vs_out *out, const struct health_seen *seen) {
     put_reason_of(out, "tag", seen->tags.unusable_tag, "row_unusable", seen->tags.unusable_why);
 }
 
-static void put_reasons(struct vs_out *out, const struct vs_server *server, const struct health_seen *seen) {
+static void put_reasons(struct vs_request *r, const struct health_seen *seen) {
+    struct vs_out *out = r->out;
     vs_json_open(out, "reasons", '[');
     if (seen->draining) put_reason(out, NULL, "draining", "the server is stopping");
     if (seen->stuck) put_reason(out, NULL, "policy_stuck", "a policy is running that cannot be interrupted");
@@ -154,17 +156,17 @@ static void put_reasons(struct vs_out *out, const struct vs_server *server, cons
             put_reason(out, ns->name, "not_open", vs_namespace_why(ns, why));
             continue;
         }
-        vs_namespace_pause_text(server, ns, pause, text);
+        vs_namespace_pause_text(r->session->server, ns, pause, text);
         put_reason(out, ns->name, vesta_why_name(pause->why), text);
     }
     if (seen->tags.unread > 0) put_reason(out, NULL, "tags_unread", seen->tags.unread_why);
-    put_dry(out, &seen->dry);
+    put_dry(r, &seen->dry);
     if (seen->is_unusable) put_unusable(out, seen);
     vs_put(out, "]", 1);
     if (seen->unready > seen->told) vs_json_uint(out, "more_namespaces", (uint64_t)(seen->unready - seen->told));
 }
 
-static void put_warnings(const struct vs_request *r, const struct health_seen *seen) {
+static void put_warnings(struct vs_request *r, const struct health_seen *seen) {
     const struct vs_server *server = r->session->server;
     vs_json_open(r->out, "warnings", '[');
     for (int i = 0; i < vs_told(&server->names); i++) {
@@ -179,7 +181,7 @@ static void put_warnings(const struct vs_request *r, const struct health_seen *s
         vs_json_text(r->out, "detail", has_ended ? why : info.warning);
         vs_put(r->out, "}", 1);
     }
-    put_dry(r->out, &seen->faulty);
+    put_dry(r, &seen->faulty);
     if (seen->tags.unusable > 0) put_unusable(r->out, seen);
     vs_put_text(r->out, "]}\n");
 }
@@ -213,7 +215,7 @@ enum vs_reply_state vs_on_readyz(struct vs_request *r) {
     }
     vs_refuse(r, "not_ready", "%d reason%s", count, count == 1 ? "" : "s");
     r->out->used -= strlen("}\n"); /* removes the end of the object, to add a member */
-    put_reasons(r->out, r->session->server, &seen);
+    put_reasons(r, &seen);
     vs_put_text(r->out, "}\n");
     return VS_ANSWERED;
 }

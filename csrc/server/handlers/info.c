@@ -190,17 +190,19 @@ static void put_ids(struct vs_out *out, const char *name, uint64_t ids) {
     info_put_uint(out, text, ids);
 }
 
+/* The counts of masked ids are shown only to clients that may read masked ids. */
 static void put_vesta(struct vs_request *r, struct vs_out *out) {
     struct vs_server *server = r->session->server;
+    bool unmasks = vs_rights_unmasks(r->session);
     info_put_uint(out, "vesta_namespaces", (uint64_t)server->names.count);
     for (int i = 0; i < vs_told(&server->names); i++)
-        put_ids(out, server->names.at[i].name, info_ids_of(server, i, i + 1));
+        if (unmasks || !server->names.at[i].mask) put_ids(out, server->names.at[i].name, info_ids_of(server, i, i + 1));
     if (server->names.count > VS_NAMESPACES_TOLD)
         put_ids(out, VS_OTHERS, info_ids_of(server, VS_NAMESPACES_TOLD, server->names.count));
     const struct vs_tag_set *tags = vs_tags_now(&server->tags);
     struct vs_tag_total total = {{0}, 0};
     for (size_t i = 0; tags && i < tags->count; i++)
-        for (int protocol = 0; protocol < VS_ID_PROTOCOLS; protocol++)
+        for (int protocol = 0; protocol < VS_ID_PROTOCOLS && (unmasks || !tags->at[i]->mask); protocol++)
             total.given[protocol] += vs_tag_total(&server->monitor, tags->at[i]).given[protocol];
     if (!tags) return;
     info_put_uint(out, "vesta_tags", tags->count);

@@ -11,7 +11,7 @@ static void segments_end(struct vs_request *r) {
 static enum vs_reply_state put_tag(struct vs_request *r) {
     vs_put(r->out, "{", 1);
     vs_json_open(r->out, "segments", '[');
-    vs_put_segment(r->out, r->session->server, r->tag);
+    vs_put_segment(r->out, r->session->server, r->tag, vs_rights_unmasks(r->session));
     vs_put(r->out, "]", 1);
     segments_end(r);
     return VS_ANSWERED;
@@ -27,7 +27,7 @@ enum vs_reply_state vs_on_segments(struct vs_request *r) {
     const struct vs_tag_set *tags = vs_request_tags(r);
     size_t from = tags && after.at ? vs_tag_after(tags, after.at, after.length) : 0;
     vs_put(r->out, "{", 1);
-    vs_put_segments(r->out, r->session->server, tags, from, VS_REPLY_MAX);
+    vs_put_segments(r->out, r->session->server, tags, from, VS_REPLY_MAX, vs_rights_unmasks(r->session));
     segments_end(r);
     return VS_ANSWERED;
 }

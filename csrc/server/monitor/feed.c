@@ -110,7 +110,7 @@ static void make_segments(struct vs_feed *feed, struct vs_server *server, int64_
     segments->made_us = now_us;
     fresh->used = 0;
     vs_put_text(fresh, "event: segments\ndata: {");
-    vs_put_segments(fresh, server, vs_tags_now(&server->tags), 0, EVENT_MAX - 1024);
+    vs_put_segments(fresh, server, vs_tags_now(&server->tags), 0, EVENT_MAX - 1024, true); /* all viewers may operate the server */
     vs_put_tables(fresh, server);
     vs_put_text(fresh, "}\n\n");
     if (segments->out.used == fresh->used && memcmp(segments->text, fresh->at, fresh->used) == 0) return;
