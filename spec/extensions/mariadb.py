@@ -106,6 +106,20 @@ def _():
                "SELECT COUNT(DISTINCT id) FROM orders WHERE x = -1") == "2"
 
 
+@claim("columns of the types in docs/database-functions.md sort UUIDs by time, but a column of type UUID does not sort trace ids")
+def _():
+    def unsorted(kind, default):
+        sql("CREATE OR REPLACE TABLE sorted (id %s PRIMARY KEY DEFAULT %s, n INT); INSERT INTO sorted (n) SELECT seq FROM seq_1_to_2000" % (kind, default))
+        return int(sql("SELECT COUNT(*) FROM (SELECT n < LAG(n) OVER (ORDER BY id) AS is_before FROM sorted) s WHERE is_before"))
+    uuid = "CONVERT(vesta_next_uuid('orders', '%s') USING latin1)"
+    for kind, default in (("UUID", uuid % "uuid7"), ("CHAR(36)", "vesta_next_uuid('orders', 'uuid8')"),
+                          ("CHAR(26)", "vesta_next_uuid('orders', 'ulid')"), ("BINARY(16)", "UNHEX(REPLACE(vesta_next_uuid('orders'), '-', ''))")):
+        assert unsorted(kind, default) == 0, (kind, default)
+    assert sql("SELECT ABS(TIMESTAMPDIFF(SECOND, vesta_uuid_time(HEX(id)), NOW())) < 60 FROM sorted LIMIT 1") == "1"
+    assert unsorted("UUID", uuid % "hex32") > 0
+    sql("DROP TABLE sorted")
+
+
 @claim("UUIDs of each shape are issued in a DEFAULT and in a SELECT, with their times and TypeIDs")
 def _():
     for column in "id UUID PRIMARY KEY DEFAULT CONVERT(vesta_next_uuid('orders') USING latin1)", "id CHAR(36) PRIMARY KEY DEFAULT vesta_next_uuid('orders')":
@@ -186,9 +200,9 @@ def _():
 @claim("the session in docs/database-functions.md runs as printed there")
 def _():
     with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "database-functions.md")) as file:
-        text = re.search(r"(?ms)^```mariadb\n(.*?)^```", file.read())[1].replace("\n             ->", "\n")
+        text = "".join(re.findall(r"(?ms)^```mariadb\n(.*?)^```", file.read())).replace("\n             ->", "\n")
     commands = re.findall(r"(?ms)^MariaDB \[shop\]> (.*?;)\n(.*?)(?=^MariaDB|\Z)", text)
-    assert len(commands) == 5, commands
+    assert len(commands) == 9, commands
     db.sql("CREATE DATABASE page")
     for command, want in commands:
         done = subprocess.run(["mariadb", "--no-defaults", "-S", db.path("sock"), "-uroot", "-t", "page", "-e", command], capture_output=True, text=True)

@@ -79,9 +79,9 @@ def _():
 @claim("the session in docs/database-functions.md runs as printed there")
 def _():
     with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "database-functions.md")) as file:
-        text = re.search(r"(?ms)^```sqlite\n(.*?)^```", file.read())[1]
+        text = "".join(re.findall(r"(?ms)^```sqlite\n(.*?)^```", file.read()))
     typed = re.findall(r"(?m)^(?:sqlite>|   \.\.\.>) (.*)$", text)
-    assert len(typed) == 6 and typed[0] == ".load mod_vesta", typed
+    assert len(typed) == 11 and typed[0] == ".load mod_vesta", typed
     want = "".join(re.findall(r"(?m)^(?!sqlite>|   \.\.\.>).*\n", text))
 
     def plain(output):
