@@ -24,6 +24,7 @@ house_test(docs_figures_can_fail docs 60 Python3::Interpreter ${HERE}/docs/figur
 house_test(docs_facts_can_fail docs 60 Python3::Interpreter ${HERE}/docs/facts.py --self-test)
 house_test(docs_facts docs 60 Python3::Interpreter ${HERE}/docs/facts.py)
 house_test(docs_figures docs 60 Python3::Interpreter ${HERE}/docs/figures.py)
+house_test(docs_pictures docs 60 Python3::Interpreter ${HERE}/docs/drawn.py $<TARGET_FILE:vesta_program>)
 house_test(packages_abi scripts 120 ${HERE}/packages/abi ${PROJECT_SOURCE_DIR})
 house_test(scripts_packages scripts 300 ${HERE}/scripts/packages ${PROJECT_SOURCE_DIR})
 house_test(scripts_count scripts 300 ${HERE}/scripts/count ${PROJECT_SOURCE_DIR})
