@@ -232,8 +232,9 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         /* Acq_rel: the bound is loaded before this CAS, and vs_slot_close reads the limit after its exchange. */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
-            /* Relaxed: if a thread is suspended here, a later unit begins with the same start, which is harmless. */
-            if (skips && gen->shape.start == VESTA_ROTATE)
+            /* Also if no tick was skipped, because the last id had the last sequence of its unit.  Relaxed: if a thread
+             * is suspended here, a later unit begins with the same start, which is harmless. */
+            if (open >= tick && gen->shape.start == VESTA_ROTATE)
                 atomic_store_explicit(&slot->turn, (uint32_t)seq_of(gen, start) + 1, memory_order_relaxed);
             run->first = start, run->count = take;
             return VESTA_OK;

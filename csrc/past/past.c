@@ -62,8 +62,8 @@ static __attribute__((cold, noinline)) int past_reject(const struct vesta_past *
 
 /* Returns the tick at which the sequence of a time unit starts, as for live ids. */
 static uint64_t past_start(struct vesta_past *past, uint64_t unit) {
-    uint64_t start = vs_gen_start(&past->gen, &past->slot, past->cursor, unit);
-    past->slot.turn++;
+    uint64_t start = past->cursor < unit ? vs_gen_start(&past->gen, &past->slot, past->cursor, unit) : unit;
+    past->slot.turn = (uint32_t)(start - unit) + 1;
     return start;
 }
 
@@ -72,7 +72,7 @@ int vesta_past_next(struct vesta_past *past, int64_t unix_ms, uint64_t *id, stru
     if (PAST_UNLIKELY(is_bad)) return past_reject(past, unix_ms, err);
     uint64_t unit = vs_tick_at(&past->shape, unix_ms * 1000), tick = unit > past->cursor ? unit : past->cursor;
     if (PAST_UNLIKELY(unit < past->latest || tick >= past->range.until)) return past_reject(past, unix_ms, err);
-    if (past->shape.spread && past->cursor < unit) tick = past_start(past, unit);
+    if (past->shape.spread && past->cursor <= unit) tick = past_start(past, unit);
     past->cursor = tick + 1;
     past->latest = unit;
     *id = past->range.base + vs_place_tick(&past->shape, tick);

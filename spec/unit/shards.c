@@ -219,9 +219,57 @@ static void shards_take_turns(void) {
     }
 }
 
+/* One id in each of many adjacent time units.  The start after the highest sequence is 0, which the next unit does not
+ * repeat. */
+static void rotating_starts_repeat_none(void) {
+    static const char *const layouts[] = {"discord", "yitter seq_start=rotate:64", "snowflake seq_start=rotate:4096",
+                                          "shardingsphere"};
+    for (size_t l = 0; l < VS_COUNT(layouts); l++) {
+        struct world w;
+        struct vesta_pause pause;
+        world_open(&w, layouts[l], VESTA_PACING_CLOCK, 0, NOON);
+        grant_all(&w, 5 & vs_worker_max(&w.layout));
+        for (uint64_t i = 0; i < 3 * (uint64_t)w.layout.spread; i++) {
+            uint64_t tick = next_tick(&w, &pause), seqs = (uint64_t)1 << w.gen.shape.seq_bits;
+            CHECK_EQ_U64(tick % seqs, i % w.layout.spread);
+            pass_us(&w.time, w.layout.unit_us);
+        }
+        world_close(&w);
+    }
+}
+
+/* Each of many adjacent time units is exhausted. */
+static void full_units_issue_each_sequence_once(void) {
+    static const char *const layouts[] = {"snowflake seq_start=shards:1000", "yitter seq_start=shards:63",
+                                          "vesta-milli seq_start=shards:1024", "butterfly seq_start=shards:100",
+                                          "discord", "tsid"};
+    static uint64_t ids[4096];
+    for (size_t l = 0; l < VS_COUNT(layouts); l++) {
+        struct world w;
+        struct vesta_pause pause;
+        uint64_t tick = 0;
+        world_open(&w, layouts[l], VESTA_PACING_CLOCK, 0, NOON);
+        grant_all(&w, 5 & vs_worker_max(&w.layout));
+        for (int unit = 0; unit < 20; unit++) {
+            size_t got = 0;
+            for (size_t n; (n = take_n(&w, ids, 1 + (size_t)unit * 100, &pause)) > 0; got += n)
+                for (size_t i = 0; i < n; i++) {
+                    uint64_t next = tick_of(&w.layout, ids[i]);
+                    if (tick) CHECK_EQ_U64(next, tick + 1); /* none is skipped or repeated, also between units */
+                    tick = next;
+                }
+            if (unit > 0) CHECK_EQ_U64(got, (uint64_t)1 << w.gen.shape.seq_bits);
+            pass_us(&w.time, w.layout.unit_us);
+        }
+        world_close(&w);
+    }
+}
+
 static const struct check_case cases[] = {
     {"every preset is even modulo 2 to 1,024 at one id per second in its mode", every_preset_is_even_in_its_mode},
     {"without the mode, many moduli are uneven", without_the_mode_shards_are_uneven},
     {"with seq_start=shards:N, the shards take turns at any rate", shards_take_turns},
+    {"with seq_start=rotate:N, adjacent time units start at all values in turn", rotating_starts_repeat_none},
+    {"exhausted time units issue each sequence once, in order, in every mode", full_units_issue_each_sequence_once},
 };
 CHECK_MAIN(cases)

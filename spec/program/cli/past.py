@@ -94,6 +94,9 @@ def _(w):
             assert len(set(firsts)) > 50 and max(firsts) < 100, firsts
         else:
             same(firsts, [0, 1] * 100)
+    rows = "".join("%d\n" % (1551675967000 + i) for i in range(200))  # in adjacent time units
+    got = w.run("range", "lease", *YEAR, "--namespace", "turns", "--layout", "snowflake worker:16 seq:6 seq_start=rotate:64", "--times", "-", stdin=rows)
+    same([int(line) & 63 for line in got.out.splitlines()], [i % 64 for i in range(200)])
 
 
 @claim("rows that are not sorted, outside the dates, or no times end the import, with the line and the ids before it")
