@@ -5,9 +5,11 @@
  *     bench_core yard             nanoseconds per atomic add, for other rows */
 #include "bench.h"
 #include "vesta_lane.h"
+#include "vesta_past.h"
 #include "vesta_uuid.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +26,15 @@
 #define COUNTED 1000000 /* ids per worker, sorted to find duplicates, after the samples */
 #define BATCH 256
 #define LANE 64
+#define PAST_MS INT64_C(1609459200000) /* the rows of the import begin in 2021 */
+#define PAST_ROWS 8                    /* rows of each millisecond */
 
 /* Everything that a worker uses, in shared memory, so that two processes also share the yardstick's word. */
 struct bench {
     _Alignas(VS_LINE) _Atomic uint64_t word;       /* the yardstick */
     _Alignas(VS_LINE) struct vesta_gen gen, local; /* local: the yardstick of a shared lease is a local lease */
+    struct vesta_past *past;                       /* of the row `past` */
+    uint64_t past_rows;
     size_t counted;
     uint64_t ids[BENCH_WORKERS_MAX * (COUNTED + BENCH_STRIDE)];
 };
@@ -104,6 +110,17 @@ static void op_uuid7_batch(void *arg) {
         must(vesta_next_uuid_n(&b->gen, VESTA_UUID7, uuids, BATCH, &got, &pause));
 }
 
+/* Numbers sorted rows of the past, as an import does. */
+static void past_stride(struct bench *b, uint64_t *ids) {
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        must(vesta_past_next(b->past, PAST_MS + (int64_t)(b->past_rows++ / PAST_ROWS), &ids[i], NULL));
+}
+
+static void op_past(void *arg) {
+    uint64_t ids[BENCH_STRIDE];
+    past_stride(arg, ids);
+}
+
 static void op_clock(void *arg) {
     (void)arg;
     struct timespec ts;
@@ -138,6 +155,13 @@ static void op_count_batch(void *arg) {
     if (at + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
     for (size_t i = 0; i < BENCH_STRIDE; i += got)
         must(vesta_next_n(&b->gen, &b->ids[at + i], BENCH_STRIDE - i < BATCH ? BENCH_STRIDE - i : BATCH, &got, &pause));
+}
+
+static void op_count_past(void *arg) {
+    struct bench *b = arg;
+    if (b->counted + BENCH_STRIDE > sizeof b->ids / sizeof *b->ids) return;
+    past_stride(b, &b->ids[b->counted]);
+    b->counted += BENCH_STRIDE;
 }
 
 /* Stores the tick of each UUID, which its time and counter contain. */
@@ -178,6 +202,7 @@ static const struct row {
     {"uuid7_batch", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_uuid7_batch,
      op_count_uuid7},
     {"batch", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_batch, op_count_batch},
+    {"past", MILLI, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, false, op_past, op_count_past},
     {"lease", BENCH_W, VESTA_PACING_HISTORY, BENCH_DAY_US, 1, false, false, true, op_next, op_count},
     {"lease_clock", BENCH_W, VESTA_PACING_CLOCK, 0, 1, false, true, true, op_next, op_count},
 };
@@ -240,6 +265,25 @@ static void open_gen(const char *dir, const struct row *row, bool shared, struct
     unlink(path);
 }
 
+/* Leases the past range from a store in the folder. */
+static void open_past(const char *dir, struct bench *b) {
+    char path[64], store[64];
+    struct vesta_opts opts = VESTA_OPTS_INIT;
+    struct vesta_past_span span = {.from_ms = PAST_MS, .until_ms = PAST_MS + 2 * 365 * BENCH_DAY_US / 1000};
+    struct vesta_error err;
+    snprintf(path, sizeof path, "%s/past.gen", dir); /* it does not exist, so no user's file is read */
+    snprintf(store, sizeof store, "file:%s/store", dir);
+    opts.path = path;
+    opts.store = store;
+    opts.layout = MILLI;
+    if (vesta_past_open(&opts, &span, &b->past, &err) != VESTA_OK) bench_die(err.text);
+}
+
+static int remove_file(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
 int main(int argc, char **argv) {
     char dir[] = "/tmp/vesta-bench.XXXXXX";
     const struct row *row = rows, *end = rows + sizeof rows / sizeof *rows;
@@ -255,9 +299,11 @@ int main(int argc, char **argv) {
     if (!mkdtemp(dir)) bench_die("a folder");
     open_gen(dir, row, row->shared, &b->gen);
     open_gen(dir, row, false, &b->local);
+    if (row->op == op_past) open_past(dir, b);
     for (int i = atoi(argv[2]); i > 0; i--)
         sample(b, row);
     count(b, row);
-    rmdir(dir);
+    vesta_past_close(b->past);
+    nftw(dir, remove_file, 8, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

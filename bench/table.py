@@ -53,6 +53,7 @@ CORE = [
     Row("uuid7_libraries", "core", peers.uuid7, tuple(
         Figure(key, "next_uuid, version 7", yard, "ns", ">= 3", "snowflake's unit, clock", of_speeds)
         for key, yard in (("node", "node: uuid, version 7"), ("libuuid", "libuuid, random"), ("go", "Go: google/uuid, random")))),
+    core("past", "past_next, an id of a past date, 1 thread", ADD, "", "snowflake's unit"),
     core("lease", "next, a shared lease", "a local lease", ">= 0.98", W),
     core("lease_clock", "next, a shared lease", "a local lease", ">= 0.98", W_CLOCK),
     core("segment", "segment next, 1 thread", ADD, ">= 0.65", "in memory", "segment", "next"),
