@@ -162,8 +162,9 @@ static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index
     return rc;
 }
 
-/* Returns whether the clock has an unconfirmed leap.  Then each reading must be checked, even one within the cursor's
- * unit, because a reading with the old offset cancels the leap. */
+/* Returns whether the clock has an unconfirmed leap, or the namespace has watermarks.  Then each reading must be checked,
+ * even one within the cursor's unit, because a reading with the old offset cancels the leap, and because a lease may be
+ * past its deadline although the clock shows the unit in which the process was stopped. */
 static inline bool leap_is_observed(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
 }

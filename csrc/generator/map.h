@@ -42,6 +42,9 @@ _Static_assert((VS_FRESH & VS_CLOSED) && VS_FRESH != VS_CLOSED,
  * is requested. */
 enum vs_rest { VS_AWAKE = 0, VS_REST_ASKED, VS_RESTING };
 
+/* The namespace has watermarks, so each call with clock pacing checks clock and deadline. */
+#define VS_LEAP_MARKED ((uint64_t)1 << 63)
+
 enum vs_slot_state { VS_SLOT_EMPTY = 0, VS_SLOT_CLAIMING = 1 };
 
 /* The options of a generator.  An anchor consists of this header, and a map begins with it. */
@@ -80,7 +83,8 @@ struct vs_shared {
     /* The latest time that an issuer has read.  Written when a time unit begins, not for each id. */
     _Alignas(VS_LINE) _Atomic int64_t seen_us;
     _Atomic int64_t offset_us; /* the confirmed difference CLOCK_REALTIME - CLOCK_BOOTTIME */
-    _Atomic uint64_t leap;     /* an unconfirmed difference, as packed by pack_leap in tick.c. 0: none */
+    /* An unconfirmed difference, as packed by pack_leap in tick.c, and VS_LEAP_MARKED.  0: neither */
+    _Atomic uint64_t leap;
     _Atomic int64_t slow_us;   /* the clock of leading UUIDs minus CLOCK_BOOTTIME / 2. Only rises. 0: not set yet */
     /* Words through which issuers and the keeper communicate. */
     _Alignas(VS_LINE) _Atomic uint32_t want; /* a futex. Each caller that pauses with VESTA_LEASE increments it */
@@ -223,6 +227,8 @@ uint64_t vs_slot_allowed(const struct vs_slot *slot, const struct vesta_clock *c
 /* Closes a slot permanently.  Returns true to the one caller that closed it, and sets *cursor to the exact next tick.
  */
 bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor);
+/* Moves the cursor of an open slot up to `to`, or to the limit if that is lower.  Requires clock pacing. */
+void vs_slot_skip(struct vs_slot *slot, uint64_t to);
 /* Sets *cursor to min(tick, limit) of an open slot.  Returns false if the slot is closed or fresh. */
 bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor);
 

@@ -109,6 +109,16 @@ bool vs_slot_close(struct vs_slot *slot, uint64_t *cursor) {
     return true;
 }
 
+void vs_slot_skip(struct vs_slot *slot, uint64_t to) {
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_relaxed);
+    uint64_t most = slot_capped(slot, to);
+    VS_POINT(skips);
+    /* Acq_rel: as in take_clock. */
+    while (!(tick & VS_CLOSED) && tick < most &&
+           !atomic_compare_exchange_weak_explicit(&slot->tick, &tick, most, memory_order_acq_rel, memory_order_relaxed))
+        ;
+}
+
 bool vs_slot_cursor(const struct vs_slot *slot, uint64_t *cursor) {
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return false;

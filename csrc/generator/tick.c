@@ -84,24 +84,32 @@ static bool is_small(int64_t diff_us) {
     return diff_us >= -VS_CLOCK_LEAP_US && diff_us <= VS_CLOCK_LEAP_US;
 }
 
+/* Replaces the unconfirmed offset in the word `was`.  If another thread has changed the word, that change counts. */
+static void set_leap(struct vs_shared *shared, uint64_t was, uint64_t leap) {
+    uint64_t to = leap | (was & VS_LEAP_MARKED);
+    if (to != was)
+        atomic_compare_exchange_strong_explicit(&shared->leap, &was, to, memory_order_relaxed, memory_order_relaxed);
+}
+
 int64_t vs_clock_doubt_us(struct vs_map *map, struct vs_instant now) {
     struct vs_shared *shared = &map->shared;
     int64_t known = atomic_load_explicit(&shared->offset_us, memory_order_relaxed);
     int64_t diff = now.unix_us - now.boot_us - known;
-    uint64_t leap = atomic_load_explicit(&shared->leap, memory_order_relaxed), met = pack_leap(now.boot_us, diff);
+    uint64_t word = atomic_load_explicit(&shared->leap, memory_order_relaxed), met = pack_leap(now.boot_us, diff);
+    uint64_t leap = word & ~VS_LEAP_MARKED;
     if (is_small(diff)) {
-        if (leap) atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
+        set_leap(shared, word, 0);
         return 0;
     }
     if (!leap || !is_small(((int64_t)(int32_t)leap - (int32_t)met) * 1000000)) {
         leap = met; /* a new offset: its minute begins now */
-        atomic_store_explicit(&shared->leap, leap, memory_order_relaxed);
+        set_leap(shared, word, leap);
     }
     int64_t stood_us = now.boot_us - ((int64_t)(leap >> 32) - 1) * 1000000;
     if (stood_us >= VS_CLOCK_CONFIRM_US) {
         atomic_compare_exchange_strong_explicit(&shared->offset_us, &known, known + diff, memory_order_relaxed,
                                                 memory_order_relaxed);
-        atomic_store_explicit(&shared->leap, 0, memory_order_relaxed);
+        set_leap(shared, atomic_load_explicit(&shared->leap, memory_order_relaxed), 0);
         return 0;
     }
     return diff > 0 ? VS_CLOCK_CONFIRM_US - stood_us : 0;

@@ -193,7 +193,9 @@ uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, 
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
     uint64_t ns_floor = vs_lease_floor(lease);
+    uint64_t mark = lease->ns.mark_ms ? vs_lease_tick_at(lease, lease->ns.mark_ms) : 0;
     floor = floor > ns_floor ? floor : ns_floor;
+    floor = floor > mark ? floor : mark;
     return from > floor ? from : floor;
 }
 

@@ -100,7 +100,9 @@ void vs_step_held(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
     bool active = ev->cursor != lease->renewed_cursor;
     /* renew also while no id is issued, so that the first request after a long idle time need not wait for the store */
     bool shrinks = left_ms < t->window_ms * 2 / 3;
-    bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (t->idle_ms && age_ms >= t->idle_ms) || ev->stirred;
+    /* with watermarks the lease has a deadline, even if its ticks last longer because the clock went back */
+    int64_t idle_ms = !t->idle_ms && vs_lease_is_marked(lease) ? t->window_ms / 3 : t->idle_ms;
+    bool due = ((active || shrinks) && age_ms >= t->renew_ms) || (idle_ms && age_ms >= idle_ms) || ev->stirred;
     bool short_of = ev->wanted && left_ms < t->window_ms / 2;
     if ((due || (short_of && may_again(lease, ev))) && lease->until < vs_tick_end(&lease->shape))
         vs_act_renew(lease, ev, out);

@@ -1,5 +1,6 @@
 /* lease.c -- the lease engine: handles an event in each phase.  See lease.h. */
 #include "lease/steps.h"
+#include "lease/mark.h"
 #include "generator/point.h"
 
 #include <assert.h>
@@ -65,6 +66,38 @@ bool vs_lease_is_ahead(struct vs_lease *lease, const struct vs_event *ev) {
     return true;
 }
 
+/* Returns when issuing must stop, unless the write that is sent now is acknowledged.  0: never.  With watermarks, each
+ * lease has such a deadline, because a watermark passes a holder that does not renew. */
+static int64_t lease_deadline_us(const struct vs_lease *lease) {
+    int64_t ms = lease->timing.deadline_ms;
+    if (!ms && vs_lease_is_marked(lease)) ms = lease->timing.window_ms;
+    return ms ? lease->sent_boot_us + ms * 1000 : 0;
+}
+
+bool vs_lease_is_marked(const struct vs_lease *lease) {
+    return lease->ns.mark_ms && !lease->is_history;
+}
+
+/* Returns the tick below which the holder issues no ids from now on.  A program with its own generator may use any time
+ * of its lease at any time. */
+static uint64_t lease_low(const struct vs_lease *lease) {
+    if (lease->phase == VS_PH_RELEASE) return lease->asked;
+    if (lease->phase == VS_PH_CLAIM || !lease->waits_for_expiry) return lease->asked_cursor;
+    return lease->record.has_low ? lease->record.low : VS_LOW_NONE;
+}
+
+/* Sets the members of the record for watermarks. */
+static void lease_mark(const struct vs_lease *lease, const struct vs_event *ev, struct vs_record *r) {
+    bool claims = lease->phase == VS_PH_CLAIM, releases = lease->phase == VS_PH_RELEASE;
+    struct vs_mark_now now = {vs_lease_store_now(lease, ev->boot_us), ev->boot_us / 1000, !lease->timing.is_shared};
+    struct vs_mark_write write = {.claims = claims,
+                                  .releases = releases,
+                                  .is_history = lease->is_history,
+                                  .stop_ms = lease_deadline_us(lease) / 1000 + 1,
+                                  .cursor = lease_low(lease)};
+    if (lease->ns.mark_ms) vs_mark_put(r, &lease->record, &lease->shape, &write, &now);
+}
+
 void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored) {
     assert(lease->slot >= 0);
     assert(lease->phase == VS_PH_CLAIM || lease->phase == VS_PH_RENEW); /* a read must not adopt a bound */
@@ -77,7 +110,7 @@ void vs_lease_adopt(struct vs_lease *lease, const struct vs_record *stored) {
     /* measured from sending, so that a slow write does not delay the next one */
     lease->renewed_boot_us = lease->sent_boot_us;
     /* measured from sending, because the lease in the store did not begin earlier */
-    lease->deadline_us = lease->timing.deadline_ms ? lease->sent_boot_us + lease->timing.deadline_ms * 1000 : 0;
+    lease->deadline_us = lease_deadline_us(lease);
 }
 
 /* ------------------------------------------------------------------ actions */
@@ -131,6 +164,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
     r->held = phase != VS_PH_RELEASE;
     snprintf(r->identity, sizeof r->identity, "%s", lease->identity);
     snprintf(r->holder, sizeof r->holder, "%s", lease->holder);
+    lease_mark(lease, ev, r);
     out->old_ver = lease->record.ver;
 }
 

@@ -224,6 +224,9 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts);
 /* Handles an event and sets the next action.  Threads: one at a time. */
 void vs_lease_step(struct vs_lease *lease, const struct vs_event *event, struct vs_action *action);
 
+/* Returns whether watermarks of the namespace rely on this generator. */
+bool vs_lease_is_marked(const struct vs_lease *lease);
+
 /* Returns the state of the lease at an event's time and cursor. */
 enum vs_lease_state vs_lease_state_of(const struct vs_lease *lease, const struct vs_event *event);
 

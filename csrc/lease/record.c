@@ -45,6 +45,8 @@ size_t vs_record_write(const struct vs_record *r, char *buf) {
     record_put(buf, &at, "written_ms %" PRId64 "\nlease_ms %" PRId64 "\nseen_ms %" PRId64 "\n", r->written_ms,
                r->lease_ms, r->seen_ms);
     record_put(buf, &at, "held %d\n", r->held);
+    if (r->has_low)
+        record_put(buf, &at, "low %" PRIu64 "\npin_ms %" PRId64 "\nstop_ms %" PRId64 "\n", r->low, r->pin_ms, r->stop_ms);
     record_put_text(buf, &at, "identity", r->identity);
     record_put_text(buf, &at, "holder", r->holder);
     record_put(buf, &at, "sum %016" PRIx64 "\n", record_checksum(buf, at));
@@ -57,6 +59,7 @@ size_t vs_ns_record_write(const struct vs_ns_record *r, char *buf) {
     record_put(buf, &at, "vesta namespace %d\n", VS_RECORD_FORMAT);
     record_put(buf, &at, "ver %" PRIu64 "\nfingerprint %016" PRIx64 "\n", r->ver, r->fingerprint);
     record_put(buf, &at, "incarnation %016" PRIx64 "\nfloor_ms %" PRId64 "\n", r->incarnation, r->floor_ms);
+    if (r->mark_ms) record_put(buf, &at, "mark_ms %" PRId64 "\n", r->mark_ms);
     if (r->static_count)
         record_put(buf, &at, "static_first %" PRIu64 "\nstatic_count %" PRIu64 "\n", r->static_first, r->static_count);
     record_put_text(buf, &at, "layout", r->layout);
@@ -99,6 +102,11 @@ static const char *record_line(struct record_reader *in, const char *key, size_t
     *length = (size_t)(stop - value);
     in->at = stop + 1;
     return value;
+}
+
+/* Returns whether the next line, which a record may lack, begins with `key`. */
+static bool record_is_next(const struct record_reader *in, const char *key) {
+    return !in->failed && (size_t)(in->end - in->at) > strlen(key) && memcmp(in->at, key, strlen(key)) == 0;
 }
 
 static int record_digit_of(char c) {
@@ -178,6 +186,13 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
     r.seen_ms = record_millis(&in, "seen_ms");
     uint64_t held = record_number(&in, "held", 10);
     r.held = held == 1;
+    if (record_is_next(&in, "low ")) {
+        r.has_low = true;
+        r.low = record_number(&in, "low", 10);
+        r.pin_ms = record_millis(&in, "pin_ms");
+        r.stop_ms = record_millis(&in, "stop_ms");
+        in.failed |= r.low > r.until;
+    }
     record_text(&in, "identity", r.identity, sizeof r.identity);
     record_text(&in, "holder", r.holder, sizeof r.holder);
     if (in.failed || in.at != in.end || held > 1 || r.ver == 0 || r.until > UNTIL_MAX)
@@ -196,7 +211,11 @@ const char *vs_ns_record_read(const char *begin, size_t length, struct vs_ns_rec
     r.fingerprint = record_number(&in, "fingerprint", 16);
     r.incarnation = record_number(&in, "incarnation", 16);
     r.floor_ms = record_millis(&in, "floor_ms");
-    if (!in.failed && *in.at == 's') { /* these lines exist only if static_count > 0 */
+    if (record_is_next(&in, "mark_ms ")) {
+        r.mark_ms = record_millis(&in, "mark_ms");
+        in.failed |= r.mark_ms == 0;
+    }
+    if (record_is_next(&in, "static_first ")) {
         r.static_first = record_number(&in, "static_first", 10);
         r.static_count = record_number(&in, "static_count", 10);
         in.failed |= r.static_count == 0 || r.static_count > UINT64_MAX - r.static_first;

@@ -22,6 +22,16 @@ struct vs_record {
     int64_t lease_ms;     /* other processes may claim the worker id when store_now - written_ms > lease_ms */
     int64_t seen_ms;      /* the holder's clock at the time of the write */
     bool held;
+    /* For watermarks.  No tick below `low` is issued any more with this worker id, except that until the instant pin_ms
+     * of the store's clock, and while the record is held, ticks from `low` on may be issued. */
+    bool has_low; /* false: the holder has not read the namespace's record since its first watermark */
+    uint64_t low; /* VS_LOW_NONE: the generator may issue any tick of its lease at any time */
+#define VS_LOW_NONE 0
+    int64_t pin_ms; /* until then an earlier holder may issue ticks from `low` on.  0: there is no such holder */
+#define VS_PIN_EVER INT64_MAX
+    /* When the holder stops issuing, unless it renews, by CLOCK_BOOTTIME.  In this case pin_ms is of that clock, too.
+     * 0: the store's clock decides, because other hosts use the store */
+    int64_t stop_ms;
     char identity[VS_IDENTITY_MAX];
     char holder[VS_HOLDER_MAX]; /* the host and process, for people to read */
 };
@@ -34,6 +44,7 @@ struct vs_ns_record {
     uint64_t fingerprint;
     uint64_t incarnation; /* random, identifies the store's contents. If it changes, the store was replaced */
     int64_t floor_ms;     /* no lease starts before this instant. 0: no floor */
+    int64_t mark_ms;      /* no watermark is above this instant, and no lease starts before it. 0: no watermarks */
     uint64_t static_first, static_count; /* the range of worker ids that are assigned by hand, and never chosen */
     char layout[VESTA_LAYOUT_TEXT_MAX];
 };

@@ -1,5 +1,6 @@
 /* term.c -- see term.h.  Only this file and slot.c change the map's state. */
 #include "lease/term.h"
+#include "lease/mark.h"
 #include "id/id.h"
 #include "generator/point.h"
 
@@ -216,6 +217,23 @@ static bool term_carry_out(struct vs_term *term, const struct vs_action *action,
     return true;
 }
 
+/* Prepares the map for watermarks, before the holder's next write reports its cursor to them.  Moves the cursor of an
+ * idle generator up, so that watermarks can rise.  With clock pacing this loses no id, because ticks below the clock are
+ * not issued.  If the clock is set back by more than the lag, ids wait for it, as they do after an id was issued. */
+static void term_mark(struct vs_term *term, bool is_open, const struct vs_instant now) {
+    struct vs_shared *shared = &term->map->shared;
+    atomic_fetch_or_explicit(&shared->leap, VS_LEAP_MARKED, memory_order_relaxed);
+    if (!is_open) return;
+    struct vs_slot *slot = &term->map->slot[term->lease.slot];
+    int64_t never = 0, to_us = now.unix_us - VS_MARK_LAG_MS * 1000;
+    atomic_compare_exchange_strong_explicit(&slot->deadline_boot_us, &never,
+                                            now.boot_us + term->lease.timing.window_ms * 1000, memory_order_relaxed,
+                                            memory_order_relaxed);
+    if (vs_clock_doubt_us(term->map, now)) return;
+    vs_raise_i64(&shared->seen_us, to_us); /* so that a pause reports that the clock went back */
+    vs_slot_skip(slot, vs_tick_at(&term->lease.shape, to_us));
+}
+
 /* Sets the members of the event that describe the current state. */
 static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     struct vs_lease *lease = &term->lease;
@@ -227,6 +245,7 @@ static void term_look_around(struct vs_term *term, struct vs_event *ev) {
     ev->wanted = want != term->want_seen;
     if (ev->kind == VS_EV_WAKE) term->want_seen = want;
     bool open = lease->slot >= 0 && lease->published;
+    if (vs_lease_is_marked(lease)) term_mark(term, open, now);
     ev->lost = open && ev->kind != VS_EV_CLOSED && !vs_slot_cursor(&term->map->slot[lease->slot], &ev->cursor);
     ev->leave = open && atomic_load(&term->map->shared.leave) == (uint32_t)lease->slot + 1;
     ev->stirred = term->is_stirred;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define STORM_US (60 * SEC)
+#define BEHIND_US (200 * SEC) /* the lag, the step, and how long a record may take to expire */
 #define FAULT_US (1100 * MS) /* mean time between two faults */
 
 /* ------------------------------------------------------------------ victims */
@@ -218,7 +219,9 @@ static int64_t next_respawn_us(void) {
 static void run_until(int64_t until_us) {
     while (sim.now_us < until_us && !sim.found) {
         respawn();
-        int64_t next = next_respawn_us();
+        mark_turn();
+        int64_t next = next_respawn_us(), reader = mark_next_us();
+        next = next < reader ? next : reader;
         next = next < until_us ? next : until_us;
         while (sim.now_us < next && !sim.found && !sim.respawns)
             sched_turn(next);
@@ -288,6 +291,11 @@ static int without_ids(void) {
     return -1;
 }
 
+/* A lease that ended before the first watermark, and had no deadline, may hold it back for a day. */
+static bool mark_is_behind(void) {
+    return sim.is_marked && sim.marked && mark_behind_us() > BEHIND_US;
+}
+
 static void calm(int64_t ahead_us) {
     int64_t until_us = sim.now_us + patience_us(ahead_us);
     int stuck;
@@ -295,6 +303,10 @@ static void calm(int64_t ahead_us) {
         run_until(sim.now_us + SEC);
         stuck = without_ids();
     } while (stuck >= 0 && sim.now_us < until_us && !sim.found);
+    while (mark_is_behind() && sim.now_us < until_us && !sim.found)
+        run_until(sim.now_us + SEC);
+    if (mark_is_behind() && !sim.found)
+        oracle_found(BEHIND, "the watermark is %.1f s behind the clock", (double)mark_behind_us() / 1e6);
     if (stuck >= 0 && !sim.found)
         oracle_found(STUCK, "process %d at %s has no id %.0f s after the last fault; its keeper reports: %s", stuck,
                      sim.path[sim.proc[stuck].path].identity, (double)patience_us(ahead_us) / 1e6,

@@ -80,6 +80,7 @@ void oracle_before(int file, struct before *before) {
     before->sets = host->sets;
     before->unix_us = host_unix_us(host);
     before->late_us = host_late_us(host);
+    before->marked = sim.marked;
     for (int i = 0; i < VS_SLOTS_MAX; i++) {
         uint64_t tick = atomic_load(&sim.file[file].map->slot[i].tick);
         before->given[i] = sim.file[file].was[i].given;
@@ -238,6 +239,9 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
                      first->slot, (double)first->at_us / 1e6, proc, file, slot, (double)sim.now_us / 1e6);
     TRACE("process %d: id of worker id %d, tick %llu, slot %d of file %d", proc, (int)worker, (unsigned long long)tick,
           slot, file);
+    if (tick < before->marked)
+        oracle_found(PASSED, "tick %llu of worker id %d is below the watermark %llu", (unsigned long long)tick,
+                     (int)worker, (unsigned long long)before->marked);
     if (slot < 0) {
         oracle_found(OUTSIDE, "tick %llu of worker id %d is in no lease of file %d", (unsigned long long)tick,
                      (int)worker, file);

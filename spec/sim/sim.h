@@ -6,6 +6,7 @@
 
 #include "generator/lane.h"
 #include "generator/point.h"
+#include "lease/mark.h"
 #include "lease/term.h"
 #include "vesta_lane.h"
 
@@ -45,6 +46,8 @@
     X(SELF_FENCED) /* a keeper gave up a lease that the store still holds for it */                                    \
     X(ENDED)       /* an id is from a lease that was closed before the id was requested */                             \
     X(FAILSTOP)    /* issuing stopped because the store went back, but it had not */                                   \
+    X(PASSED)      /* an id is below a watermark that was published before the id was requested */                     \
+    X(BEHIND)      /* the faults are over, and the watermark does not follow the clock */                              \
     X(STUCK)       /* the faults are over, and a living process gets no id */
 
 enum finding {
@@ -74,7 +77,7 @@ enum finding {
     X(stills)                                                                                                          \
     X(retired)                                                                                                         \
     X(fenced) X(failovers) X(left) X(switches) X(rests) X(restored) X(drops) X(loans) X(replaced) X(lost) X(by_lane)   \
-        X(given_back) X(led)
+        X(given_back) X(led) X(marks) X(passed)
 
 struct counts {
 #define COUNT_FIELD(name) uint64_t name;
@@ -166,6 +169,8 @@ struct world {
     const struct vesta_layout *layout;
     struct vs_shape shape;
     uint64_t base, worker_max;
+    bool is_marked;  /* a reader publishes watermarks, and every path has clock pacing */
+    uint64_t marked; /* the highest watermark, a tick */
     struct vs_lease_timing timing;
     int hosts, paths, files, procs;
     struct host host[HOSTS_MAX];
@@ -279,11 +284,24 @@ void store_put_right(void);
 void store_heal(void);
 void store_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev);
 const struct vs_record *store_record(uint64_t worker);
+/* The steps of a reader on host 0: each is one call to the store. */
+void store_mark_read(struct vs_ns_record *out, struct vs_mark_now *now);
+bool store_mark_swap(const struct vs_ns_record *next);
+size_t store_mark_list(struct vs_listed listed[WORKERS_MAX], struct vs_mark_now *now);
+bool store_mark_end(uint64_t worker, const struct vs_record *next, const struct vs_ns_record *known);
 uint64_t store_incarnation(void);
 /* In a story: the fate of the next write. Without a reply its outcome is unknown. */
 extern enum store_fate { FATE_DONE, FATE_LOST, FATE_UNHEARD, FATE_LATE } store_fate;
 extern int64_t store_late_us;
 uint64_t store_granted(const uint64_t owner[2]);
+
+/* ---- mark.c: a reader of watermarks */
+
+void mark_reset(void);
+int64_t mark_next_us(void); /* when the reader makes its next call to the store */
+void mark_turn(void);
+/* Returns how far the watermark is behind the true time. */
+int64_t mark_behind_us(void);
 
 /* ---- process.c */
 
@@ -342,6 +360,7 @@ struct before {
     int file;
     int64_t unix_us, late_us; /* an id's time must not have ended at that time, unless the clock was set */
     unsigned sets;
+    uint64_t marked;
     uint64_t given[VS_SLOTS_MAX]; /* one past the highest */
     bool ended[VS_SLOTS_MAX];
     bool is_uuid; /* UUIDs are requested, which may run further ahead of the clock */

@@ -74,6 +74,8 @@ static int64_t store_ms(int host) {
 }
 
 void store_put_right(void) {
+    sim.is_marked = false; /* the holders whose records were lost may still issue ids below a watermark */
+    sim.marked = 0;
     vs_ns_put_right(&ns, &sim.timing, store_ms(0), rnd() | 1);
     sim.counts.failovers++;
 }
@@ -87,6 +89,36 @@ void store_fail_over(void) {
         records[i] = wiped ? (struct vs_record){0} : replica[i];
     memcpy(replica, records, sizeof records);
     store_put_right();
+}
+
+void store_mark_read(struct vs_ns_record *out, struct vs_mark_now *now) {
+    *out = ns;
+    *now = (struct vs_mark_now){store_ms(0), host_boot_us(&sim.host[0]) / 1000, !sim.timing.is_shared};
+}
+
+bool store_mark_swap(const struct vs_ns_record *next) {
+    if (ns.ver + 1 != next->ver) return false;
+    ns = *next;
+    return true;
+}
+
+size_t store_mark_list(struct vs_listed listed[WORKERS_MAX], struct vs_mark_now *now) {
+    struct vs_ns_record unused;
+    size_t count = 0;
+    store_mark_read(&unused, now);
+    for (uint64_t i = 0; i <= sim.worker_max; i++)
+        if (records[i].ver) listed[count++] = (struct vs_listed){i, records[i]};
+    return count;
+}
+
+bool store_mark_end(uint64_t worker, const struct vs_record *next, const struct vs_ns_record *known) {
+    struct vs_record *r = &records[worker];
+    if (ns.ver != known->ver || !vs_follows(next, r, next->ver - 1)) return false;
+    *r = *next;
+    r->written_ms = store_ms(0);
+    sim.counts.passed++;
+    TRACE("  reader: ends the lease of worker id %d, held by %s", (int)worker, r->holder);
+    return true;
 }
 
 void store_keep_copy(void) {

@@ -275,6 +275,7 @@ static void make_path(int path, bool has_worker) {
     p->has_worker = has_worker;
     p->worker = rnd_below(2);
     p->pacing = chance(55) ? VESTA_PACING_HISTORY : VESTA_PACING_CLOCK;
+    if (sim.is_marked) p->pacing = VESTA_PACING_CLOCK;
     p->ahead_ticks = chance(50) ? 0 : chance(50) ? unit : rnd_below(3 * (uint32_t)unit);
     p->procs_wanted = 1 + (int)rnd_below(2);
     p->respawn_us = NEVER;
@@ -287,7 +288,8 @@ static void clear(uint64_t seed) {
     memset(&sim.counts, 0, sizeof sim.counts);
     sim.seed = seed;
     sim.now_us = 0;
-    sim.calm = sim.told = false;
+    sim.calm = sim.told = sim.is_marked = false;
+    sim.marked = 0;
     sim.has_uuids = seed % UUID_WORLDS == UUID_WORLDS - 1;
     sim.found = NOTHING;
     sim.files = sim.procs = sim.paths = 0;
@@ -341,6 +343,8 @@ void world_make(uint64_t seed) {
     choose_layout();
     store_init();
     sim.hosts = 1 + (int)rnd_below(HOSTS_MAX);
+    mark_reset();
+    if (sim.is_marked && !sim.timing.is_shared) sim.hosts = 1; /* its records have instants of the host's boot clock */
     for (int i = 0; i < sim.hosts; i++) {
         sim.host[i].clock = (struct vesta_clock){&sim.host[i], read_unix, read_boot, NULL};
         sim.host[i].rate_ppm = chance(50) ? 0 : rnd_between(-1000, 1001);

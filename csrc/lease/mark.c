@@ -1,0 +1,89 @@
+/* mark.c -- computes watermarks from records.  See mark.h. */
+#include "lease/mark.h"
+
+#include <assert.h>
+
+/* A longer lease does not exist.  A later instant of CLOCK_BOOTTIME is from an earlier boot. */
+#define MARK_LEASE_MS_MAX INT64_C(86400000)
+
+int64_t vs_mark_due_ms(const struct vs_ns_record *ns, int64_t store_ms) {
+    int64_t due_ms = store_ms - VS_MARK_LAG_MS;
+    return due_ms > 0 && (!ns->mark_ms || due_ms - ns->mark_ms >= VS_MARK_STEP_MS) ? due_ms : 0;
+}
+
+/* Returns whether an instant of CLOCK_BOOTTIME is ahead, and of this boot. */
+static bool mark_is_ahead(int64_t boot_ms, const struct vs_mark_now *now) {
+    return now->boot_ms <= boot_ms && boot_ms - now->boot_ms <= MARK_LEASE_MS_MAX;
+}
+
+bool vs_mark_is_pinned(const struct vs_record *r, const struct vs_mark_now *now) {
+    if (r->pin_ms == VS_PIN_EVER) return true;
+    return r->pin_ms && (r->stop_ms ? mark_is_ahead(r->pin_ms, now) : now->store_ms <= r->pin_ms);
+}
+
+bool vs_mark_is_over(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
+    int64_t age_ms = now->store_ms - r->written_ms, length_ms = vs_standing_length_ms(r, shape);
+    if (!r->held || vs_mark_is_pinned(r, now) || age_ms <= length_ms) return false;
+    if (r->stop_ms) return !mark_is_ahead(r->stop_ms, now);
+    /* Without `low`, a lease from a store on this host has no deadline, so only a clock that was set back by a day could
+     * revive it.  Otherwise the lag covers a store's clock that was set by a few seconds. */
+    return age_ms > length_ms + (now->by_boot && !r->has_low ? MARK_LEASE_MS_MAX : VS_MARK_LAG_MS);
+}
+
+void vs_mark_end(struct vs_record *r) {
+    assert(r->held);
+    r->ver++;
+    r->held = false;
+    r->has_low = true;
+    r->low = r->until;
+    r->pin_ms = 0;
+}
+
+/* Returns until when the holder of a record may issue, by the clock of `now`. */
+static int64_t mark_stops_ms(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
+    int64_t length_ms = vs_standing_length_ms(r, shape) + VS_MARK_LAG_MS;
+    if (now->by_boot && r->stop_ms && mark_is_ahead(r->stop_ms, now)) return r->stop_ms;
+    return (now->by_boot ? now->boot_ms : now->store_ms) + length_ms;
+}
+
+void vs_mark_put(struct vs_record *r, const struct vs_record *was, const struct vs_shape *shape,
+                 const struct vs_mark_write *write, const struct vs_mark_now *now) {
+    bool is_pinned = vs_mark_is_pinned(was, now), same_clock = (was->stop_ms != 0) == now->by_boot;
+    bool is_early = write->claims && was->held && (is_pinned || !vs_mark_is_over(was, shape, now));
+    int64_t stops_ms = is_early || (is_pinned && !same_clock) ? mark_stops_ms(was, shape, now) : 0;
+    r->has_low = true;
+    r->stop_ms = now->by_boot ? write->stop_ms : 0;
+    r->low = write->cursor;
+    r->pin_ms = 0;
+    if (is_pinned || is_early) {
+        bool is_kept = is_pinned && (was->pin_ms == VS_PIN_EVER || (same_clock && was->pin_ms > stops_ms));
+        r->low = was->has_low ? was->low : VS_LOW_NONE;
+        r->pin_ms = is_kept ? was->pin_ms : stops_ms;
+    }
+    if (write->is_history) {
+        r->low = write->releases ? write->cursor : VS_LOW_NONE;
+        r->pin_ms = write->releases ? 0 : VS_PIN_EVER;
+    }
+}
+
+static enum vs_mark_by mark_by(const struct vs_record *r, uint64_t fingerprint, bool is_pinned) {
+    if (r->has_low && r->pin_ms == VS_PIN_EVER) return VS_MARK_BY_HISTORY;
+    if (!r->has_low || r->fingerprint != fingerprint) return VS_MARK_BY_SILENT;
+    return is_pinned ? VS_MARK_BY_EARLIER : VS_MARK_BY_HOLDER;
+}
+
+struct vs_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
+                          int64_t mark_ms, const struct vs_mark_now *now) {
+    struct vs_mark mark = {.tick = vs_tick_at(shape, mark_ms * 1000)};
+    assert(mark_ms > 0);
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct vs_record *r = &listing.listed[i].record;
+        bool is_pinned = vs_mark_is_pinned(r, now);
+        if (!r->held && !is_pinned) continue;
+        enum vs_mark_by by = mark_by(r, fingerprint, is_pinned);
+        uint64_t low = by >= VS_MARK_BY_SILENT ? 0 : r->low;
+        if (low > mark.tick || (mark.tick == 0 && by <= mark.by)) continue;
+        mark = (struct vs_mark){low, by, &listing.listed[i]};
+    }
+    return mark;
+}

@@ -1,0 +1,70 @@
+/* mark.h -- the rules of watermarks.  A watermark is a tick below which no call that begins later gets an id, from any
+ * holder of the namespace.  It follows from the records in the store:
+ *
+ *     The mark in the namespace's record is above every watermark.  No lease starts below it.  A claim is written only
+ *     if the namespace's record has not changed since the claimant read it.  So a list of the records that is read
+ *     after the mark has every lease that started below the mark.
+ *
+ *     Each holder writes its cursor as `low` into its record.  Its keeper moves the cursor of an idle generator up to a
+ *     few seconds before the clock, so that `low` rises.  The cursor never goes back, whatever the clock does.
+ *
+ *     A holder that does not renew stops at its deadline, by CLOCK_BOOTTIME.  When that has passed, the reader of the
+ *     watermark ends the lease by a compare-and-set.  From then on the holder cannot renew, so it issues no more ids.
+ *
+ * Pure: no clock, no store. */
+#ifndef VS_MARK_H
+#define VS_MARK_H
+
+#include "lease/lease.h"
+
+/* The mark and the cursor of an idle generator are this far behind the clock, so that a clock that is late by less
+ * delays no lease and no id. */
+#define VS_MARK_LAG_MS (VS_CLOCK_LEAP_US / 1000)
+/* The mark is raised in steps, because each holder reads the namespace's record again after it has changed. */
+#define VS_MARK_STEP_MS 10000
+
+/* The time by the store's clock and by this host's CLOCK_BOOTTIME. */
+struct vs_mark_now {
+    int64_t store_ms, boot_ms;
+    bool by_boot; /* the store is used from this host only, so records may have instants of CLOCK_BOOTTIME */
+};
+
+/* Returns the mark that a reader must write before it lists the records, or 0 if the present mark is recent. */
+int64_t vs_mark_due_ms(const struct vs_ns_record *ns, int64_t store_ms);
+
+/* Returns whether an earlier holder of the worker id may still issue ids. */
+bool vs_mark_is_pinned(const struct vs_record *record, const struct vs_mark_now *now);
+/* Returns whether the record is held and its holder has passed its deadline. */
+bool vs_mark_is_over(const struct vs_record *record, const struct vs_shape *shape, const struct vs_mark_now *now);
+/* Changes a record that vs_mark_is_over accepts to the record that ends its lease. */
+void vs_mark_end(struct vs_record *record);
+
+/* Sets `low`, `pin_ms` and `stop_ms` of the record that a holder writes over the record `was`.  cursor: the holder
+ * issues no tick below it, unless it has history pacing. */
+struct vs_mark_write {
+    bool claims, releases, is_history;
+    int64_t stop_ms; /* the holder's deadline, by CLOCK_BOOTTIME */
+    uint64_t cursor;
+};
+void vs_mark_put(struct vs_record *record, const struct vs_record *was, const struct vs_shape *shape,
+                 const struct vs_mark_write *write, const struct vs_mark_now *now);
+
+/* What keeps a watermark from being higher. */
+enum vs_mark_by {
+    VS_MARK_BY_CLOCK,    /* only the mark */
+    VS_MARK_BY_HOLDER,   /* a holder's cursor at its last renewal */
+    VS_MARK_BY_EARLIER,  /* an earlier holder of a worker id, which may not have stopped yet */
+    VS_MARK_BY_SILENT,   /* a holder that has not written `low` yet, so there is no watermark */
+    VS_MARK_BY_HISTORY   /* a holder with history pacing, so there is no watermark */
+};
+struct vs_mark {
+    uint64_t tick; /* no tick below it is issued any more.  0: unknown */
+    enum vs_mark_by by;
+    const struct vs_listed *holder; /* NULL for VS_MARK_BY_CLOCK */
+};
+/* Computes the watermark from records that were listed after the mark was read or written.  Records whose lease the
+ * reader has ended since must be changed by vs_mark_end first. */
+struct vs_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
+                          int64_t mark_ms, const struct vs_mark_now *now);
+
+#endif
