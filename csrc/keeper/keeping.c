@@ -315,6 +315,7 @@ static int begin_term(struct vs_keeping *k, struct vesta_error *err) {
     vs_host_name(host, sizeof host);
     snprintf(holder, sizeof holder, "%s pid %d", host, (int)getpid());
     k->term.is_judged = is_judged(k->file);
+    k->term.is_local = k->store->backend->is_local;
     vs_term_begin(&k->term, holder, vs_lease_preset(k->file->anchor.header.lease));
     return VESTA_OK;
 }

@@ -89,7 +89,7 @@ static uint64_t lease_low(const struct vs_lease *lease) {
 /* Sets the members of the record for watermarks. */
 static void lease_mark(const struct vs_lease *lease, const struct vs_event *ev, struct vs_record *r) {
     bool claims = lease->phase == VS_PH_CLAIM, releases = lease->phase == VS_PH_RELEASE;
-    struct vs_mark_now now = {vs_lease_store_now(lease, ev->boot_us), ev->boot_us / 1000, !lease->timing.is_shared};
+    struct vs_mark_now now = {vs_lease_store_now(lease, ev->boot_us), ev->boot_us / 1000, lease->is_local};
     struct vs_mark_write write = {.claims = claims,
                                   .releases = releases,
                                   .is_history = lease->is_history,
@@ -360,6 +360,7 @@ void vs_lease_init(struct vs_lease *lease, const struct vs_lease_opts *opts) {
     lease->is_history = opts->is_history;
     lease->is_judged = opts->is_judged;
     lease->waits_for_expiry = opts->waits_for_expiry;
+    lease->is_local = opts->is_local;
     lease->granted = opts->granted;
     lease->failed_in = opts->failed_in;
     lease->slot = opts->slot;

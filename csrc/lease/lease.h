@@ -146,6 +146,7 @@ struct vs_lease_opts {
     /* The holder's ids come from a generator without ticks.  So a held record of this identity may belong to a program
      * that still runs, and must expire before it is claimed, even if its `until` has passed. */
     bool waits_for_expiry;
+    bool is_local; /* only this host uses the store */
     /* The lease that the map already has: `published`, or claimed but not published.  slot -1: none. */
     int slot;
     bool published;
@@ -184,7 +185,7 @@ struct vs_lease {
     struct vs_lease_timing timing;
     uint64_t fingerprint, entropy, incarnation;
     uint64_t failed_in; /* the incarnation that lost acknowledged writes or denies its leases. 0: none */
-    bool has_worker, is_history, is_judged, waits_for_expiry;
+    bool has_worker, is_history, is_judged, waits_for_expiry, is_local;
     bool is_fixed; /* the chosen worker id is derived from the generator's configuration */
     uint64_t wanted_worker;
     const struct vesta_layout *layout;

@@ -5,6 +5,8 @@
 
 /* A longer lease does not exist.  A later instant of CLOCK_BOOTTIME is from an earlier boot. */
 #define MARK_LEASE_MS_MAX INT64_C(86400000)
+/* How long a lease without `low`, from a store on this host, holds watermarks back after its last renewal. */
+#define MARK_SILENT_MS INT64_C(3600000)
 
 int64_t vs_mark_due_ms(const struct vs_ns_record *ns, int64_t store_ms) {
     int64_t due_ms = store_ms - VS_MARK_LAG_MS;
@@ -25,9 +27,9 @@ bool vs_mark_is_over(const struct vs_record *r, const struct vs_shape *shape, co
     int64_t age_ms = now->store_ms - r->written_ms, length_ms = vs_standing_length_ms(r, shape);
     if (!r->held || vs_mark_is_pinned(r, now) || age_ms <= length_ms) return false;
     if (r->stop_ms) return !mark_is_ahead(r->stop_ms, now);
-    /* Without `low`, a lease from a store on this host has no deadline, so only a clock that was set back by a day could
+    /* Without `low`, a lease from a store on this host has no deadline, so only a clock that was set back by an hour could
      * revive it.  Otherwise the lag covers a store's clock that was set by a few seconds. */
-    return age_ms > length_ms + (now->by_boot && !r->has_low ? MARK_LEASE_MS_MAX : VS_MARK_LAG_MS);
+    return age_ms > length_ms + (now->by_boot && !r->has_low ? MARK_SILENT_MS : VS_MARK_LAG_MS);
 }
 
 void vs_mark_end(struct vs_record *r) {

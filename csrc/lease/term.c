@@ -399,6 +399,7 @@ void vs_term_begin(struct vs_term *term, const char *holder, const struct vs_lea
         .incarnation = vs_map_incarnation(map),
         .granted = granted_most(map),
         .is_judged = term->is_judged,
+        .is_local = term->is_local,
     };
     lift_late_stop(map);
     if (atomic_load(&map->shared.stopped) == VESTA_FAILSTOP) {

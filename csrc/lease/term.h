@@ -39,6 +39,7 @@ struct vs_term {
     const struct vs_term_ops *ops;
     uint32_t pid;
     bool is_judged;     /* a policy of this process takes part in every claim */
+    bool is_local;      /* only this host uses the store */
     uint64_t token;     /* identifies this keeper's term. 0: it cannot be replaced (in the simulator) */
     uint32_t want_seen; /* the last value of shared.want that was handled */
     bool is_stirred;    /* the last sleep ended because the store may have changed */

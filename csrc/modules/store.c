@@ -16,6 +16,7 @@
 #include "os/files.h"
 #include "os/random.h"
 #include "store/lineage.h"
+#include "store/watermark.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -242,6 +243,31 @@ static int stores_lower(lua_State *L) {
     next.incarnation |= 1;
     at->store->leases->ns_swap(at->store, at->ns.ver, &next, &reply);
     return stores_done(L, &reply);
+}
+
+/* store:watermark(starts) -> { id, time_ms, store_ms, sorts, why, text, worker, holder, since_ms, passes_ms }
+ * | nil, text, code
+ * id is nil if the ids do not sort by time.  `why` is then the reason.  text and the following members describe what
+ * holds the watermark back, and are nil if nothing does. */
+static int stores_watermark(lua_State *L) {
+    const struct vs_at *at = stores_self(L);
+    char text[VS_WATERMARK_TEXT_MAX];
+    struct vs_watermark mark;
+    struct vesta_error err;
+    if (vs_watermark_read(at->store, at->name, lua_toboolean(L, 2), &mark, &err) != VESTA_OK) return host_fail(L, &err);
+    lua_createtable(L, 0, 10);
+    if (mark.sorts) host_set_integer(L, "id", (int64_t)mark.id);
+    if (!mark.sorts) host_set_text(L, "why", mark.why);
+    host_set_flag(L, "sorts", mark.sorts);
+    host_set_integer(L, "time_ms", mark.time_us / 1000);
+    host_set_integer(L, "store_ms", mark.store_ms);
+    if (mark.by == VS_MARK_BY_CLOCK) return 1;
+    host_set_text(L, "text", vs_watermark_text(&mark, text));
+    host_set_integer(L, "worker", (int64_t)mark.holder.worker);
+    host_set_text(L, "holder", mark.holder.record.holder);
+    host_set_integer(L, "since_ms", mark.holder.record.written_ms);
+    host_set_integer(L, "passes_ms", mark.passes_ms);
+    return 1;
 }
 
 /* store:tick(unix_ms or nil) -> the namespace's tick at that time (nil: the tick after the layout's last) */
@@ -821,6 +847,7 @@ int host_open_store(lua_State *L) {
                                      {"extend", stores_extend},
                                      {"workers", stores_list},
                                      {"mark", stores_mark},
+                                     {"watermark", stores_watermark},
                                      {"foreign", stores_foreign},
                                      {"counters", stores_counters},
                                      {"init_counters", stores_init_counters},

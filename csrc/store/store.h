@@ -102,6 +102,7 @@ struct vs_reply {
     enum vs_fault fault;   /* set if the outcome is not OK.  Selects the remedy */
     size_t words;          /* offset in `text` of the store's own text, after its address */
     enum vs_refused_by by; /* set if a reserve, settle or keep_form is REFUSED */
+    bool is_hint;          /* set by a list that did not exclude writers, so it may lack a record */
     bool forgets_form;     /* set by a vs_store_take that is OK, if this user may not record the numbers' form */
     uint64_t lowered;      /* for VS_BY_HISTORY: the counter's current value */
     int64_t store_ms;

@@ -295,6 +295,7 @@ static void worker_begin(struct vs_worker *w, const struct vs_worker_ask *ask, s
     opts.identity = w->identity;
     opts.holder = ask->holder ? ask->holder : "";
     opts.waits_for_expiry = true;
+    opts.is_local = w->at.store->backend->is_local;
     vs_lease_init(&w->lease, &opts);
 }
 

@@ -116,6 +116,7 @@ static bool keep_term(struct proc *self, int file, const struct seat *seat) {
     struct keeping k = {.proc = self, .file = file};
     k.term = (struct vs_term){f->map,    &sim.host[f->host].clock,          sim.layout,
                               &term_ops, .pid = (uint32_t)proc_index(self), .token = seat->token};
+    k.term.is_local = !sim.timing.is_shared;
     snprintf(holder, sizeof holder, "process %d", proc_index(self));
     while (!vs_term_rest(&k.term))
         ;

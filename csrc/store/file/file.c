@@ -217,7 +217,7 @@ static void file_list(struct vs_store *store, struct vs_listed **listed, size_t 
     *listed = NULL;
     *count = 0;
     if (!file_begin(self, reply)) return;
-    (void)vs_folder_turn(&self->folder, PLACE_NAMESPACE, 0, false, reply);
+    reply->is_hint = !vs_folder_turn(&self->folder, PLACE_NAMESPACE, 0, false, reply);
     int fd = openat(self->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir) {
