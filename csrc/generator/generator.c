@@ -162,9 +162,9 @@ static int may_advance(struct vesta_gen *gen, struct vs_map *map, uint32_t index
     return rc;
 }
 
-/* Returns whether the clock has an unconfirmed leap, or the namespace has watermarks.  Then each reading must be checked,
- * even one within the cursor's unit, because a reading with the old offset cancels the leap, and because a lease may be
- * past its deadline although the clock shows the unit in which the process was stopped. */
+/* Returns whether the clock has an unconfirmed leap, or the namespace has watermarks.  Then each reading must be
+ * checked, even one within the cursor's unit, because a reading with the old offset cancels the leap, and because a
+ * lease may be past its deadline although the clock shows the unit in which the process was stopped. */
 static inline bool leap_is_observed(const struct vs_map *map) {
     return atomic_load_explicit(&map->shared.leap, memory_order_relaxed) != 0;
 }
@@ -594,7 +594,8 @@ uint64_t vesta_block_id(const struct vesta_layout *layout, const struct vesta_bl
     return block->base + vs_place_tick(&shape, block->first + i);
 }
 
-int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
+/* Sets *room to the number of ids that can be issued now, at least 1.  Otherwise sets the pause. */
+static int gen_look(struct vesta_gen *gen, uint64_t *room, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t index = active_of(map) - 1;
     if (index >= VS_SLOTS_MAX) return pause_lease(gen, map, 0, pause);
@@ -602,14 +603,27 @@ int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
     uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
     if (tick & VS_CLOSED) return pause_lease(gen, map, index, pause);
     bool history = gen->pacing == VESTA_PACING_HISTORY;
-    if (history && tick < atomic_load_explicit(&slot->pass, memory_order_acquire)) return VESTA_OK;
-    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+    uint64_t pass = history ? atomic_load_explicit(&slot->pass, memory_order_acquire) : 0;
+    int64_t now_us = gen->clock->unix_us(gen->clock->self), time = vs_time_at(&gen->shape, now_us);
     int rc = may_trust(gen, map, index, now_us, pause);
-    if (rc != VESTA_OK) return rc;
-    uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us);
+    *room = pass > tick ? pass - tick : 0; /* these need no clock */
+    if (rc != VESTA_OK) return *room ? VESTA_OK : rc;
+    uint64_t open = history ? 0 : vs_tick_at(&gen->shape, now_us),
+             bound = bound_at(gen, slot, time, gen->ahead_ticks_max);
     if (tick < open) tick = vs_gen_start(gen, slot, tick, open);
-    if (tick < bound_at(gen, slot, vs_time_at(&gen->shape, now_us), gen->ahead_ticks_max)) return VESTA_OK;
-    return pause_at(gen, map, index, (struct stand){tick, now_us, gen->ahead_ticks_max}, pause);
+    if (bound > tick && bound - tick > *room) *room = bound - tick;
+    return *room ? VESTA_OK : pause_at(gen, map, index, (struct stand){tick, now_us, gen->ahead_ticks_max}, pause);
+}
+
+int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause) {
+    uint64_t room;
+    return gen_look(gen, &room, pause);
+}
+
+uint64_t vesta_room(struct vesta_gen *gen) {
+    struct vesta_pause pause;
+    uint64_t room;
+    return gen_look(gen, &room, &pause) == VESTA_OK ? room : 0;
 }
 
 int vesta_allow_ahead(struct vesta_gen *gen, const struct vesta_pause *pause, uint64_t tick) {

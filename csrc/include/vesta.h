@@ -396,6 +396,10 @@ VESTA_API int vesta_batch_wait(struct vesta_gen *gen, uint64_t *ids, size_t n, i
  * Shape: *pause is set with VESTA_EPAUSE only.  Threads: any.  Errors: VESTA_EPAUSE. */
 VESTA_API int vesta_peek(struct vesta_gen *gen, struct vesta_pause *pause);
 
+/* Returns how many ids can be issued now without a pause, or 0.  It is exact for this instant: other threads and
+ * processes take ids from the same generator, and the clock permits more as it moves on.  Threads: any. */
+VESTA_API uint64_t vesta_room(struct vesta_gen *gen);
+
 /* Describes a pause in one sentence, with the keeper's last report.  Shape: buf[0..size).  Threads: any. */
 VESTA_API void vesta_pause_text(struct vesta_gen *gen, const struct vesta_pause *pause, char *buf, size_t size);
 

@@ -352,11 +352,19 @@ static int gen_text(lua_State *L) {
     return 1;
 }
 
+/* Implements gen:room(), which returns how many ids can be issued now without a pause. */
+static int gen_room(lua_State *L) {
+    struct gen_box *box = gen_self(L);
+    lua_pushnumber(L, box->gen ? (lua_Number)vesta_room(box->gen) : 0);
+    return 1;
+}
+
 static const struct vs_lua_function METHODS[] = {
     {"next", gen_next},           {"next_int", gen_next_int}, {"batch", gen_batch},     {"batch_int", gen_batch_int},
     {"next_uuid", gen_next_uuid}, {"explain", gen_explain},   {"make", gen_make},       {"range", gen_range},
     {"info", gen_info},           {"keep", gen_keep},         {"release", gen_release}, {"close", gen_close},
-    {"__gc", gen_close},          {"__close", gen_close},     {"__tostring", gen_text}, {NULL, NULL},
+    {"__gc", gen_close},          {"__close", gen_close},     {"__tostring", gen_text}, {"room", gen_room},
+    {NULL, NULL},
 };
 
 /* ------------------------------------------------------------------ opening */

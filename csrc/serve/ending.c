@@ -136,6 +136,7 @@ int vs_ending_release(struct vs_serving *serving) {
     bool returned = vs_segments_release(serving, until_us(serving, RELEASE_MS));
     bool unread = vs_server_holders_end(serving, until_us(serving, RELEASE_MS));
     bool ended = vs_leasing_end(serving, until_us(serving, RELEASE_MS));
+    ended = vs_marks_end(serving, until_us(serving, RELEASE_MS)) && ended;
     if (!begun || threads || !started || !returned || !unread || !ended) leave(serving);
     free(release);
     return kept > 0 ? VS_FAILED : VS_DONE;

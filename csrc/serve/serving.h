@@ -51,6 +51,7 @@ struct vs_serving {
     struct vs_crews crews; /* which threads open and close which namespaces */
     struct vs_segments *segments; /* NULL: the config has no segments */
     struct vs_lease_clerks *leasing;   /* NULL: the config has no leases */
+    struct vs_marks *marks;
     int64_t ended_us;             /* vs_monotonic_us when stopping began (0: the server is not stopping) */
     struct vs_server server;
 };
@@ -132,6 +133,11 @@ void vs_segments_state(const struct vs_serving *serving);
 int vs_leasing_begin(struct vs_serving *serving);
 /* Call it after the event loops have ended.  Returns false if a thread hangs in a store call at until_us. */
 bool vs_leasing_end(struct vs_serving *serving, int64_t until_us);
+
+/* Prepares the thread that reads watermarks (watermarks.c).  Returns false if there is no memory. */
+bool vs_marks_begin(struct vs_serving *serving);
+/* Call it after the event loops have ended.  Returns false if the thread hangs in a store call at until_us. */
+bool vs_marks_end(struct vs_serving *serving, int64_t until_us);
 
 /* Makes TERM and INT end the program until the event loops run, even if the process is PID 1 of a container. */
 void vs_ending_prepare(void);

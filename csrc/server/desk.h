@@ -22,7 +22,8 @@ enum vs_desk_ask {
     VS_DESK_LEASE, /* this and the next two: of a worker id, for the desk of leases */
     VS_DESK_RENEW,
     VS_DESK_RELEASE,
-    VS_DESK_PAST /* a range of past ids, for the desk of leases */
+    VS_DESK_PAST, /* a range of past ids, for the desk of leases */
+    VS_DESK_WATERMARK
 };
 enum vs_desk_answer {
     VS_DESK_DONE,
@@ -63,6 +64,16 @@ struct vs_desk_lease {
     struct vs_desk_past *past; /* for PAST, otherwise NULL.  Freed with the job */
 };
 
+/* A watermark of a namespace: the request, and the result. */
+struct vs_desk_mark {
+    int of;       /* the index in server->names.at */
+    bool by_time; /* the request needs only the time */
+    bool sorts;
+    uint64_t id; /* set if `sorts` */
+    int64_t time_ms, behind_ms;
+    char why[160]; /* why it does not sort */
+};
+
 /* A job.  Both the request and the desk hold a reference, and the last holder frees the job, so neither has to wait for
  * the other. */
 struct vs_desk_job {
@@ -83,6 +94,7 @@ struct vs_desk_job {
     struct vesta_pause pause; /* the reason if no numbers were issued */
     enum vs_desk_answer answer;
     struct vs_desk_lease lease;
+    struct vs_desk_mark mark; /* `text` is what holds the watermark back */
     int64_t held_until_ms; /* RESERVE: end of the reservation, by the database's clock */
     char text[400];
 };

@@ -48,6 +48,7 @@ FAULT(lease_busy, 503, "TRYAGAIN", "Every worker id of the namespace, or the req
 FAULT(lease_limit, 429, "TRYAGAIN", "The client holds as many worker ids of the namespace as its limit allows")
 FAULT(lease_lost, 410, "ERR", "The lease was released, or it expired and its worker id was claimed again, or it never existed")
 FAULT(lease_unknown, 503, "TRYAGAIN", "The store did not confirm the lease, its renewal or its release")
+FAULT(watermark_unknown, 503, "TRYAGAIN", "The store did not answer, or a holder has not reported its position yet")
 FAULT(used_up, 409, "ERR", "The next number has more digits than the tag's form or the mask")
 FAULT(cross_site, 403, "ERR", "A browser sent the request for another site's page")
 FAULT(foreign_host, 421, "ERR", "The `Host` header has a name that this server does not serve")

@@ -191,6 +191,7 @@ struct vs_server {
     struct vs_rules rules;
     struct vs_monitor monitor;
     struct vs_leases leases;
+    struct vs_desk *marks; /* reads watermarks */
     struct vs_above above;
     struct vs_gate *gate;  /* client accounts (NULL: none, only the secrets in `rules` apply) */
     struct ledger *ledger; /* usage of clients (created by vs_serve, freed by the caller) */

@@ -228,13 +228,15 @@ static enum vs_reply_state settle_opening(struct vs_request *r, int64_t now_us) 
     return queue_up(r, OPENING_STEP_US);
 }
 
-/* Lets a request wait for the desk of leases, which wakes the loops (vs_serve_wake). */
+/* Lets a request wait for the desk of leases or of watermarks, which wakes the loops (vs_serve_wake). */
 static enum vs_reply_state settle_lease(struct vs_request *r, int64_t now_us) {
     struct vs_waiting *waiting = &r->session->waiting;
     waiting->deadline_us = waiting->job->until_us;
     int64_t left_us = waiting->deadline_us - now_us;
     r->pause = (struct vesta_pause){.why = VESTA_LEASE, .wait_us = RANGE_STEP_US};
     if (left_us > 0) return queue_up(r, left_us < RANGE_STEP_US ? left_us : RANGE_STEP_US);
+    if (waiting->job->ask == VS_DESK_WATERMARK)
+        return vs_refuse(r, "watermark_unknown", "the store did not reply in time: send the request again");
     return vs_refuse(r, "lease_unknown",
                      "the store did not reply in time, so the change may have been applied: send the request again");
 }

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "forged.h"
 #include "stores.h"
+#include "store/watermark.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -104,6 +105,63 @@ static void every_field_comes_back(void) {
     CHECK_STR(got->identity, record.identity);
     CHECK_STR(got->holder, record.holder);
     CHECK_EQ_I64(got->written_ms, wrote.written_ms);
+    store->backend->close(store);
+}
+
+#define MARKED "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z"
+
+/* Gives the new namespace a layout, because watermarks need it. */
+static void set_layout(struct vs_store *store, struct vesta_layout *layout) {
+    (void)incarnation_of(store);
+    struct vs_ns_record ns = reply.ns;
+    CHECK(vesta_layout_parse(MARKED, layout, NULL) == VESTA_OK);
+    vesta_layout_text(layout, ns.layout);
+    ns.fingerprint = layout->fingerprint;
+    ns.ver++;
+    store->leases->ns_swap(store, ns.ver - 1, &ns, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+}
+
+/* A holder that has not read the mark cannot write.  One that has read it holds the watermark at its position. */
+static void a_watermark_follows_the_leases(void) {
+    struct vs_store *store = fresh(), *holder = open_store(uri, ns_name, PATIENT_MS);
+    struct vs_watermark mark;
+    struct vesta_error err;
+    struct vesta_layout layout;
+    set_layout(store, &layout);
+    (void)incarnation_of(holder);
+    CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_EOPTION);
+    CHECK(vs_watermark_read(store, ns_name, true, &mark, &err) == VESTA_OK);
+    CHECK(mark.sorts && mark.by == VS_MARK_BY_CLOCK);
+    struct vs_record r = {.ver = 1, .epoch = 1, .owner = {7, 8}, .fingerprint = layout.fingerprint, .held = true};
+    r.lease_ms = 60000;
+    r.until = INT64_C(1) << 50;
+    holder->leases->swap(holder, 3, 0, &r, &reply);
+    IS(reply.outcome, VS_STORE_MOVED);
+    CHECK((incarnation_of(holder), reply.ns.mark_ms) > 0);
+    holder->leases->swap(holder, 3, 0, &r, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_ENOTNOW); /* it has no position */
+    CHECK(mark.by == VS_MARK_BY_SILENT && mark.holder.worker == 3);
+    r.ver = 2;
+    r.has_low = true;
+    r.low = (UINT64_C(5000) << 12) + 77;
+    r.pin_ms = 123;
+    holder->leases->swap(holder, 3, 1, &r, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_OK);
+    CHECK(mark.by == VS_MARK_BY_HOLDER && mark.holder.worker == 3);
+    CHECK_EQ_U64(mark.id, (UINT64_C(5000) << 22) - 1);
+    CHECK_EQ_I64(mark.time_us, layout.epoch_ms * 1000 + 5000000);
+    vs_mark_end(&r); /* as a reader does after the lease has expired */
+    store->leases->swap(store, 3, 2, &r, &reply);
+    IS(reply.outcome, VS_STORE_OK);
+    r.held = true;
+    holder->leases->swap(holder, 3, 2, &r, &reply); /* the holder's renewal comes too late */
+    IS(reply.outcome, VS_STORE_CONFLICT);
+    CHECK(!reply.record.held && reply.record.has_low && reply.record.low == r.until);
+    CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_OK && mark.by == VS_MARK_BY_CLOCK);
+    holder->backend->close(holder);
     store->backend->close(store);
 }
 
@@ -500,6 +558,7 @@ static const struct check_case cases[] = {
     {"the store sets the time of a write", the_store_stamps_its_time},
     {"worker ids may have 53 bits", numbers_may_be_large},
     {"a list is in ascending order", a_list_is_in_order},
+    {"a watermark follows the leases, and a holder that has not read the mark cannot write", a_watermark_follows_the_leases},
     {"the namespace's record is swapped by version, too", the_namespace_too},
     {"a namespace that does not exist reads as empty and accepts no record", a_namespace_that_is_not_there},
     {"names that look alike are different namespaces", names_that_look_alike},

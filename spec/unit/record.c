@@ -31,6 +31,7 @@ static bool same(const struct vs_record *a, const struct vs_record *b) {
     return a->ver == b->ver && a->epoch == b->epoch && a->owner[0] == b->owner[0] && a->owner[1] == b->owner[1] &&
            a->until == b->until && a->fingerprint == b->fingerprint && a->written_ms == b->written_ms &&
            a->lease_ms == b->lease_ms && a->seen_ms == b->seen_ms && a->held == b->held &&
+           a->has_low == b->has_low && a->low == b->low && a->pin_ms == b->pin_ms && a->stop_ms == b->stop_ms &&
            strcmp(a->identity, b->identity) == 0 && strcmp(a->holder, b->holder) == 0;
 }
 
@@ -46,6 +47,10 @@ static void round_trip(const struct vs_record *record) {
 
 static void comes_back(void) {
     struct vs_record r = full;
+    round_trip(&r);
+    r.has_low = true;
+    r.low = r.until;
+    r.pin_ms = r.stop_ms = INT64_MAX;
     round_trip(&r);
     memset(r.identity, 'i', sizeof r.identity - 1);
     memset(r.holder, 'h', sizeof r.holder - 1);
