@@ -336,6 +336,10 @@ function gen:info() end
 ---@return vesta.code? code
 function gen:keep() end
 
+---Returns how many ids `next` and `batch` could issue at this instant without waiting.
+---@return integer ids 0 if the generator is closed
+function gen:room() end
+
 ---Releases the lease, so that the next id needs a new claim.  Blocks until the store has replied.
 ---Errors: io, bad_option (private, or a file that a server keeps for nginx).
 ---@return true? ok

@@ -14,7 +14,7 @@ CONTRACT, COUNTERS, CALL = sys.argv[1:4]
 for scheme in sys.argv[4:]:
     @claim(f"the contract holds for {scheme}:")
     def _(scheme=scheme):
-        contract(CONTRACT, f"{scheme}:{box.name}/{scheme}", 17)
+        contract(CONTRACT, f"{scheme}:{box.name}/{scheme}", 18)
 
     @claim(f"the contract of counters holds for {scheme}:")
     def _(scheme=scheme):

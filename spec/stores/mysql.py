@@ -57,7 +57,7 @@ def _():
 
 @claim("the contract holds with these rights")
 def _():
-    contract(CONTRACT, OWNER, 17)
+    contract(CONTRACT, OWNER, 18)
 
 
 @claim("an error about missing rights does not show the password")

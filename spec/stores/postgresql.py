@@ -73,7 +73,7 @@ def _():
 
 @claim("the contract holds with these rights")
 def _():
-    contract(CONTRACT, OWNER, 17)
+    contract(CONTRACT, OWNER, 18)
 
 
 # ---------------------------------------------------------------- settings that could change what a statement means
@@ -106,7 +106,7 @@ def make_hostile():
 @claim("the contract holds through pgbouncer in transaction mode, in a LATIN1 database, with a user whose settings are hostile")
 def _():
     pool = PgBouncer(db, hostile="h", probe="p")
-    contract(CONTRACT, uri("hostile:h", pool.port, "latin"), 17)
+    contract(CONTRACT, uri("hostile:h", pool.port, "latin"), 18)
 
 
 @claim("each write is durable when it is acknowledged, at READ COMMITTED, and its settings end with it")

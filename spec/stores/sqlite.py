@@ -43,11 +43,11 @@ def refused_to_open(uri):
 
 @claim("the contract holds on a disk in memory and in write-ahead mode")
 def _():
-    contract(CONTRACT, "sqlite:" + place(), 17)
+    contract(CONTRACT, "sqlite:" + place(), 18)
     path = place()
     fresh(path).__exit__()
     change(path, "PRAGMA journal_mode = WAL")
-    contract(CONTRACT, "sqlite:" + path, 17)
+    contract(CONTRACT, "sqlite:" + path, 18)
 
 
 @claim("the contract of counters holds, in leaf_alloc and in a table of another name")

@@ -65,12 +65,12 @@ def _():
 
 @claim("the contract holds")
 def _():
-    contract(CONTRACT, uri(), 17)
+    contract(CONTRACT, uri(), 18)
 
 
 @claim("the contract holds with acl=open")
 def _():
-    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 17)
+    contract(CONTRACT, uri("", root="/open", more="?acl=open"), 18)
 
 
 @claim("the contract of counters holds, also with acl=open")
