@@ -33,7 +33,11 @@ void vs_lease_lost(struct vs_lease *lease, const struct vs_record *r, struct vs_
         vs_act(lease, out, VS_PH_FAILSTOP, VS_DO_FAILSTOP);
         return;
     }
-    vs_lease_say(lease, "worker id %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
+    if (r->held)
+        vs_lease_say(lease, "worker id %" PRIu64 " was taken over by %.100s", lease->worker, r->holder);
+    else
+        vs_lease_say(lease, "the lease of worker id %" PRIu64 " has ended: it had expired, or it was released",
+                     lease->worker);
     lease->was_lost = true;
     lease->lost_worker = lease->worker;
     vs_act(lease, out, VS_PH_FENCED, VS_DO_CLOSE);

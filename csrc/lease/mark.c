@@ -27,8 +27,8 @@ bool vs_mark_is_over(const struct vs_record *r, const struct vs_shape *shape, co
     int64_t age_ms = now->store_ms - r->written_ms, length_ms = vs_standing_length_ms(r, shape);
     if (!r->held || vs_mark_is_pinned(r, now) || age_ms <= length_ms) return false;
     if (r->stop_ms) return !mark_is_ahead(r->stop_ms, now);
-    /* Without `low`, a lease from a store on this host has no deadline, so only a clock that was set back by an hour could
-     * revive it.  Otherwise the lag covers a store's clock that was set by a few seconds. */
+    /* Without `low`, a lease from a store on this host has no deadline, so only a clock that was set back by an hour
+     * could revive it.  Otherwise the lag covers a store's clock that was set by a few seconds. */
     return age_ms > length_ms + (now->by_boot && !r->has_low ? MARK_SILENT_MS : VS_MARK_LAG_MS);
 }
 
@@ -74,9 +74,9 @@ static enum vs_mark_by mark_by(const struct vs_record *r, uint64_t fingerprint, 
     return is_pinned ? VS_MARK_BY_EARLIER : VS_MARK_BY_HOLDER;
 }
 
-struct vs_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
-                          int64_t mark_ms, const struct vs_mark_now *now) {
-    struct vs_mark mark = {.tick = vs_tick_at(shape, mark_ms * 1000)};
+struct vs_lease_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
+                                int64_t mark_ms, const struct vs_mark_now *now) {
+    struct vs_lease_mark mark = {.tick = vs_tick_at(shape, mark_ms * 1000)};
     assert(mark_ms > 0);
     for (size_t i = 0; i < listing.count; i++) {
         const struct vs_record *r = &listing.listed[i].record;
@@ -85,7 +85,7 @@ struct vs_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shap
         enum vs_mark_by by = mark_by(r, fingerprint, is_pinned);
         uint64_t low = by >= VS_MARK_BY_SILENT ? 0 : r->low;
         if (low > mark.tick || (mark.tick == 0 && by <= mark.by)) continue;
-        mark = (struct vs_mark){low, by, &listing.listed[i]};
+        mark = (struct vs_lease_mark){low, by, &listing.listed[i]};
     }
     return mark;
 }

@@ -51,20 +51,20 @@ void vs_mark_put(struct vs_record *record, const struct vs_record *was, const st
 
 /* What keeps a watermark from being higher. */
 enum vs_mark_by {
-    VS_MARK_BY_CLOCK,    /* only the mark */
-    VS_MARK_BY_HOLDER,   /* a holder's cursor at its last renewal */
-    VS_MARK_BY_EARLIER,  /* an earlier holder of a worker id, which may not have stopped yet */
-    VS_MARK_BY_SILENT,   /* a holder that has not written `low` yet, so there is no watermark */
-    VS_MARK_BY_HISTORY   /* a holder with history pacing, so there is no watermark */
+    VS_MARK_BY_CLOCK,   /* only the mark */
+    VS_MARK_BY_HOLDER,  /* a holder's cursor at its last renewal */
+    VS_MARK_BY_EARLIER, /* an earlier holder of a worker id, which may not have stopped yet */
+    VS_MARK_BY_SILENT,  /* a holder that has not written `low` yet, so there is no watermark */
+    VS_MARK_BY_HISTORY  /* a holder with history pacing, so there is no watermark */
 };
-struct vs_mark {
+struct vs_lease_mark {
     uint64_t tick; /* no tick below it is issued any more.  0: unknown */
     enum vs_mark_by by;
     const struct vs_listed *holder; /* NULL for VS_MARK_BY_CLOCK */
 };
 /* Computes the watermark from records that were listed after the mark was read or written.  Records whose lease the
  * reader has ended since must be changed by vs_mark_end first. */
-struct vs_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
-                          int64_t mark_ms, const struct vs_mark_now *now);
+struct vs_lease_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
+                                int64_t mark_ms, const struct vs_mark_now *now);
 
 #endif

@@ -218,8 +218,9 @@ static bool term_carry_out(struct vs_term *term, const struct vs_action *action,
 }
 
 /* Prepares the map for watermarks, before the holder's next write reports its cursor to them.  Moves the cursor of an
- * idle generator up, so that watermarks can rise.  With clock pacing this loses no id, because ticks below the clock are
- * not issued.  If the clock is set back by more than the lag, ids wait for it, as they do after an id was issued. */
+ * idle generator up, so that watermarks can rise.  With clock pacing this loses no id, because ticks below the clock
+ * are not issued.  If the clock is set back by more than the lag, ids wait for it, as they do after an id was issued.
+ */
 static void term_mark(struct vs_term *term, bool is_open, const struct vs_instant now) {
     struct vs_shared *shared = &term->map->shared;
     atomic_fetch_or_explicit(&shared->leap, VS_LEAP_MARKED, memory_order_relaxed);

@@ -51,7 +51,7 @@ struct vs_serving {
     struct vs_crews crews; /* which threads open and close which namespaces */
     struct vs_segments *segments; /* NULL: the config has no segments */
     struct vs_lease_clerks *leasing;   /* NULL: the config has no leases */
-    struct vs_marks *marks;
+    struct vs_watermarks *marks;
     int64_t ended_us;             /* vs_monotonic_us when stopping began (0: the server is not stopping) */
     struct vs_server server;
 };

@@ -1,6 +1,6 @@
 /* watermarks.c -- a thread that reads the watermarks of the served namespaces for requests.  It starts with the first
- * such request.  A reading answers the requests of the next second, because a watermark stays true.  Contains no request
- * code. */
+ * such request.  A reading answers the requests of the next second, because a watermark stays true.  Contains no
+ * request code. */
 #include "base/error.h"
 #include "command/options.h"
 #include "keeper/file.h"
@@ -25,7 +25,7 @@ struct marks_place {
     struct vs_watermark mark;
 };
 
-struct vs_marks {
+struct vs_watermarks {
     struct vs_desk desk; /* first, because the server points to it */
     struct vs_serving *serving;
     _Atomic int64_t cut_us; /* store calls must end at this instant, in boot time (0: no limit) */
@@ -39,7 +39,7 @@ struct vs_marks {
 
 /* ------------------------------------------------------------------ one job */
 
-static int marks_open(struct vs_marks *marks, int of, struct marks_place *place, struct vesta_error *err) {
+static int marks_open(struct vs_watermarks *marks, int of, struct marks_place *place, struct vesta_error *err) {
     const struct vs_serving *serving = marks->serving;
     const struct vs_conf_namespace *conf = &serving->config->ns[of];
     struct vs_header header = {.store = ""};
@@ -57,7 +57,7 @@ static int marks_open(struct vs_marks *marks, int of, struct marks_place *place,
     return vs_store_open(uri ? uri : header.store, &opts, &place->store, err);
 }
 
-static int marks_read(struct vs_marks *marks, int of, struct marks_place *place, struct vesta_error *err) {
+static int marks_read(struct vs_watermarks *marks, int of, struct marks_place *place, struct vesta_error *err) {
     const struct vesta_clock *clock = marks->serving->server.clock;
     int64_t now_us = clock->boot_us(clock->self);
     if (place->read_us && now_us - place->read_us < MARKS_FRESH_US) return VESTA_OK;
@@ -68,13 +68,13 @@ static int marks_read(struct vs_marks *marks, int of, struct marks_place *place,
     return rc;
 }
 
-static void marks_serve(struct vs_marks *marks, struct vs_desk_job *job) {
+static void marks_serve(struct vs_watermarks *marks, struct vs_desk_job *job) {
     struct marks_place *place = &marks->places[job->mark.of];
     struct vesta_error err = {.text = ""};
     char text[VS_WATERMARK_TEXT_MAX];
     int rc = marks_read(marks, job->mark.of, place, &err);
-    job->answer = rc == VESTA_OK      ? VS_DESK_DONE
-                  : rc == VESTA_EIO ? VS_DESK_DOWN
+    job->answer = rc == VESTA_OK        ? VS_DESK_DONE
+                  : rc == VESTA_EIO     ? VS_DESK_DOWN
                   : rc == VESTA_ENOTNOW ? VS_DESK_BUSY
                                         : VS_DESK_REJECTED;
     snprintf(job->text, sizeof job->text, "%.390s", err.text);
@@ -90,7 +90,7 @@ static void marks_serve(struct vs_marks *marks, struct vs_desk_job *job) {
 
 /* ------------------------------------------------------------------ the thread */
 
-static struct vs_desk_job *marks_next(struct vs_marks *marks) {
+static struct vs_desk_job *marks_next(struct vs_watermarks *marks) {
     pthread_mutex_lock(&marks->lock);
     while (STAILQ_EMPTY(&marks->jobs) && !marks->ending)
         pthread_cond_wait(&marks->woken, &marks->lock);
@@ -104,7 +104,7 @@ static struct vs_desk_job *marks_next(struct vs_marks *marks) {
 }
 
 static void *marks_work(void *arg) {
-    struct vs_marks *marks = arg;
+    struct vs_watermarks *marks = arg;
     struct vs_desk_job *job;
     while ((job = marks_next(marks))) {
         if (!vs_desk_job_is_left(job)) marks_serve(marks, job);
@@ -122,7 +122,7 @@ static void *marks_work(void *arg) {
 }
 
 /* Starts the thread.  The caller must hold the lock. */
-static void marks_start(struct vs_marks *marks) {
+static void marks_start(struct vs_watermarks *marks) {
     pthread_t thread;
     if (!marks->places) marks->places = calloc((size_t)marks->serving->server.names.count, sizeof *marks->places);
     marks->running = marks->places && vs_thread_start(&thread, marks_work, marks) == 0;
@@ -130,7 +130,7 @@ static void marks_start(struct vs_marks *marks) {
 }
 
 static bool marks_queue(struct vs_desk *desk, struct vs_desk_job *job) {
-    struct vs_marks *marks = (struct vs_marks *)desk;
+    struct vs_watermarks *marks = (struct vs_watermarks *)desk;
     pthread_mutex_lock(&marks->lock);
     if (!marks->running && !marks->ending) marks_start(marks);
     bool has_room = marks->waiting < VS_DESK_WAITING_MAX && marks->running && !marks->ending;
@@ -144,7 +144,7 @@ static bool marks_queue(struct vs_desk *desk, struct vs_desk_job *job) {
 }
 
 bool vs_marks_begin(struct vs_serving *serving) {
-    struct vs_marks *marks = calloc(1, sizeof *marks);
+    struct vs_watermarks *marks = calloc(1, sizeof *marks);
     if (!marks) return false;
     marks->desk.take = marks_queue;
     marks->serving = serving;
@@ -157,7 +157,7 @@ bool vs_marks_begin(struct vs_serving *serving) {
 }
 
 bool vs_marks_end(struct vs_serving *serving, int64_t until_us) {
-    struct vs_marks *marks = serving->marks;
+    struct vs_watermarks *marks = serving->marks;
     const struct vesta_clock *clock = serving->server.clock;
     if (!marks) return true;
     pthread_mutex_lock(&marks->lock);

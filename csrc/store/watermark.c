@@ -125,7 +125,8 @@ static void watermark_sort(const struct watermark_reading *r, struct vs_watermar
     }
 }
 
-static void watermark_take(const struct watermark_reading *r, const struct vs_mark *mark, struct vs_watermark *out) {
+static void watermark_take(const struct watermark_reading *r, const struct vs_lease_mark *mark,
+                           struct vs_watermark *out) {
     uint64_t time = mark->tick >> r->shape.seq_bits, values[VESTA_FIELDS_MAX] = {0};
     for (int i = 0; i < r->layout.time; i++)
         values[i] = r->layout.field[i].value;
@@ -144,14 +145,14 @@ int vs_watermark_read(struct vs_store *store, const char *name, bool starts, str
     if (rc == VESTA_OK) rc = watermark_list(&r, err);
     if (rc == VESTA_OK) {
         watermark_end_leases(&r);
-        struct vs_mark mark = vs_mark_of((struct vs_listing){r.listed, r.count, r.now.store_ms}, &r.shape,
-                                         r.ns.fingerprint, r.ns.mark_ms, &r.now);
+        struct vs_lease_mark mark = vs_mark_of((struct vs_listing){r.listed, r.count, r.now.store_ms}, &r.shape,
+                                               r.ns.fingerprint, r.ns.mark_ms, &r.now);
         out->store_ms = r.now.store_ms;
         out->by = mark.by;
         if (mark.holder) out->holder = *mark.holder;
         if (mark.holder)
-            out->passes_ms = out->holder.record.written_ms + vs_standing_length_ms(&out->holder.record, &r.shape) +
-                             VS_MARK_LAG_MS;
+            out->passes_ms =
+                out->holder.record.written_ms + vs_standing_length_ms(&out->holder.record, &r.shape) + VS_MARK_LAG_MS;
         watermark_sort(&r, out);
         if (mark.tick >> r.shape.seq_bits)
             watermark_take(&r, &mark, out);

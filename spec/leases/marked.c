@@ -27,14 +27,12 @@
 
 #define HOLDERS 64
 #define SECONDS 34
-/* The lease of `strict`, the slack for its expiry, the mark's lag and step, and 8 s of a clock that is behind.  The rest
- * is for a machine with load. */
+/* The lease of `strict`, the slack for its expiry, the mark's lag and step, and 8 s of a clock that is behind.  The
+ * rest is for a machine with load. */
 #define BEHIND_MS_MAX 50000
 #define LAYOUT "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2020-01-01T00:00:00Z"
 
-static struct shared {
-    _Atomic uint64_t mark, ids, passed, late_id, late_mark;
-} *all;
+static struct shared { _Atomic uint64_t mark, ids, passed, late_id, late_mark; } * all;
 static char folder[64], uri[96];
 
 /* ------------------------------------------------------------------ a holder */
@@ -228,5 +226,6 @@ int main(int argc, char **argv) {
         printf("id %" PRIu64 " was issued after watermark %" PRIu64 "\n", atomic_load(&all->late_id),
                atomic_load(&all->late_mark));
     if (time_ms < begun_ms) printf("the watermark has not risen since the beginning\n");
-    return passed || time_ms < begun_ms || !atomic_load(&all->mark) || !stops || !kills || none || behind_ms_max > BEHIND_MS_MAX;
+    return passed || time_ms < begun_ms || !atomic_load(&all->mark) || !stops || !kills || none ||
+           behind_ms_max > BEHIND_MS_MAX;
 }

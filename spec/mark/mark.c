@@ -95,7 +95,7 @@ static void the_lowest_holds_it_back(void) {
                                   {3, held_at(mark_ms, mark - 80, false)}};
     struct vs_listing listing = {listed, 3, mark_ms};
     struct vs_mark_now now = at(mark_ms, false);
-    struct vs_mark m = vs_mark_of(listing, &shape, 0, mark_ms, &now);
+    struct vs_lease_mark m = vs_mark_of(listing, &shape, 0, mark_ms, &now);
     CHECK_EQ_U64(m.tick, mark - 800);
     CHECK(m.by == VS_MARK_BY_HOLDER && m.holder == &listed[1]);
     listed[1].record.held = false;

@@ -53,8 +53,8 @@ static void mark_end(void) {
 }
 
 static void mark_publish(void) {
-    struct vs_mark mark = vs_mark_of((struct vs_listing){listed, count, now.store_ms}, &sim.shape,
-                                     sim.layout->fingerprint, known.mark_ms, &now);
+    struct vs_lease_mark mark = vs_mark_of((struct vs_listing){listed, count, now.store_ms}, &sim.shape,
+                                           sim.layout->fingerprint, known.mark_ms, &now);
     step = MARK_READ;
     if (mark.tick <= sim.marked) return;
     sim.marked = mark.tick;
