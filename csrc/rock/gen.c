@@ -360,10 +360,22 @@ static int gen_room(lua_State *L) {
 }
 
 static const struct vs_lua_function METHODS[] = {
-    {"next", gen_next},           {"next_int", gen_next_int}, {"batch", gen_batch},     {"batch_int", gen_batch_int},
-    {"next_uuid", gen_next_uuid}, {"explain", gen_explain},   {"make", gen_make},       {"range", gen_range},
-    {"info", gen_info},           {"keep", gen_keep},         {"release", gen_release}, {"close", gen_close},
-    {"__gc", gen_close},          {"__close", gen_close},     {"__tostring", gen_text}, {"room", gen_room},
+    {"next", gen_next},
+    {"next_int", gen_next_int},
+    {"batch", gen_batch},
+    {"batch_int", gen_batch_int},
+    {"next_uuid", gen_next_uuid},
+    {"explain", gen_explain},
+    {"make", gen_make},
+    {"range", gen_range},
+    {"info", gen_info},
+    {"keep", gen_keep},
+    {"release", gen_release},
+    {"close", gen_close},
+    {"__gc", gen_close},
+    {"__close", gen_close},
+    {"__tostring", gen_text},
+    {"room", gen_room},
     {NULL, NULL},
 };
 
