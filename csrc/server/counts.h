@@ -9,7 +9,7 @@
 #include "net/net.h"
 #include "server/server.h"
 
-#define VS_CODES_MAX 48     /* maximum number of codes: "ok" and the failures (vs_code_name) */
+#define VS_CODES_MAX 64     /* maximum number of codes: "ok" and the failures (vs_code_name) */
 #define VS_WHYS_MAX 16      /* enum vesta_why */
 #define VS_DURATIONS_MAX 16 /* number of buckets: vs_duration_us, and one for longer times */
 
