@@ -169,7 +169,7 @@ void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_a
 /* ------------------------------------------------------------------ ending */
 
 static void act_given_back(struct vs_lease *lease, struct vs_action *out) {
-    assert(lease->phase == VS_PH_CLOSING || lease->phase == VS_PH_RELEASE || lease->phase == VS_PH_RELEASE_LOOK);
+    assert(lease->phase >= VS_PH_CLOSING && lease->phase <= VS_PH_RELEASE_LOOK);
     if (lease->leaves)
         vs_act_take_next(lease, out);
     else
@@ -215,12 +215,32 @@ void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct v
         vs_lease_lost(lease, &ev->record, out);
         return;
     }
-    bool again =
-        ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && vs_lease_is_ours(lease, &ev->record));
-    again = again && lease->attempt++ < 3;
+    bool is_moved = ev->outcome == VS_STORE_MOVED, is_ours = vs_lease_is_ours(lease, &ev->record);
+    bool again = ev->outcome == VS_STORE_UNKNOWN || (ev->outcome == VS_STORE_CONFLICT && is_ours);
+    again = is_moved || (again && lease->attempt++ < 3); /* a change of the namespace's record is no failure */
     note_given_back(lease, ev);
-    if (again)
+    if (!again)
+        act_given_back(lease, out);
+    else if (is_moved)
+        vs_act(lease, out, VS_PH_RELEASE_NS, VS_DO_NS_READ);
+    else
         vs_act(lease, out, VS_PH_RELEASE_LOOK, VS_DO_READ);
+}
+
+/* Handles the namespace's record, which was read because it had changed before the release.  It changes often if
+ * watermarks are read.  The release is repeated, unless the store was replaced. */
+void vs_step_release_ns(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
+    assert(ev->kind == VS_EV_REPLY);
+    assert(lease->not_given_back);
+    bool is_read = ev->outcome == VS_STORE_OK, is_same = is_read && ev->ns.incarnation == lease->incarnation;
+    if (is_same) {
+        lease->ns = ev->ns;
+        vs_act(lease, out, VS_PH_RELEASE_LOOK, VS_DO_READ);
+        return;
+    }
+    vs_lease_say(lease, "%s", is_read ? "the store was replaced" : ev->text[0] ? ev->text : "the store did not answer");
+    if (is_read && lease->leaves) /* the next claim must respect the new store's floor */
+        vs_act_restart(lease, out);
     else
         act_given_back(lease, out);
 }

@@ -321,6 +321,7 @@ static void lease_step(struct vs_lease *lease, const struct vs_event *ev, struct
     case VS_PH_MOVING: vs_act_begin_anew(lease, out); break;
     case VS_PH_CLOSING: vs_step_closing(lease, ev, out); break;
     case VS_PH_RELEASE: vs_step_release(lease, ev, out); break;
+    case VS_PH_RELEASE_NS: vs_step_release_ns(lease, ev, out); break;
     case VS_PH_RELEASE_LOOK: vs_step_release_look(lease, ev, out); break;
     case VS_PH_HELD: vs_step_held(lease, ev, out); break;
     case VS_PH_SLEEP: on_wake(lease, ev, out); break;

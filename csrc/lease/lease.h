@@ -173,6 +173,7 @@ enum vs_phase {
     VS_PH_STAY,
     VS_PH_CLOSING,
     VS_PH_RELEASE,
+    VS_PH_RELEASE_NS,
     VS_PH_RELEASE_LOOK,
     VS_PH_FAILSTOP,
     VS_PH_RECOVER,

@@ -8,11 +8,6 @@
 /* How long a lease without `low`, from a store on this host, holds watermarks back after its last renewal. */
 #define MARK_SILENT_MS INT64_C(3600000)
 
-int64_t vs_mark_due_ms(const struct vs_ns_record *ns, int64_t store_ms) {
-    int64_t due_ms = store_ms - VS_MARK_LAG_MS;
-    return due_ms > 0 && (!ns->mark_ms || due_ms - ns->mark_ms >= VS_MARK_STEP_MS) ? due_ms : 0;
-}
-
 /* Returns whether an instant of CLOCK_BOOTTIME is ahead, and of this boot. */
 static bool mark_is_ahead(int64_t boot_ms, const struct vs_mark_now *now) {
     return now->boot_ms <= boot_ms && boot_ms - now->boot_ms <= MARK_LEASE_MS_MAX;
@@ -23,13 +18,18 @@ bool vs_mark_is_pinned(const struct vs_record *r, const struct vs_mark_now *now)
     return r->pin_ms && (r->stop_ms ? mark_is_ahead(r->pin_ms, now) : now->store_ms <= r->pin_ms);
 }
 
+/* Returns how much longer than its length a lease is waited for.  Without `low`, a lease from a store on this host has
+ * no deadline, so only a clock that was set back by an hour could revive it.  Otherwise the lag covers a store's clock
+ * that was set by a few seconds. */
+static int64_t mark_slack_ms(const struct vs_record *r, const struct vs_mark_now *now) {
+    return now->by_boot && !r->has_low ? MARK_SILENT_MS : VS_MARK_LAG_MS;
+}
+
 bool vs_mark_is_over(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
     int64_t age_ms = now->store_ms - r->written_ms, length_ms = vs_standing_length_ms(r, shape);
     if (!r->held || vs_mark_is_pinned(r, now) || age_ms <= length_ms) return false;
     if (r->stop_ms) return !mark_is_ahead(r->stop_ms, now);
-    /* Without `low`, a lease from a store on this host has no deadline, so only a clock that was set back by an hour
-     * could revive it.  Otherwise the lag covers a store's clock that was set by a few seconds. */
-    return age_ms > length_ms + (now->by_boot && !r->has_low ? MARK_SILENT_MS : VS_MARK_LAG_MS);
+    return age_ms > length_ms + mark_slack_ms(r, now);
 }
 
 void vs_mark_end(struct vs_record *r) {
@@ -43,7 +43,7 @@ void vs_mark_end(struct vs_record *r) {
 
 /* Returns until when the holder of a record may issue, by the clock of `now`. */
 static int64_t mark_stops_ms(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
-    int64_t length_ms = vs_standing_length_ms(r, shape) + VS_MARK_LAG_MS;
+    int64_t length_ms = vs_standing_length_ms(r, shape) + mark_slack_ms(r, now);
     if (now->by_boot && r->stop_ms && mark_is_ahead(r->stop_ms, now)) return r->stop_ms;
     return (now->by_boot ? now->boot_ms : now->store_ms) + length_ms;
 }
@@ -76,16 +76,45 @@ static enum vs_mark_by mark_by(const struct vs_record *r, uint64_t fingerprint, 
 
 struct vs_lease_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
                                 int64_t mark_ms, const struct vs_mark_now *now) {
-    struct vs_lease_mark mark = {.tick = vs_tick_at(shape, mark_ms * 1000)};
+    struct vs_lease_mark mark = {.tick = vs_tick_at(shape, mark_ms * 1000), .by = VS_MARK_BY_NONE};
     assert(mark_ms > 0);
     for (size_t i = 0; i < listing.count; i++) {
         const struct vs_record *r = &listing.listed[i].record;
         bool is_pinned = vs_mark_is_pinned(r, now);
         if (!r->held && !is_pinned) continue;
+        if (mark.by == VS_MARK_BY_NONE) mark.by = VS_MARK_BY_CLOCK;
         enum vs_mark_by by = mark_by(r, fingerprint, is_pinned);
         uint64_t low = by >= VS_MARK_BY_SILENT ? 0 : r->low;
         if (low > mark.tick || (mark.tick == 0 && by <= mark.by)) continue;
         mark = (struct vs_lease_mark){low, by, &listing.listed[i]};
     }
     return mark;
+}
+
+/* Returns the first instant above every id of the unit before `tick`. */
+static int64_t mark_above_ms(const struct vs_shape *shape, uint64_t tick) {
+    uint64_t unit = (tick + ((UINT64_C(1) << shape->seq_bits) - 1)) >> shape->seq_bits;
+    int64_t us = vs_tick_unix_us(shape, unit << shape->seq_bits);
+    return us / 1000 + (us % 1000 > 0);
+}
+
+int64_t vs_mark_first_ms(const struct vs_shape *shape) {
+    int64_t ms = mark_above_ms(shape, 1);
+    return ms > 0 ? ms : 1;
+}
+
+int64_t vs_mark_due_ms(struct vs_listing listing, const struct vs_shape *shape, int64_t mark_ms,
+                       const struct vs_mark_now *now) {
+    int64_t due_ms = now->store_ms - VS_MARK_LAG_MS;
+    uint64_t most = 0;
+    bool is_any_held = false;
+    for (size_t i = 0; i < listing.count; i++) {
+        const struct vs_record *r = &listing.listed[i].record;
+        uint64_t tick = !r->held ? r->until : r->has_low ? r->low : 0; /* a lease that has ended issued up to `until` */
+        is_any_held |= r->held;
+        if (tick > most && tick < vs_tick_end(shape)) most = tick; /* an import may have reserved all ticks */
+    }
+    int64_t most_ms = mark_above_ms(shape, most);
+    if (most_ms < due_ms) due_ms = most_ms;
+    return most > 0 && due_ms - mark_ms >= (is_any_held ? VS_MARK_STEP_MS : 1) ? due_ms : 0;
 }

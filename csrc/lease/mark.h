@@ -5,6 +5,9 @@
  *     if the namespace's record has not changed since the claimant read it.  So a list of the records that is read
  *     after the mark has every lease that started below the mark.
  *
+ *     No clock of a reader raises the mark.  It follows the positions that holders have written, and a holder writes
+ *     none while its own clock is unconfirmed.  So one wrong clock delays no id.
+ *
  *     Each holder writes its cursor as `low` into its record.  Its keeper moves the cursor of an idle generator up to a
  *     few seconds before the clock, so that `low` rises.  The cursor never goes back, whatever the clock does.
  *
@@ -25,12 +28,10 @@
 
 /* The time by the store's clock and by this host's CLOCK_BOOTTIME. */
 struct vs_mark_now {
-    int64_t store_ms, boot_ms;
+    int64_t store_ms; /* 0: unknown, so that no lease is over, no pin has ended and no mark is due */
+    int64_t boot_ms;
     bool by_boot; /* the store is used from this host only, so records may have instants of CLOCK_BOOTTIME */
 };
-
-/* Returns the mark that a reader must write before it lists the records, or 0 if the present mark is recent. */
-int64_t vs_mark_due_ms(const struct vs_ns_record *ns, int64_t store_ms);
 
 /* Returns whether an earlier holder of the worker id may still issue ids. */
 bool vs_mark_is_pinned(const struct vs_record *record, const struct vs_mark_now *now);
@@ -51,7 +52,8 @@ void vs_mark_put(struct vs_record *record, const struct vs_record *was, const st
 
 /* What keeps a watermark from being higher. */
 enum vs_mark_by {
-    VS_MARK_BY_CLOCK,   /* only the mark */
+    VS_MARK_BY_CLOCK,   /* only the mark, which follows the holders */
+    VS_MARK_BY_NONE,    /* only the mark, and no worker id is held, so there is no holder to follow */
     VS_MARK_BY_HOLDER,  /* a holder's cursor at its last renewal */
     VS_MARK_BY_EARLIER, /* an earlier holder of a worker id, which may not have stopped yet */
     VS_MARK_BY_SILENT,  /* a holder that has not written `low` yet, so there is no watermark */
@@ -60,11 +62,19 @@ enum vs_mark_by {
 struct vs_lease_mark {
     uint64_t tick; /* no tick below it is issued any more.  0: unknown */
     enum vs_mark_by by;
-    const struct vs_listed *holder; /* NULL for VS_MARK_BY_CLOCK */
+    const struct vs_listed *holder; /* NULL for VS_MARK_BY_CLOCK and VS_MARK_BY_NONE */
 };
 /* Computes the watermark from records that were listed after the mark was read or written.  Records whose lease the
  * reader has ended since must be changed by vs_mark_end first. */
 struct vs_lease_mark vs_mark_of(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
                                 int64_t mark_ms, const struct vs_mark_now *now);
+
+/* Returns the mark that the reader must write, or 0 if it must not change.  After the write, the reader lists the
+ * records again.  The mark is never above the store's clock, and never above all positions in the records.  While a
+ * worker id is held, the mark rises in steps. */
+int64_t vs_mark_due_ms(struct vs_listing listing, const struct vs_shape *shape, int64_t mark_ms,
+                       const struct vs_mark_now *now);
+/* Returns the lowest mark.  It starts the watermarks of a namespace, and delays no lease. */
+int64_t vs_mark_first_ms(const struct vs_shape *shape);
 
 #endif

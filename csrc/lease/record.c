@@ -46,7 +46,8 @@ size_t vs_record_write(const struct vs_record *r, char *buf) {
                r->lease_ms, r->seen_ms);
     record_put(buf, &at, "held %d\n", r->held);
     if (r->has_low)
-        record_put(buf, &at, "low %" PRIu64 "\npin_ms %" PRId64 "\nstop_ms %" PRId64 "\n", r->low, r->pin_ms, r->stop_ms);
+        record_put(buf, &at, "low %" PRIu64 "\npin_ms %" PRId64 "\nstop_ms %" PRId64 "\n", r->low, r->pin_ms,
+                   r->stop_ms);
     record_put_text(buf, &at, "identity", r->identity);
     record_put_text(buf, &at, "holder", r->holder);
     record_put(buf, &at, "sum %016" PRIx64 "\n", record_checksum(buf, at));

@@ -103,6 +103,7 @@ void vs_step_renew(struct vs_lease *lease, const struct vs_event *ev, struct vs_
 void vs_step_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_step_closing(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_step_release(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
+void vs_step_release_ns(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 void vs_step_release_look(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
 /* ---- switch.c */

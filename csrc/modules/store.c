@@ -134,7 +134,7 @@ static void stores_hex(lua_State *L, const char *key, uint64_t value) {
 }
 
 static int stores_push_namespace(lua_State *L, const struct vs_at *at) {
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 10);
     host_set_flag(L, "is_there", at->ns.ver != 0);
     host_set_integer(L, "store_ms", at->store_ms);
     if (at->ns.ver == 0) return 1;
@@ -143,6 +143,7 @@ static int stores_push_namespace(lua_State *L, const struct vs_at *at) {
     stores_hex(L, "incarnation", at->ns.incarnation);
     host_set_integer(L, "worker_max", (int64_t)at->worker_max);
     if (at->ns.floor_ms) host_set_integer(L, "floor_ms", at->ns.floor_ms);
+    if (at->ns.mark_ms) host_set_integer(L, "mark_ms", at->ns.mark_ms);
     if (at->ns.static_count) {
         host_set_integer(L, "static_first", (int64_t)at->ns.static_first);
         host_set_integer(L, "static_last", (int64_t)(at->ns.static_first + at->ns.static_count - 1));
@@ -150,9 +151,9 @@ static int stores_push_namespace(lua_State *L, const struct vs_at *at) {
     return 1;
 }
 
-/* store:namespace() -> { is_there, store_ms, layout, fingerprint, incarnation, worker_max, floor_ms, static_first,
- * static_last } | nil, text, code
- * floor_ms, static_first and static_last may be nil.  store:need() returns the same, but fails if the namespace does
+/* store:namespace() -> { is_there, store_ms, layout, fingerprint, incarnation, worker_max, floor_ms, mark_ms,
+ * static_first, static_last } | nil, text, code
+ * floor_ms and the members after it may be nil.  store:need() returns the same, but fails if the namespace does
  * not exist. */
 static int stores_namespace(lua_State *L) {
     struct vs_at *at = stores_self(L);
@@ -230,25 +231,29 @@ static int stores_advance(lua_State *L) {
     return stores_done(L, &reply);
 }
 
-/* store:lower(floor_ms) -> true | nil, text, outcome
- * Begins a new incarnation with a lower floor, if the record has not changed since store:namespace() last returned
- * it. */
+/* store:lower(floor_ms or nil, mark_ms) -> true | nil, text, outcome
+ * Begins a new incarnation with a lower floor, and limits the mark of watermarks to mark_ms, if the record has not
+ * changed since store:namespace() last returned it. */
 static int stores_lower(lua_State *L) {
     struct vs_at *at = stores_self(L);
     struct vs_ns_record next = at->ns;
     struct vs_reply reply;
     next.ver++;
-    next.floor_ms = luaL_checkinteger(L, 2);
-    if (vs_random(&next.incarnation, sizeof next.incarnation) != 0) return stores_no_random(L);
-    next.incarnation |= 1;
+    if (!lua_isnoneornil(L, 2)) {
+        next.floor_ms = luaL_checkinteger(L, 2);
+        if (vs_random(&next.incarnation, sizeof next.incarnation) != 0) return stores_no_random(L);
+        next.incarnation |= 1;
+    }
+    if (next.mark_ms > luaL_checkinteger(L, 3)) next.mark_ms = luaL_checkinteger(L, 3);
     at->store->leases->ns_swap(at->store, at->ns.ver, &next, &reply);
     return stores_done(L, &reply);
 }
 
-/* store:watermark(starts) -> { id, time_ms, store_ms, sorts, why, text, worker, holder, since_ms, passes_ms }
+/* store:watermark(starts) -> { id, time_ms, store_ms, sorts, why, off_ms, text, worker, holder, since_ms, passes_ms }
  * | nil, text, code
- * id is nil if the ids do not sort by time.  `why` is then the reason.  text and the following members describe what
- * holds the watermark back, and are nil if nothing does. */
+ * id is nil if the ids do not sort by time.  `why` is then the reason.  off_ms: how far this machine's clock is ahead,
+ * or nil if it agrees with the store's.  text describes what holds the watermark back.
+ * worker and the following members are of the holder that does.  They may be nil. */
 static int stores_watermark(lua_State *L) {
     const struct vs_at *at = stores_self(L);
     char text[VS_WATERMARK_TEXT_MAX];
@@ -261,8 +266,9 @@ static int stores_watermark(lua_State *L) {
     host_set_flag(L, "sorts", mark.sorts);
     host_set_integer(L, "time_ms", mark.time_us / 1000);
     host_set_integer(L, "store_ms", mark.store_ms);
-    if (mark.by == VS_MARK_BY_CLOCK) return 1;
-    host_set_text(L, "text", vs_watermark_text(&mark, text));
+    if (mark.off_ms) host_set_integer(L, "off_ms", mark.off_ms);
+    if (*vs_watermark_text(&mark, text)) host_set_text(L, "text", text);
+    if (!mark.holder.record.ver) return 1;
     host_set_integer(L, "worker", (int64_t)mark.holder.worker);
     host_set_text(L, "holder", mark.holder.record.holder);
     host_set_integer(L, "since_ms", mark.holder.record.written_ms);
@@ -452,6 +458,18 @@ static enum stores_deed stores_judge(const struct vs_at *at, const struct vs_rec
     return STORES_RAISE;
 }
 
+/* Sets the members for watermarks.  An earlier holder may still issue ids, and then watermarks must wait for it.  While
+ * the mark is held, there is no watermark. */
+static void stores_mark_low(const struct vs_at *at, const struct vs_record *now, struct vs_record *next) {
+    const struct vesta_clock *clock = at->store->clock;
+    struct vs_mark_now time = {at->store_ms, clock->boot_us(clock->self) / 1000, at->store->backend->is_local};
+    struct vs_mark_write write = {.claims = true, .stop_ms = time.boot_ms + 1, .cursor = next->until};
+    struct vs_record was = *now;
+    was.held &= !stores_is_mark(now); /* another generator has no position */
+    vs_mark_put(next, &was, &at->shape, &write, &time);
+    if (next->held) next->low = VS_LOW_NONE;
+}
+
 /* Writes the mark, unless the existing record makes that unnecessary or wrong.  If another process changed the record
  * first, decides again. */
 static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker, const struct vs_record *wanted,
@@ -462,6 +480,7 @@ static enum vs_outcome stores_write_mark(const struct vs_at *at, uint64_t worker
         if (*deed == STORES_SAME || *deed == STORES_CLASH) return VS_STORE_OK;
         next.ver = now->ver + 1;
         next.epoch = now->epoch + 1;
+        if (at->ns.mark_ms) stores_mark_low(at, now, &next);
         if (vs_random(next.owner, sizeof next.owner) != 0) {
             snprintf(reply->text, sizeof reply->text, "no random bits");
             return reply->outcome = VS_STORE_REFUSED;

@@ -163,7 +163,8 @@ static int run(struct vs_serving *serving) {
     }
     vs_secure_use(serving, &opts);
     serving->server.monitor.started_us = serving->server.clock->boot_us(serving->server.clock->self);
-    if (!vs_server_holders_begin(serving) || !vs_marks_begin(serving) || !(serving->start = vs_start_make(serving))) return vs_say("no memory"), VS_FAILED;
+    if (!vs_server_holders_begin(serving) || !vs_marks_begin(serving) || !(serving->start = vs_start_make(serving)))
+        return vs_say("no memory"), VS_FAILED;
     int rc = vs_leasing_begin(serving);
     if (rc == VS_GO) rc = vs_life_begin(serving);
     if (rc != VS_GO) return rc;

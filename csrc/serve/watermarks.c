@@ -7,6 +7,7 @@
 #include "os/thread.h"
 #include "serve/serving.h"
 #include "server/desk.h"
+#include "store/lineage.h"
 #include "store/watermark.h"
 
 #include <stdio.h>
@@ -17,13 +18,18 @@
 
 STAILQ_HEAD(marks_jobs, vs_desk_job);
 
-/* A namespace, and its last reading. */
+/* A layout of a namespace, and its last reading. */
 struct marks_place {
+    SLIST_ENTRY(marks_place) next;
+    int of;                 /* the index in server->names.at */
+    bool is_named;          /* requests name the layout */
     struct vs_store *store; /* NULL until it is open */
     char name[VESTA_NAMESPACE_MAX];
     int64_t read_us; /* boot time at which `mark` was read.  0: never */
+    unsigned newest; /* the namespace's newest layout then */
     struct vs_watermark mark;
 };
+SLIST_HEAD(marks_places, marks_place);
 
 struct vs_watermarks {
     struct vs_desk desk; /* first, because the server points to it */
@@ -34,18 +40,32 @@ struct vs_watermarks {
     struct marks_jobs jobs;
     int waiting;
     bool running, ending;
-    struct marks_place *places; /* of the thread */
+    struct marks_places places; /* of the thread */
 };
 
 /* ------------------------------------------------------------------ one job */
 
-static int marks_open(struct vs_watermarks *marks, int of, struct marks_place *place, struct vesta_error *err) {
+static struct marks_place *marks_find(struct vs_watermarks *marks, const struct vs_desk_mark *asked) {
+    const char *leased_as = marks->serving->config->ns[asked->of].leased_as, *name = asked->leased_as;
+    bool is_named = *name != '\0';
+    struct marks_place *place;
+    if (!is_named) name = leased_as ? leased_as : marks->serving->server.names.at[asked->of].name;
+    SLIST_FOREACH(place, &marks->places, next)
+    if (place->of == asked->of && place->is_named == is_named && strcmp(place->name, name) == 0) return place;
+    place = calloc(1, sizeof *place);
+    if (!place) return NULL;
+    place->of = asked->of;
+    place->is_named = is_named;
+    snprintf(place->name, sizeof place->name, "%s", name);
+    SLIST_INSERT_HEAD(&marks->places, place, next);
+    return place;
+}
+
+static int marks_open(struct vs_watermarks *marks, struct marks_place *place, struct vesta_error *err) {
     const struct vs_serving *serving = marks->serving;
-    const struct vs_conf_namespace *conf = &serving->config->ns[of];
+    const struct vs_conf_namespace *conf = &serving->config->ns[place->of];
     struct vs_header header = {.store = ""};
     const char *uri = conf->opts.store;
-    snprintf(place->name, sizeof place->name, "%s",
-             conf->leased_as ? conf->leased_as : serving->server.names.at[of].name);
     if (place->store) return VESTA_OK;
     if (!uri && vs_anchor_look(&conf->opts, &header, err) != VESTA_OK) return err->code;
     const struct vs_store_opts opts = {.namespace_ = place->name,
@@ -57,35 +77,53 @@ static int marks_open(struct vs_watermarks *marks, int of, struct marks_place *p
     return vs_store_open(uri ? uri : header.store, &opts, &place->store, err);
 }
 
-static int marks_read(struct vs_watermarks *marks, int of, struct marks_place *place, struct vesta_error *err) {
+static int marks_read(struct vs_watermarks *marks, struct marks_place *place, struct vesta_error *err) {
     const struct vesta_clock *clock = marks->serving->server.clock;
     int64_t now_us = clock->boot_us(clock->self);
     if (place->read_us && now_us - place->read_us < MARKS_FRESH_US) return VESTA_OK;
     place->read_us = 0; /* a failure must not be answered with the watermark before it */
-    int rc = marks_open(marks, of, place, err);
+    int rc = marks_open(marks, place, err);
+    const struct vs_lineage lineage = {.name = marks->serving->server.names.at[place->of].name, .store = place->store};
     if (rc == VESTA_OK) rc = vs_watermark_read(place->store, place->name, false, &place->mark, err);
+    if (rc == VESTA_OK) rc = vs_lineage_newest(&lineage, &place->newest, err);
     if (rc == VESTA_OK) place->read_us = now_us;
     return rc;
 }
 
-static void marks_serve(struct vs_watermarks *marks, struct vs_desk_job *job) {
-    struct marks_place *place = &marks->places[job->mark.of];
-    struct vesta_error err = {.text = ""};
+static void watermarks_put(const struct vs_watermark *mark, struct vs_desk_job *job) {
     char text[VS_WATERMARK_TEXT_MAX];
-    int rc = marks_read(marks, job->mark.of, place, &err);
-    job->answer = rc == VESTA_OK        ? VS_DESK_DONE
-                  : rc == VESTA_EIO     ? VS_DESK_DOWN
-                  : rc == VESTA_ENOTNOW ? VS_DESK_BUSY
-                                        : VS_DESK_REJECTED;
-    snprintf(job->text, sizeof job->text, "%.390s", err.text);
-    if (rc != VESTA_OK) return;
-    const struct vs_watermark *mark = &place->mark;
+    job->answer = VS_DESK_DONE;
     job->mark.id = mark->id;
     job->mark.sorts = mark->sorts;
     job->mark.time_ms = mark->time_us / 1000;
     job->mark.behind_ms = mark->store_ms - job->mark.time_ms;
     snprintf(job->text, sizeof job->text, "%.390s", vs_watermark_text(mark, text));
     snprintf(job->mark.why, sizeof job->mark.why, "%s", mark->why);
+}
+
+static void marks_serve(struct vs_watermarks *marks, struct vs_desk_job *job) {
+    const char *name = marks->serving->server.names.at[job->mark.of].name, *leased_as = job->mark.leased_as;
+    char newest[VESTA_NAMESPACE_MAX];
+    struct vesta_error err = {.text = "the server has no memory"};
+    if (*leased_as && !vs_generation_of(name, leased_as)) { /* it would be another namespace of the store */
+        job->answer = VS_DESK_BAD;
+        snprintf(job->text, sizeof job->text, "leased_as '%s' is not a layout of '%s': '%s' and '%s.2' are", leased_as,
+                 name, name, name);
+        return;
+    }
+    struct marks_place *place = marks_find(marks, &job->mark);
+    int rc = place ? marks_read(marks, place, &err) : VESTA_EIO;
+    snprintf(job->text, sizeof job->text, "%.390s", err.text);
+    if (rc != VESTA_OK) {
+        job->answer = rc == VESTA_EIO ? VS_DESK_DOWN : rc == VESTA_ENOTNOW ? VS_DESK_BUSY : VS_DESK_REJECTED;
+    } else if (!*leased_as && place->newest > 1) { /* a reader of one layout would miss ids of the others */
+        job->answer = VS_DESK_SETTLED;
+        snprintf(job->text, sizeof job->text,
+                 "'%s' has %u layouts, and each has a watermark. Ask for each, from leased_as=%s to leased_as=%s", name,
+                 place->newest, name, vs_generation_name(name, place->newest, newest));
+    } else {
+        watermarks_put(&place->mark, job);
+    }
 }
 
 /* ------------------------------------------------------------------ the thread */
@@ -112,8 +150,11 @@ static void *marks_work(void *arg) {
         vs_desk_job_let(job);
         vs_serve_wake(&marks->serving->server);
     }
-    for (int i = 0; i < marks->serving->server.names.count; i++)
-        if (marks->places[i].store) marks->places[i].store->backend->close(marks->places[i].store);
+    for (struct marks_place *place; (place = SLIST_FIRST(&marks->places));) {
+        SLIST_REMOVE_HEAD(&marks->places, next);
+        if (place->store) place->store->backend->close(place->store);
+        free(place);
+    }
     pthread_mutex_lock(&marks->lock);
     marks->running = false;
     pthread_cond_broadcast(&marks->woken);
@@ -124,8 +165,7 @@ static void *marks_work(void *arg) {
 /* Starts the thread.  The caller must hold the lock. */
 static void marks_start(struct vs_watermarks *marks) {
     pthread_t thread;
-    if (!marks->places) marks->places = calloc((size_t)marks->serving->server.names.count, sizeof *marks->places);
-    marks->running = marks->places && vs_thread_start(&thread, marks_work, marks) == 0;
+    marks->running = vs_thread_start(&thread, marks_work, marks) == 0;
     if (marks->running) pthread_detach(thread);
 }
 
@@ -175,7 +215,6 @@ bool vs_marks_end(struct vs_serving *serving, int64_t until_us) {
     }
     pthread_cond_destroy(&marks->woken);
     pthread_mutex_destroy(&marks->lock);
-    free(marks->places);
     free(marks);
     serving->marks = NULL;
     return true;

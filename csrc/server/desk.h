@@ -38,7 +38,7 @@ enum vs_desk_answer {
     VS_DESK_LIMIT,    /* the client holds as many worker ids as it may */
     VS_DESK_LOST,     /* the store has no such lease */
     VS_DESK_REJECTED, /* a person must act */
-    VS_DESK_BAD,      /* the ttl or the worker id is out of range */
+    VS_DESK_BAD,      /* the ttl or the worker id is out of range, or there is no such layout */
     VS_DESK_NO_NAME   /* the store has no such namespace */
 };
 
@@ -66,8 +66,8 @@ struct vs_desk_lease {
 
 /* A watermark of a namespace: the request, and the result. */
 struct vs_desk_mark {
-    int of;       /* the index in server->names.at */
-    bool by_time; /* the request needs only the time */
+    int of;                              /* the index in server->names.at */
+    char leased_as[VESTA_NAMESPACE_MAX]; /* which of its layouts (see store/lineage.h).  "": the request names none */
     bool sorts;
     uint64_t id; /* set if `sorts` */
     int64_t time_ms, behind_ms;

@@ -62,10 +62,10 @@ ROUTE(vs_on_lease_route, VS_CALL_HIDES | VS_NEEDS_LEASE, "/v1/leases/", VS_LEASE
 RESP("VESTA.RENEW", vs_on_renew, 1, 1, VS_CALL_ALONE | VS_NEEDS_LEASE, " lease -- renews the lease of a worker id")
 RESP("VESTA.RELEASE", vs_on_release, 1, 2, VS_CALL_ALONE | VS_NEEDS_LEASE,
      " lease [ended_ms] -- releases a worker id (ended_ms: Unix time of the last id)")
-CALL("VESTA.WATERMARK", vs_on_watermark, 1, 2, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_READ, "/v1/watermark",
-     VS_READ_METHODS, "ns,by", true,
-     "VESTA.WATERMARK name [TIME] -- the id up to which an event table is complete",
-     "/v1/watermark?ns=NAME&by=time -- the id up to which an event table is complete")
+CALL("VESTA.WATERMARK", vs_on_watermark, 1, 3, VS_CALL_KEY | VS_CALL_ALONE | VS_NEEDS_READ, "/v1/watermark",
+     VS_READ_METHODS, "ns,by,leased_as", true,
+     "VESTA.WATERMARK name [ID|TIME [leased_as]] -- the id up to which an event table is complete",
+     "/v1/watermark?ns=NAME&by=time&leased_as=NAME.2 -- the id up to which an event table is complete")
 ROUTE(vs_on_segments, VS_CALL_DEAR | VS_CALL_OPS | VS_NEEDS_READ, "/v1/segments", VS_READ_METHODS, "tag,after", true,
       "/v1/segments?tag=TAG&after=TAG -- the state of the tags: buffers, step, speed, next refill")
 ROUTE(vs_on_leaf_decode, VS_NEEDS_READ, "/decodeSnowflakeId", VS_ANY_METHOD, "snowflakeId,ns", false,

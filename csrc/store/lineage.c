@@ -151,7 +151,7 @@ static int ask_for_newest(struct vs_store *store, struct newest *newest, struct 
     return vs_fail(err, VESTA_EIO, "cannot list the namespaces of the store: %s", LINEAGE_SAID(&reply));
 }
 
-static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
+int vs_lineage_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err) {
     struct newest newest = {lineage->name, 0};
     struct vs_store *store = lineage->store;
     int rc = store ? VESTA_OK : lineage_open_store(lineage, lineage->name, &store, err);
@@ -170,7 +170,7 @@ static int find_newest(const struct vs_lineage *lineage, unsigned *n, struct ves
  * 1 would create the lost generation again, with ids that were not proved against the newer generations. */
 static int find_last(const struct vs_lineage *lineage, unsigned *count, struct vs_ns_record *last,
                      struct vesta_error *err) {
-    int rc = find_newest(lineage, count, err);
+    int rc = vs_lineage_newest(lineage, count, err);
     for (; rc == VESTA_OK && *count; --*count)
         if ((rc = vs_lineage_read(lineage, *count, last, err)) == VESTA_OK && last->ver) break;
     if (rc != VESTA_OK) return rc;
@@ -270,7 +270,7 @@ int vs_lineage_extend(const struct vs_lineage *lineage, const struct vesta_layou
 static int prove_behind(const struct vs_lineage *lineage, unsigned n, const struct vesta_layout *layout,
                         struct vesta_error *err) {
     unsigned newest = 0;
-    int rc = find_newest(lineage, &newest, err);
+    int rc = vs_lineage_newest(lineage, &newest, err);
     for (unsigned i = n + 1; rc == VESTA_OK && i <= newest; i++) {
         struct vs_ns_record ns;
         rc = vs_lineage_read(lineage, i, &ns, err);

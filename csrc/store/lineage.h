@@ -23,6 +23,8 @@ const char *vs_generation_name(const char *name, unsigned n, char *buf);
 /* Returns which generation of `name` the namespace `leased` is: 1 for the name itself, 0 for an unrelated namespace. */
 unsigned vs_generation_of(const char *name, const char *leased);
 
+/* Sets *n to the newest generation that exists, or to 0.  Errors: VESTA_EIO. */
+int vs_lineage_newest(const struct vs_lineage *lineage, unsigned *n, struct vesta_error *err);
 /* Reads the record of a generation.  Sets ver to 0 if the generation does not exist.  Errors: VESTA_EIO. */
 int vs_lineage_read(const struct vs_lineage *lineage, unsigned n, struct vs_ns_record *out, struct vesta_error *err);
 /* Returns VESTA_OK if no id of `layout` can be an id of a generation below n.  Errors: VESTA_EMISMATCH if an id can

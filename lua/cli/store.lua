@@ -141,7 +141,8 @@ server never does that.  More: docs/stores.md.
   advance  continues with a store that lost acknowledged writes.  Every holder
            must claim again, and no lease starts before the store's clock plus
            a margin.  It asks for confirmation, unless you add --yes.
-  lower    lowers a floor that was set by a clock that was ahead.  It asks for
+  lower    lowers a floor that was set by a clock that was ahead, and the
+           start of leases if watermarks were read then.  It asks for
            confirmation, unless you add --yes.
   relayout creates the namespace NAME.2 with a new --layout, if it can prove
            that its ids differ from every id that NAME could have issued.

@@ -5,7 +5,7 @@ local stores = require "cli.lib.stores"
 local term = require "term"
 
 -- A watermark follows the clock within this time while every process renews its lease.
-local USUAL_MS = 75000
+local USUAL_MS = 85000
 
 -- Returns the names of the namespace's layouts in the store: NAME, NAME.2, NAME.3.
 local function layouts_of(place)
@@ -52,8 +52,8 @@ local function print_mark(name, mark, options, is_one)
   local shown = options.time and term.iso(mark.time_ms) or cli.id(mark.id, options.format or "dec")
   term.out((is_one and "" or name .. " ") .. shown .. "\n")
   local behind_ms = mark.store_ms - mark.time_ms
-  if mark.text and behind_ms > USUAL_MS then
-    term.say(("the watermark is %.0f s behind. %s"):format(behind_ms / 1000, mark.text))
+  if mark.text and (behind_ms > USUAL_MS or mark.off_ms) then
+    term.say(("the watermark is %.0f s behind the store's clock. %s"):format(behind_ms / 1000, mark.text))
   end
 end
 

@@ -19,6 +19,7 @@ struct keeping {
     struct proc *proc;
     int file;
     bool is_orphan; /* another map has this map's name */
+    enum vs_outcome outcome; /* of the last request */
 };
 
 /* Records the pulse of a keeper. A keeper that replaced a silent one also takes its lock as soon as that is free. */
@@ -60,6 +61,7 @@ static bool term_sleep(struct vs_term *term, int64_t until_boot_us, bool on_want
 static bool term_ask(struct vs_term *term, const struct vs_action *action, struct vs_event *ev) {
     vs_term_beat(term, sim.timing.is_shared ? STORE_TIMEOUT_US + VS_PULSE_US / 2 : VS_PULSE_US);
     store_ask(term, action, ev);
+    ((struct keeping *)term)->outcome = ev->outcome;
     return true;
 }
 
@@ -128,6 +130,10 @@ static bool keep_term(struct proc *self, int file, const struct seat *seat) {
     enum vs_term_end end;
     while ((end = vs_term_serve(&k.term)) == VS_TERM_WAITS)
         ;
+    const struct vs_lease *lease = &k.term.lease;
+    bool is_known = lease->incarnation == store_incarnation() && k.outcome == VS_STORE_MOVED;
+    if (end == VS_TERM_GAVE_BACK && lease->not_given_back && is_known)
+        oracle_found(KEPT, "process %d still holds worker id %d", proc_index(self), (int)lease->worker);
     if (end == VS_TERM_USED_UP || (end == VS_TERM_GAVE_BACK && k.is_orphan)) {
         TRACE("file %d is %s", file, k.is_orphan ? "left: new processes use another map" : "used up");
         sim.counts.retired++;

@@ -38,7 +38,7 @@ static const struct {
     GATE(forks, 200),     GATE(copies, 60),  GATE(releases, 400),  GATE(adoptions, 40),    GATE(two_keepers, 100),
     GATE(retired, 10),    GATE(fenced, 100), GATE(left, 6),        GATE(rests, 250),       GATE(restored, 100),
     GATE(drops, 40),      GATE(loans, 120),  GATE(replaced, 250),  GATE(lost, 50),
-    GATE(stills, 50),     GATE(by_lane, 15000), GATE(given_back, 40),
+    GATE(stills, 50),     GATE(by_lane, 12000), GATE(given_back, 40),
     GATE(led, 500),
 };
 

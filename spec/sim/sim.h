@@ -37,7 +37,7 @@
 #define FINDINGS(X)                                                                                                    \
     X(DUPLICATE)   /* an id was issued twice */                                                                        \
     X(ORDER)       /* an id is not above an id of its slot that was issued before it was requested */                  \
-    X(AHEAD)       /* an id's time exceeds every clock reading, the allowance and all verdicts */                      \
+    X(AHEAD)       /* an id's time exceeds all clock readings, the allowance and all verdicts, or a mark all leases */ \
     X(LATE)        /* an id's time had ended when it was requested, by the clock that may decide so */                 \
     X(LEAP)        /* an id's time follows a leap of the clock that had not lasted for a minute */                     \
     X(OUTSIDE)     /* an id is in no lease of its file */                                                              \
@@ -47,6 +47,7 @@
     X(ENDED)       /* an id is from a lease that was closed before the id was requested */                             \
     X(FAILSTOP)    /* issuing stopped because the store went back, but it had not */                                   \
     X(PASSED)      /* an id is below a watermark that was published before the id was requested */                     \
+    X(KEPT)        /* a lease was not released because the namespace's record had changed */                           \
     X(BEHIND)      /* the faults are over, and the watermark does not follow the clock */                              \
     X(STUCK)       /* the faults are over, and a living process gets no id */
 

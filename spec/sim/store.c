@@ -97,7 +97,14 @@ void store_mark_read(struct vs_ns_record *out, struct vs_mark_now *now) {
 }
 
 bool store_mark_swap(const struct vs_ns_record *next) {
+    uint64_t unit = (uint64_t)1 << sim.shape.seq_bits, most = unit;
+    uint64_t tick = vs_tick_at(&sim.shape, (next->mark_ms - 1) * 1000); /* the mark is rounded up to milliseconds */
     if (ns.ver + 1 != next->ver) return false;
+    for (uint64_t i = 0; i <= sim.worker_max; i++)
+        most = records[i].until > most ? records[i].until : most;
+    if (tick > most + unit)
+        oracle_found(AHEAD, "the mark is tick %llu, past the end %llu of all leases", (unsigned long long)tick,
+                     (unsigned long long)most);
     ns = *next;
     return true;
 }

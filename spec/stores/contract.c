@@ -132,7 +132,8 @@ static void a_watermark_follows_the_leases(void) {
     (void)incarnation_of(holder);
     CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_EOPTION);
     CHECK(vs_watermark_read(store, ns_name, true, &mark, &err) == VESTA_OK);
-    CHECK(mark.sorts && mark.by == VS_MARK_BY_CLOCK);
+    CHECK(mark.sorts && mark.by == VS_MARK_BY_NONE);
+    CHECK_EQ_U64(mark.id, (UINT64_C(1) << 22) - 1); /* no lease was ever claimed */
     struct vs_record r = {.ver = 1, .epoch = 1, .owner = {7, 8}, .fingerprint = layout.fingerprint, .held = true};
     r.lease_ms = 60000;
     r.until = INT64_C(1) << 50;
@@ -160,7 +161,9 @@ static void a_watermark_follows_the_leases(void) {
     holder->leases->swap(holder, 3, 2, &r, &reply); /* the holder's renewal comes too late */
     IS(reply.outcome, VS_STORE_CONFLICT);
     CHECK(!reply.record.held && reply.record.has_low && reply.record.low == r.until);
-    CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_OK && mark.by == VS_MARK_BY_CLOCK);
+    CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_OK && mark.by == VS_MARK_BY_NONE);
+    CHECK(mark.time_us / 1000 <= mark.store_ms - VS_MARK_LAG_MS); /* `until` is years ahead of the clock */
+    CHECK(mark.time_us / 1000 > mark.store_ms - 2 * VS_MARK_LAG_MS - PATIENT_MS);
     holder->backend->close(holder);
     store->backend->close(store);
 }
@@ -558,7 +561,8 @@ static const struct check_case cases[] = {
     {"the store sets the time of a write", the_store_stamps_its_time},
     {"worker ids may have 53 bits", numbers_may_be_large},
     {"a list is in ascending order", a_list_is_in_order},
-    {"a watermark follows the leases, and a holder that has not read the mark cannot write", a_watermark_follows_the_leases},
+    {"a watermark follows the leases, and a holder that has not read the mark cannot write",
+     a_watermark_follows_the_leases},
     {"the namespace's record is swapped by version, too", the_namespace_too},
     {"a namespace that does not exist reads as empty and accepts no record", a_namespace_that_is_not_there},
     {"names that look alike are different namespaces", names_that_look_alike},

@@ -127,6 +127,56 @@ static void a_release_without_a_reply_is_repeated(void) {
     CHECK_EQ_U64(did.worker, 9);
 }
 
+/* A reader of watermarks often changes the namespace's record. */
+static void a_release_after_a_change_of_the_namespace_is_repeated(void) {
+    leave();
+    uint64_t cursor = did.record.until;
+    reply(VS_STORE_MOVED, NULL);
+    DID(VS_DO_NS_READ);
+    ns.ver++;
+    ns.mark_ms = NOON_MS - 10000;
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_READ);
+    CHECK_EQ_U64(did.worker, 7);
+    reply(VS_STORE_OK, &held);
+    DID(VS_DO_SWAP);
+    CHECK(!did.record.held && did.record.has_low);
+    CHECK_EQ_U64(did.record.until, cursor);
+    CHECK_EQ_U64(did.record.low, cursor);
+    struct vs_record given = did.record;
+    reply(VS_STORE_OK, &given);
+    DID(VS_DO_READ);
+    CHECK_EQ_U64(did.worker, 9);
+    CHECK(!lease.not_given_back);
+}
+
+/* The next claim must respect the floor of the new store. */
+static void a_release_to_another_store_is_given_up(void) {
+    leave();
+    reply(VS_STORE_MOVED, NULL);
+    DID(VS_DO_NS_READ);
+    ns.incarnation++;
+    ns.floor_ms = NOON_MS + 400000;
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_NS_READ);
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_RECOVER);
+    leave();
+    lease.leaves = false; /* the process stops */
+    reply(VS_STORE_MOVED, NULL);
+    ns.incarnation++;
+    reply(VS_STORE_OK, NULL);
+    DID(VS_DO_END);
+    CHECK(lease.not_given_back);
+    CHECK_HAS(lease.said, "replaced");
+    leave();
+    lease.leaves = false;
+    reply(VS_STORE_MOVED, NULL);
+    reply(VS_STORE_DOWN, NULL);
+    DID(VS_DO_END);
+    CHECK_HAS(lease.said, "did not answer");
+}
+
 static void a_slot_that_another_closed_is_not_released(void) {
     start_behind();
     choose(true, 9);
@@ -302,6 +352,9 @@ static const struct check_case cases[] = {
     {"a worker id is left at its exact cursor, and the next one starts at the clock",
      leaves_at_the_exact_cursor_and_starts_with_the_clock},
     {"a release without an answer is tried again, and then given up", a_release_without_a_reply_is_repeated},
+    {"a release is repeated after the namespace's record has changed",
+     a_release_after_a_change_of_the_namespace_is_repeated},
+    {"a release is given up if the store was replaced", a_release_to_another_store_is_given_up},
     {"a slot that another process closed is not released", a_slot_that_another_closed_is_not_released},
     {"a store that went back in the meantime stops everything", a_store_that_went_back_meanwhile_stops_everything},
     {"at the program's end no worker id is claimed from a store that went back in the meantime",

@@ -128,7 +128,8 @@ static bool shows_record(struct sqlite_store *self, uint64_t worker, struct vs_r
 static bool sqlite_shows_ns(struct sqlite_store *self, struct vs_reply *reply) {
     struct vs_reply seen = {.outcome = VS_STORE_DOWN};
     bool stands = vs_sqlite_look_anew(self, &seen) && sqlite_load_ns(self, &seen) && seen.ns.ver == reply->ns.ver &&
-                  seen.ns.incarnation == reply->ns.incarnation && seen.ns.floor_ms == reply->ns.floor_ms && seen.ns.mark_ms == reply->ns.mark_ms;
+                  seen.ns.incarnation == reply->ns.incarnation && seen.ns.floor_ms == reply->ns.floor_ms &&
+                  seen.ns.mark_ms == reply->ns.mark_ms;
     return stands || vs_sqlite_does_not_stand(self, reply);
 }
 

@@ -101,27 +101,42 @@ local function check_granted(opened, list, floor_ms)
   end
 end
 
---- Lowers the floor to the value that `advance` would set now, when the clock is right.  The old floor must be higher.
+local function print_lowered(asked, is_floor, floor_ms, has_mark, store_ms)
+  term.flush()
+  if is_floor then
+    io.stderr:write(([[
+This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s to the value
+that advance would set now: %s, the store's clock plus %.0f s.  Every holder of a worker
+id must claim again.
+]]):format(asked.place.name, term.iso(floor_ms), margin_ms(asked) / 1000))
+  end
+  if has_mark then
+    io.stderr:write(([[
+This is for watermarks that were read with a clock that was ahead.  It lets leases of namespace %s start at
+%s, the store's clock.  Watermarks that were read in the meantime are no longer true, so
+readers must go back to this time.
+]]):format(asked.place.name, term.iso(store_ms)))
+  end
+end
+
+--- Lowers the floor to the value that `advance` would set now, and the mark of watermarks to the store's clock, when
+-- the clock is right.  One of them must be higher.
 function store_floor.lower(asked)
   local place, opened = asked.place, asked.store
   local ns = stores.done(place, opened:need())
   local list <close> = stores.done(place, opened:workers())
   local store_ms = list:counts().store_ms
   local floor_ms = store_ms + margin_ms(asked)
+  local is_floor, has_mark = (ns.floor_ms or 0) > floor_ms, (ns.mark_ms or 0) > store_ms
   stores.check_clock(asked, store_ms)
-  if (ns.floor_ms or 0) <= floor_ms then
+  if not is_floor and not has_mark then
     cli.fail("nothing was done: the floor is %s", ns.floor_ms and "not above the one that advance would set now"
       or "not set")
   end
-  check_granted(opened, list, floor_ms)
-  term.flush()
-  io.stderr:write(([[
-This is for a floor that was set by a clock that was ahead.  It sets the floor of namespace %s to the value
-that advance would set now: %s, the store's clock plus %.0f s.  Every holder of a worker
-id must claim again.
-]]):format(place.name, term.iso(floor_ms), margin_ms(asked) / 1000))
+  if is_floor then check_granted(opened, list, floor_ms) end
+  print_lowered(asked, is_floor, floor_ms, has_mark, store_ms)
   confirm(asked)
-  stores.done(place, opened:lower(floor_ms))
+  stores.done(place, opened:lower(is_floor and floor_ms or nil, store_ms))
   show.namespace(asked)
 end
 

@@ -16,6 +16,7 @@ local function print_namespace(place, ns, counts)
   fact("fingerprint", ns.fingerprint)
   fact("incarnation", ns.incarnation)
   fact("floor", ns.floor_ms and "no lease starts before " .. term.iso(ns.floor_ms) or "none")
+  if ns.mark_ms then fact("watermarks", "no lease starts before " .. term.iso(ns.mark_ms)) end
   if ns.static_first then
     fact("static", ("%d to %d: assigned by hand, never leased"):format(ns.static_first, ns.static_last))
   end
@@ -33,6 +34,7 @@ local function print_json(place, ns, counts)
   add("fingerprint", ns.fingerprint)
   add("incarnation", ns.incarnation)
   add("floor_ms", ns.floor_ms)
+  add("mark_ms", ns.mark_ms)
   add("static", ns.static_first and { ns.static_first, ns.static_last } or nil)
   add("store_ms", counts.store_ms)
   add("ahead_ms", stores.ahead_ms(counts.store_ms))

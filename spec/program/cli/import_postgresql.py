@@ -1,5 +1,7 @@
 """import_postgresql.py -- `vesta workers import` and `vesta segments import` from tables and sequences of PostgreSQL."""
 import json
+import sqlite3
+import time
 
 import served
 from harness import claim, fails, main, same
@@ -71,6 +73,29 @@ def _(world):
                       "INSERT INTO db_machine_id_provider VALUES (0, '10.0.0.0'), (1, NULL), (1023, '10.0.0.23')")
     found = imported(world, target(world, "vesta-second"), "--from", "vesta", "--source", source)
     same({n: (row["held"], row["who"]) for n, row in found.items()}, {0: (True, "10.0.0.0"), 1: (False, ""), 1023: (True, "10.0.0.23")})
+
+
+@claim("an import over the record of a process that may still run holds watermarks back until that process has stopped")
+def _(world):
+    source = database("marked", BUTTERFLY.format("timestamptz"), "INSERT INTO butterfly_uuid_generator (namespace, work_id, last_expire_time, ip, process_id) VALUES"
+                      " ('a', 1, now() + interval '24 hours', '10.0.0.1', '71'), ('a', 3, now() - interval '3 days', '10.0.0.3', '6')")
+    uri = target(world, "butterfly")
+    same(world.run("watermark", "orders", "--store", uri, "--start").code, 0)
+    boot_ms = int(time.clock_gettime(time.CLOCK_BOOTTIME) * 1000)
+    text = ("vesta lease 1\nver 1\nepoch 1\nowner %032x\nuntil 900000000000000\nfingerprint %s\nwritten_ms 5000\nlease_ms 15000\nseen_ms 5000\nheld 1\n"
+            "low 777\npin_ms 0\nstop_ms %d\nidentity x\nholder web1 pid 7\n" % (5, json.loads(world.run("store", "show", "--store", uri, *NS, "--json").out)["fingerprint"], boot_ms + 3600000))
+    total = 0xcbf29ce484222325
+    for byte in text.encode():
+        total = (total ^ byte) * 0x100000001b3 % 2 ** 64
+    with sqlite3.connect(world.path("t.db")) as db:
+        db.execute("INSERT INTO vesta_lease VALUES ('orders', 3, 1, ?)", ((text + "sum %016x\n" % total).encode(),))
+    same(sorted(imported(world, uri, "--from", "butterfly-db", "--butterfly", "1.0.2", "--zone", "database", "--source", source, "--name", "a")), [1, 3])
+    with sqlite3.connect(world.path("t.db")) as db:
+        records = [bytes(row[0]).decode() for row in db.execute("SELECT record FROM vesta_lease ORDER BY worker")]
+    for line in ("held 0", "low 777", "pin_ms %d" % (boot_ms + 3600000)):
+        assert "\n%s\n" % line in records[1], records[1]
+    assert "\nheld 1\nlow 0\n" in records[0], records[0]
+    fails(world.run("watermark", "orders", "--store", uri), 1, "is reserved for another generator")
 
 
 @claim("segments import: a sequence, an identity column and a table of Leaf become counters above every issued number")
