@@ -87,11 +87,11 @@ when its lease has expired.
 
 A namespace with several layouts has one watermark for each, in a line with its name.
 
-  $ vesta watermark orders --store mysql://vesta@db/vesta?secret_file=/etc/vesta/db
+  $ vesta watermark orders --store mysql://vesta@db/vesta?secret_file=/etc/db
   2678628990637309951
 
-  $ vesta watermark orders --store file:/var/lib/vesta --json
-  {"namespace":"orders","id":"2678628990637309951","time":"2026-11-26T15:00:00.000Z",...
+  $ vesta watermark orders --store mysql://vesta@db/vesta --json
+  {"namespace":"orders","id":"2678628990637309951","time":...
 ]],
   options = cli.rows {
     stores.OPTIONS,

@@ -146,18 +146,19 @@ static void a_watermark_follows_the_leases(void) {
     CHECK(mark.by == VS_MARK_BY_SILENT && mark.holder.worker == 3);
     r.ver = 2;
     r.has_low = true;
-    r.low = (UINT64_C(5000) << 12) + 77;
+    r.low = (UINT64_C(50000) << 12) + 77;
     r.pin_ms = 123;
     holder->leases->swap(holder, 3, 1, &r, &reply);
     IS(reply.outcome, VS_STORE_OK);
     CHECK(vs_watermark_read(store, ns_name, false, &mark, &err) == VESTA_OK);
     CHECK(mark.by == VS_MARK_BY_HOLDER && mark.holder.worker == 3);
-    CHECK_EQ_U64(mark.id, (UINT64_C(5000) << 22) - 1);
-    CHECK_EQ_I64(mark.time_us, layout.epoch_ms * 1000 + 5000000);
+    CHECK_EQ_U64(mark.id, (UINT64_C(50000) << 22) - 1);
+    CHECK_EQ_I64(mark.time_us, layout.epoch_ms * 1000 + 50000000);
     vs_mark_end(&r); /* as a reader does after the lease has expired */
     store->leases->swap(store, 3, 2, &r, &reply);
     IS(reply.outcome, VS_STORE_OK);
     r.held = true;
+    (void)incarnation_of(holder); /* the reading has raised the mark */
     holder->leases->swap(holder, 3, 2, &r, &reply); /* the holder's renewal comes too late */
     IS(reply.outcome, VS_STORE_CONFLICT);
     CHECK(!reply.record.held && reply.record.has_low && reply.record.low == r.until);
