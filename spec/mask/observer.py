@@ -4,13 +4,18 @@ output of `python3 spec/mask/observer.py build/release/vesta`.
 A shop issues 10,000 order numbers a day for a week.  The observer sees 10,000 of the 70,000 numbers at random, in the
 order in which they were issued, and knows the day of each.  The ids of a namespace are 10,000 ids of one minute."""
 import json
+import os
 import random
 import statistics
+import sys
 import time
 
-from harness import claim, main, same
-from serving import write
-from worlds import config, key
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("support", "program", "program/server")]  # as typed in docs/masks.md
+
+from harness import claim, main, same  # noqa: E402
+from serving import write  # noqa: E402
+from worlds import config, key  # noqa: E402
 
 DAYS, DAILY, SEEN = 7, 10000, 10000
 
