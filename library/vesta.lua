@@ -518,6 +518,34 @@ function vesta.format(id, base) end
 ---@return vesta.code? code
 function vesta.parse(text, base) end
 
+---The fields of a UUID, ULID, TypeID or trace id.  It has only those members that the text contains.
+---@class vesta.uuid
+---@field id string the canonical form of the text
+---@field kind "uuid1"|"uuid2"|"uuid3"|"uuid4"|"uuid5"|"uuid6"|"uuid7"|"uuid8"|"uuid"|"ulid"|"hex32"|"nil"|"max"
+---@field uuid string
+---@field ulid string
+---@field version? integer
+---@field variant? integer
+---@field prefix? string of a TypeID
+---@field unix_ms? integer
+---@field iso? string
+---@field from? string the id from which a uuid8 of a preset was made
+
+---Reads a UUID in any form, a ULID, a TypeID or 32 hex digits.  Errors: bad_id.
+---@param text string
+---@return vesta.uuid? fields
+---@return string? message
+---@return vesta.code? code
+function vesta.explain_uuid(text) end
+
+---Returns a UUID or ULID as a TypeID.  Errors: bad_field for the prefix, bad_id.
+---@param prefix string 0 to 63 characters, a to z and _, which begins and ends with a letter
+---@param uuid string
+---@return string? typeid
+---@return string? message
+---@return vesta.code? code
+function vesta.typeid(prefix, uuid) end
+
 ---Functions for nginx: require "vesta.resty".
 ---@class vesta.resty
 local resty = {}

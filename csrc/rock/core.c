@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "generator/generator.h"
 #include "id/id.h"
+#include "id/wide.h"
 #include "os/clock.h"
 
 #include <string.h>
@@ -100,6 +101,57 @@ static int core_parse(lua_State *L) {
     return vs_lua_push_error(L, &err);
 }
 
+/* ------------------------------------------------------------------ ids of 128 bits */
+
+static int core_read_wide(lua_State *L, int arg, struct vs_wide_found *found, struct vesta_error *err) {
+    size_t length;
+    if (lua_type(L, arg) != LUA_TSTRING) return luaL_error(L, "uuid must be a string, not %s", luaL_typename(L, arg));
+    const char *text = lua_tolstring(L, arg, &length);
+    return vs_wide_read((struct vs_slice){text, length}, found, err);
+}
+
+/* Implements vesta.explain_uuid(text), with the names of `vesta explain --json`. */
+static int core_explain_uuid(lua_State *L) {
+    struct vs_wide_found found;
+    struct vs_wide_facts facts;
+    struct vesta_error err;
+    if (core_read_wide(L, 1, &found, &err) != VESTA_OK) return vs_lua_push_error(L, &err);
+    vs_wide_facts_of(&found, NULL, "", &facts);
+    lua_createtable(L, 0, 10);
+    vs_lua_set_text(L, "id", facts.text);
+    vs_lua_set_text(L, "kind", facts.kind);
+    vs_lua_set_text(L, "uuid", facts.uuid);
+    vs_lua_set_text(L, "ulid", facts.ulid);
+    if (found.text != VS_WIDE_ULID) {
+        vs_lua_set_integer(L, "version", vs_wide_version(found.id));
+        vs_lua_set_integer(L, "variant", vs_wide_variant(found.id));
+    }
+    if (found.text == VS_WIDE_TYPEID) {
+        lua_pushlstring(L, found.prefix.at ? found.prefix.at : "", found.prefix.length);
+        lua_setfield(L, -2, "prefix");
+    }
+    if (facts.has_time) {
+        vs_lua_set_integer(L, "unix_ms", facts.unix_ms);
+        vs_lua_set_iso(L, "iso", facts.unix_ms);
+    }
+    if (facts.parts.has_id) vs_lua_set_id(L, "from", facts.parts.id);
+    return 1;
+}
+
+/* Implements vesta.typeid(prefix, uuid). */
+static int core_typeid(lua_State *L) {
+    struct vs_wide_found found;
+    struct vesta_error err;
+    char text[VESTA_UUID_TEXT_MAX];
+    struct vs_slice prefix;
+    prefix.at = vs_lua_text(L, 1, "prefix");
+    prefix.length = strlen(prefix.at);
+    if (vs_typeid_check(prefix, &err) != VESTA_OK || core_read_wide(L, 2, &found, &err) != VESTA_OK)
+        return vs_lua_push_error(L, &err);
+    lua_pushlstring(L, text, vs_typeid_write(prefix, found.id, text));
+    return 1;
+}
+
 /* ------------------------------------------------------------------ the module */
 
 /* Implements core.now_ms(), which returns the Unix milliseconds of the generators' clock. */
@@ -143,6 +195,8 @@ static const struct vs_lua_function FUNCTIONS[] = {
     {"fit", core_fit},
     {"format", core_format},
     {"parse", core_parse},
+    {"explain_uuid", core_explain_uuid},
+    {"typeid", core_typeid},
     {"now_ms", core_now_ms},
     {"pause_step", core_pause_step},
     {"set_cdata_reader", core_set_cdata_reader},

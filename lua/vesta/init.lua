@@ -11,6 +11,8 @@ local vesta = {
   guess = core.guess,     -- (id [, now]) -> { { preset =, about =, parts = {...} }, ... }, likeliest first
   format = core.format,   -- (id [, base]) -> text; base is "decimal", "hex", "base32" or "base62"
   parse = core.parse,     -- (text [, base]) -> id
+  explain_uuid = core.explain_uuid, -- (text) -> { kind =, uuid =, unix_ms =, ... } of a UUID, ULID, TypeID or trace id
+  typeid = core.typeid,   -- (prefix, uuid) -> text
   layout = core.layout,   -- (text) -> layout with explain, make, time, range, fits, text, fields, ends
 }
 

@@ -297,6 +297,44 @@ describe("gen:next_uuid", function()
     assert.are.equal(gen:explain(after).unix_ms, ms)
   end)
 
+  it("is read back by vesta.explain_uuid, and has a TypeID", function()
+    local gen = help.open()
+    for _, shape in ipairs { "uuid7", "uuid8", "ulid" } do
+      local before, text = gen:explain(gen:next()).unix_ms, gen:next_uuid(shape)
+      local read = assert(vesta.explain_uuid(text))
+      assert.are.equal(text, read.id)
+      assert.are.equal(shape, read.kind)
+      if shape ~= "uuid8" then assert.is_true(read.unix_ms >= before and read.iso ~= nil) end
+      local typeid = assert(vesta.typeid("line_item", text))
+      assert.are.equal("line_item_" .. read.ulid:lower(), typeid)
+      assert.are.equal(read.uuid, vesta.explain_uuid(typeid).uuid)
+      assert.are.equal("line_item", vesta.explain_uuid(typeid).prefix)
+    end
+  end)
+
+  it("rejects texts that are no UUID, and prefixes that no TypeID may have", function()
+    local uuid = "017F22E2-79B0-7CC3-98C4-DC0C0C07398F"
+    for _, text in ipairs { uuid, "{" .. uuid .. "}", "urn:uuid:" .. uuid, (uuid:gsub("-", "")) } do
+      assert.are.equal(1645557742000, vesta.explain_uuid(text).unix_ms)
+    end
+    local random = vesta.explain_uuid "919108f7-52d1-4320-9bac-f847db4148a8"
+    assert.are.same({ "uuid4", nil }, { random.kind, random.unix_ms })
+    for _, text in ipairs { "", "hello", uuid .. "0", "{" .. uuid, "_01h455vb4pex5vsknk084sn02q", uuid .. "\0" } do
+      local read, message, code = vesta.explain_uuid(text)
+      assert.are.same({ nil, "bad_id" }, { read, code })
+      assert.matches("is not a", message)
+    end
+    assert.are.equal("01fwhe4ydgfk1shh6w1g60eecf", vesta.typeid("", uuid))
+    for _, prefix in ipairs { ("a"):rep(64), "order1", "Order", "_a", "a_", "gr\195\182\195\159e" } do
+      local text, message, code = vesta.typeid(prefix, uuid)
+      assert.are.same({ nil, "bad_field" }, { text, code })
+      assert.matches("^the TypeID prefix '", message)
+    end
+    assert.are.equal("bad_id", select(3, vesta.typeid("order", "hello")))
+    assert.matches("uuid must be a string, not number", help.raised(vesta.explain_uuid, 7))
+    assert.matches("uuid must be a string, not no value", help.raised(vesta.typeid, "order"))
+  end)
+
   it("raises for an unknown shape or form", function()
     local gen = help.open()
     assert.matches("the shape 'uuid9' must be uuid7, uuid8, ulid or hex32", help.raised(gen.next_uuid, gen, "uuid9"))
