@@ -67,7 +67,8 @@ def _(world):
     ids = [int(one["id"]) for one in found]
     same(([one["masked"] for one in found], ids, {one["worker"] for one in found}), (texts, sorted(set(ids)), {5}))
     typed = texts[0].lower().replace("1", "l").replace("0", "o")
-    same(json.loads(world.run("explain", "--mask", "--json", "-c", path, stdin=typed + "\n").out)["id"], str(ids[0]))
+    for operands in [], ["-"]:
+        same(json.loads(world.run("explain", "--mask", "--json", "-c", path, *operands, stdin=typed + "\n").out)["id"], str(ids[0]))
     assert "masked with key version 0" in world.run("explain", "--mask", "-c", path, texts[0]).out
     same(world.run("gen", "-c", path, "--json").out.count('{"id":"'), 1)
     assert world.run("gen", "-c", path, "--namespace", "plain").out.strip().isdigit()

@@ -97,6 +97,7 @@ static int masks_each_line(const struct vs_mask_input *input) {
 
 int vs_masks_each(const struct vs_mask_input *input, int argc, char **argv) {
     int code = VS_DONE;
+    if (argc == 1 && strcmp(argv[0], "-") == 0) argc = 0;
     if (argc == 0) return vs_say_waiting("masked ids from stdin, one per line"), masks_each_line(input);
     for (int i = 0; i < argc && !vs_out_gone(); i++) {
         int rc = masks_take(input, argv[i]);
