@@ -28,9 +28,6 @@ bool vs_mysql_call_load(const struct vs_mysql_call *call, struct vs_tag *row);
 /* Adds the condition that selects the counter's row. */
 void vs_mysql_call_which(const struct vs_mysql_call *call, struct vs_sql *sql);
 
-/* The result of a write.  NONE: no row matched the condition, or a unique key was violated.  TOLD: the reply has been
- * filled. */
-enum vs_fate { VS_FATE_DONE, VS_FATE_NONE, VS_FATE_TOLD };
 /* Sends a write that must change exactly `rows` rows. */
 enum vs_fate vs_mysql_call_write(const struct vs_mysql_call *call, const struct vs_sql *sql, uint64_t rows);
 

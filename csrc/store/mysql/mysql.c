@@ -1,9 +1,7 @@
 /* mysql.c -- the store in MariaDB or MySQL: mysql://user:password@host:3306/database.
  *
- *     vesta_namespace (ns, ver, incarnation, record)
- *     vesta_lease     (ns, worker, ver, written_us, record)
- *
- * `record` is text (lease/record.h).  Compare-and-set uses the other columns.  The server sets written_us.
+ * In its tables (store/sql.h), `record` is text (lease/record.h).  Compare-and-set uses the other columns.  The server
+ * sets written_us.
  *
  * A write is one autocommitted statement: UPDATE ... WHERE ver = ?.  It also requires that the stored record is
  * complete, that it belongs to the same claim or to the claim before it, and that the namespace's incarnation is
@@ -31,8 +29,7 @@
 extern const struct vs_backend vs_store_mysql;
 
 #define PORT 3306
-#define WHOLE_MAX 160
-_Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * WHOLE_MAX + 2 * VESTA_NAMESPACE_MAX) + 1024 < VS_SQL_MAX,
+_Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * VS_SQL_LIKE_MAX + 2 * VESTA_NAMESPACE_MAX) + 1024 < VS_SQL_MAX,
                "the longest write, in hex digits, fits a statement");
 
 #define CLOCK VS_SQL_CLOCK
@@ -57,11 +54,9 @@ static struct mysql_store *mysql_self_of(struct vs_store *store) {
 /* ------------------------------------------------------------------ rows */
 
 struct mysql_row {
-    char record[VS_RECORD_TEXT_MAX];
-    size_t length; /* length of the record, limited to the buffer */
+    struct vs_sql_row is;
     bool is_empty; /* true if there is no record */
-    uint64_t ver, number;
-    int64_t written_us, clock_us;
+    int64_t clock_us;
     char read_only[16];
 };
 
@@ -75,24 +70,11 @@ static bool mysql_read_row(const struct vs_rows *rows, struct mysql_row *row) {
     if (row->is_empty) return true;
     if (rows->row[COL_RECORD]) {
         size_t length = rows->length[COL_RECORD];
-        row->length = length < sizeof row->record ? length : sizeof row->record;
-        memcpy(row->record, rows->row[COL_RECORD], row->length);
+        row->is.length = length < sizeof row->is.record ? length : sizeof row->is.record;
+        memcpy(row->is.record, rows->row[COL_RECORD], row->is.length);
     }
-    return vs_mysql_count(rows, COL_VER, &row->ver) && vs_mysql_count(rows, COL_NUMBER, &row->number) &&
-           vs_mysql_cell(rows, COL_WRITTEN, &row->written_us);
-}
-
-/* Checks that the columns agree with the record's text.  If they do not, the row was changed by hand. */
-static bool check_columns(struct vs_reply *reply, bool agree) {
-    return agree || vs_answer(reply, VS_STORE_REFUSED,
-                              "a row's columns do not agree with its record, so it was changed by hand: restore it");
-}
-
-static bool mysql_take_record(const struct mysql_store *self, const struct mysql_row *row, struct vs_reply *reply) {
-    assert(!row->is_empty); /* an empty row is not damaged */
-    if (!vs_take_record(reply, row->record, row->length, self->place.where, row->number)) return false;
-    reply->record.written_ms = row->written_us > 0 ? row->written_us / 1000 : 0;
-    return check_columns(reply, reply->record.ver == row->ver);
+    return vs_mysql_count(rows, COL_VER, &row->is.ver) && vs_mysql_count(rows, COL_NUMBER, &row->is.number) &&
+           vs_mysql_cell(rows, COL_WRITTEN, &row->is.written_us);
 }
 
 /* ------------------------------------------------------------------ statements */
@@ -117,7 +99,8 @@ static bool select_row(struct mysql_store *self, const struct vs_sql *sql, struc
 }
 
 /* Reads a lease's record into reply->record.  Sets ver to 0 if there is no record. */
-static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct vs_reply *reply) {
+static bool mysql_load_record(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
+    struct mysql_store *self = mysql_self_of(store);
     struct vs_sql sql = {.length = 0};
     struct mysql_row row;
     vs_sql_add(&sql,
@@ -129,11 +112,12 @@ static bool mysql_load_record(struct mysql_store *self, uint64_t worker, struct 
     memset(&reply->record, 0, sizeof reply->record);
     if (!select_row(self, &sql, &row, reply)) return false;
     if (row.is_empty) return true;
-    if (row.number != worker) return vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
-    return mysql_take_record(self, &row, reply);
+    if (row.is.number != worker) return vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
+    return vs_sql_take_record(&row.is, self->place.where, reply);
 }
 
-static bool mysql_load_ns(struct mysql_store *self, struct vs_reply *reply) {
+static bool mysql_load_ns(struct vs_store *store, struct vs_reply *reply) {
+    struct mysql_store *self = mysql_self_of(store);
     struct vs_sql sql = {.length = 0};
     struct mysql_row row;
     vs_sql_add(&sql,
@@ -144,77 +128,33 @@ static bool mysql_load_ns(struct mysql_store *self, struct vs_reply *reply) {
     vs_sql_add(&sql, " FOR UPDATE");
     memset(&reply->ns, 0, sizeof reply->ns);
     if (!select_row(self, &sql, &row, reply)) return false;
-    if (row.is_empty) return true;
-    return vs_take_ns(reply, row.record, row.length, self->place.where) &&
-           check_columns(reply, reply->ns.ver == row.ver && reply->ns.incarnation == row.number);
+    return row.is_empty || vs_sql_take_ns(&row.is, self->place.where, reply);
 }
 
-/* The result of a write of one row.  NONE: no row matched, and the stored record must explain why.  TOLD: the reply has
- * been filled. */
-enum mysql_fate { FATE_DONE, FATE_NONE, FATE_TOLD };
+static struct vs_sql_leases mysql_leases_of(struct mysql_store *self) {
+    return (struct vs_sql_leases){&self->base, self->place.where, &self->met, mysql_load_ns, mysql_load_record};
+}
 
-static enum mysql_fate mysql_write_row(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
+static enum vs_fate mysql_write_row(struct mysql_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
     vs_sent(reply);
     if (!vs_mysql_send(self, sql, reply))
-        return reply->outcome == VS_STORE_CONFLICT ? FATE_NONE : FATE_TOLD; /* the primary key already exists */
+        return reply->outcome == VS_STORE_CONFLICT ? VS_FATE_NONE : VS_FATE_TOLD; /* the primary key already exists */
     uint64_t rows = mysql_affected_rows(self->my), stamp;
-    if (mysql_field_count(self->my) == 0 && rows == 0) return FATE_NONE;
+    if (mysql_field_count(self->my) == 0 && rows == 0) return VS_FATE_NONE;
     if (mysql_field_count(self->my) || rows != 1) {
         vs_mysql_no_answer(self, "the reply belongs to another statement", reply);
-        return FATE_TOLD;
+        return VS_FATE_TOLD;
     }
-    if (!vs_mysql_stamp(self, NONCE_MASK, self->nonce & NONCE_MASK, &stamp, reply)) return FATE_TOLD;
+    if (!vs_mysql_stamp(self, NONCE_MASK, self->nonce & NONCE_MASK, &stamp, reply)) return VS_FATE_TOLD;
     reply->store_ms = (int64_t)(stamp >> NONCE_BITS);
-    return FATE_DONE;
+    return VS_FATE_DONE;
 }
 
 /* ------------------------------------------------------------------ operations */
 
 static void mysql_store_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
     struct mysql_store *self = mysql_self_of(store);
-    if (vs_mysql_begin(self, self->call_ms_max, true, reply) && mysql_load_record(self, worker, reply)) vs_done(reply);
-}
-
-/* Finds out why no row was written.  The server executes the statements of a connection one after another, so a write
- * that was not done before this reply will never be done. */
-static void mysql_explain(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
-                          struct vs_reply *reply) {
-    assert(self->met.ver); /* with 0, any namespace record would be accepted */
-    vs_sent(reply);        /* UNKNOWN until the record has been read */
-    if (!mysql_load_ns(self, reply) || !vs_is_met(&self->met, reply) || !mysql_load_record(self, worker, reply)) return;
-    if (vs_is_same_write(record, &reply->record))
-        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: the server reported that nothing was written, but it was",
-                  self->place.where);
-    else if (vs_follows(record, &reply->record, old_ver))
-        vs_answer(reply, VS_STORE_DOWN, "%.60s: the row changed during the write: try again", self->place.where);
-    else
-        vs_not_first(reply);
-}
-
-/* Reads the namespace's record before the first swap, unless this object has already read it. */
-static bool knows_namespace(struct mysql_store *self, struct vs_reply *reply) {
-    return self->met.ver || (mysql_load_ns(self, reply) && vs_is_met(&self->met, reply));
-}
-
-/* Adds a LIKE pattern that matches only a complete record with version `ver` and the same claim, which vs_follows would
- * accept, so that the write does not overwrite any other record. */
-static void add_own(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
-    char like[WHOLE_MAX];
-    int length = snprintf(like, sizeof like,
-                          "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\nowner %016" PRIx64 "%016" PRIx64
-                          "\n%%\nsum ________________\n",
-                          VS_RECORD_FORMAT, ver, next->epoch, next->owner[0], next->owner[1]);
-    assert((size_t)length < sizeof like); /* a truncated pattern would match any record */
-    vs_sql_bytes(sql, like, (size_t)length);
-}
-
-static void add_last(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
-    char like[WHOLE_MAX];
-    int length =
-        snprintf(like, sizeof like, "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\n%%\nsum ________________\n",
-                 VS_RECORD_FORMAT, ver, next->epoch - 1);
-    assert((size_t)length < sizeof like);
-    vs_sql_bytes(sql, like, (size_t)length);
+    if (vs_mysql_begin(self, self->call_ms_max, true, reply) && mysql_load_record(store, worker, reply)) vs_done(reply);
 }
 
 static void add_record(struct vs_sql *sql, const struct vs_record *record) {
@@ -224,7 +164,7 @@ static void add_record(struct vs_sql *sql, const struct vs_record *record) {
 
 /* Adds the condition that the namespace's record has not changed since it was read, and locks the record. */
 static void add_met(const struct mysql_store *self, struct vs_sql *sql) {
-    assert(self->met.ver); /* knows_namespace has been called */
+    assert(self->met.ver); /* vs_sql_knows_namespace has been called */
     vs_sql_add(sql,
                " FROM vesta_namespace WHERE ver = %" PRIu64 " AND incarnation = %" PRIu64 " AND ns = ", self->met.ver,
                self->met.incarnation);
@@ -244,6 +184,7 @@ static void say_insert(struct mysql_store *self, uint64_t worker, const struct v
 
 static void say_update(struct mysql_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                        struct vs_sql *sql) {
+    char like[VS_SQL_LIKE_MAX];
     assert(record->ver == old_ver + 1);
     vs_sql_add(sql, "UPDATE vesta_lease SET ver = %" PRIu64 ", written_us = (" STAMP " >> 22) * 1000, record = ",
                record->ver, vs_mysql_nonce(self) & NONCE_MASK);
@@ -251,9 +192,9 @@ static void say_update(struct mysql_store *self, uint64_t worker, uint64_t old_v
     vs_sql_add(sql, " WHERE worker = %" PRIu64 " AND ver = %" PRIu64 " AND ns = ", worker, old_ver);
     add_name(self, sql);
     vs_sql_add(sql, " AND (record LIKE ");
-    add_own(sql, old_ver, record);
+    vs_sql_bytes(sql, like, vs_sql_like_own(like, old_ver, record));
     vs_sql_add(sql, " OR record LIKE ");
-    add_last(sql, old_ver, record);
+    vs_sql_bytes(sql, like, vs_sql_like_last(like, old_ver, record));
     vs_sql_add(sql, ") AND EXISTS (SELECT 1");
     add_met(self, sql);
     vs_sql_add(sql, ")");
@@ -262,25 +203,19 @@ static void say_update(struct mysql_store *self, uint64_t worker, uint64_t old_v
 static void mysql_store_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                              struct vs_reply *reply) {
     struct mysql_store *self = mysql_self_of(store);
+    const struct vs_sql_leases leases = mysql_leases_of(self);
     struct vs_sql sql = {.length = 0};
-    if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !knows_namespace(self, reply)) return;
+    if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !vs_sql_knows_namespace(&leases, reply)) return;
     if (old_ver)
         say_update(self, worker, old_ver, record, &sql);
     else
         say_insert(self, worker, record, &sql);
-    enum mysql_fate fate = mysql_write_row(self, &sql, reply);
-    if (fate == FATE_NONE) {
-        mysql_explain(self, worker, old_ver, record, reply);
-    } else if (fate == FATE_DONE) {
-        reply->record = *record;
-        reply->record.written_ms = reply->store_ms;
-        vs_done(reply);
-    }
+    vs_sql_swapped(&leases, mysql_write_row(self, &sql, reply), worker, old_ver, record, reply);
 }
 
 static void mysql_store_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct mysql_store *self = mysql_self_of(store);
-    if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !mysql_load_ns(self, reply)) return;
+    if (!vs_mysql_begin(self, self->call_ms_max, true, reply) || !mysql_load_ns(store, reply)) return;
     vs_meet(&self->met, reply);
     vs_done(reply);
 }
@@ -315,16 +250,8 @@ static void mysql_store_ns_swap(struct vs_store *store, uint64_t old_ver, const 
     struct vs_sql sql = {.length = 0};
     if (!vs_mysql_begin(self, self->call_ms_max, true, reply)) return;
     say_ns_swap(self, old_ver, record, &sql);
-    enum mysql_fate fate = mysql_write_row(self, &sql, reply);
-    if (fate == FATE_DONE) {
-        reply->ns = *record;
-        vs_done(reply);
-    } else if (fate == FATE_NONE) {
-        vs_sent(reply); /* UNKNOWN until the record has been read */
-        bool is_read = mysql_load_ns(self, reply);
-        if (is_read && (reply->ns.ver != record->ver || reply->ns.incarnation != record->incarnation))
-            vs_not_first(reply);
-    }
+    const struct vs_sql_leases leases = mysql_leases_of(self);
+    vs_sql_ns_swapped(&leases, mysql_write_row(self, &sql, reply), record, reply);
 }
 
 /* ------------------------------------------------------------------ listing */
@@ -336,7 +263,7 @@ static bool mysql_list_row(struct mysql_store *self, const struct vs_rows *rows,
         return vs_answer(reply, VS_STORE_DOWN, "%.60s: the reply has a damaged row", self->place.where);
     reply->store_ms = row.clock_us / 1000;
     if (row.is_empty) return true;
-    return mysql_take_record(self, &row, reply) && vs_list_add(list, row.number, reply);
+    return vs_sql_take_record(&row.is, self->place.where, reply) && vs_list_add(list, row.is.number, reply);
 }
 
 static void mysql_store_list(struct vs_store *store, struct vs_listed **listed, size_t *count, struct vs_reply *reply) {
@@ -379,25 +306,15 @@ static void mysql_store_idle(struct vs_store *store, int64_t now_boot_us, int64_
 
 /* ------------------------------------------------------------------ opening */
 
-static bool mysql_is_one_of(const char *value, const char *a, const char *b) {
-    return !value[0] || strcmp(value, a) == 0 || strcmp(value, b) == 0;
-}
-
 static int mysql_read_uri(const char *text, struct mysql_place *self, struct vesta_error *err) {
     struct vs_uri *uri = &self->uri;
     int rc = vs_uri_parse(text, keys, uri, err);
     self->port = PORT;
     if (rc == VESTA_OK) rc = vs_uri_host(uri->hosts, self->host, sizeof self->host, &self->port, err);
+    if (rc == VESTA_OK) rc = vs_sql_check_uri("mysql", uri, uri->value[KEY_TLS], 65, err);
     if (rc != VESTA_OK) return rc;
-    if (strlen(uri->path) < 2 || strchr(uri->path + 1, '/') || strlen(uri->path) > 65)
-        return vs_fail(err, VESTA_EOPTION, "the store's URI has no database name: write mysql://user@%.100s/vesta",
-                       uri->hosts);
-    if (!uri->user[0])
-        return vs_fail(err, VESTA_EOPTION, "the store's URI has no user: write mysql://user@%.100s%.70s", uri->hosts,
-                       uri->path);
-    if (!mysql_is_one_of(uri->value[KEY_TLS], "verify", "off"))
-        return vs_fail(err, VESTA_EOPTION, "tls in the store's URI must be verify or off");
-    if (!mysql_is_one_of(uri->value[KEY_GALERA], "single-writer", "single-writer"))
+    const char *galera = uri->value[KEY_GALERA];
+    if (*galera && strcmp(galera, "single-writer") != 0)
         return vs_fail(err, VESTA_EOPTION, "galera in the store's URI must be single-writer, or absent");
     snprintf(self->where, sizeof self->where, "mysql %.40s:%u%.70s", self->host, self->port, uri->path);
     return VESTA_OK;

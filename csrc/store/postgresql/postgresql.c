@@ -1,10 +1,7 @@
 /* postgresql.c -- the store in PostgreSQL: postgresql://user:password@host:5432/database.
  *
- *     vesta_namespace (ns, ver, incarnation, record)
- *     vesta_lease     (ns, worker, ver, written_us, record)
- *
- * `record` is text (lease/record.h), stored as bytes, because its holder may contain characters that the database's
- * encoding lacks.  Compare-and-set uses the other columns.  The server sets written_us.
+ * In its tables (store/sql.h), `record` is text (lease/record.h), stored as bytes, because its holder may contain
+ * characters that the database's encoding lacks.  Compare-and-set uses the other columns.  The server sets written_us.
  *
  * A write is one transaction in one message: UPDATE ... WHERE ver = ?.  It also requires that the stored record is
  * complete, that it belongs to the same claim or to the claim before it, and that the namespace's record is unchanged.
@@ -30,8 +27,7 @@
 extern const struct vs_backend vs_store_postgresql;
 
 #define PORT 5432
-#define WHOLE_MAX 160
-_Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * WHOLE_MAX) + 2 * VESTA_NAMESPACE_MAX + 1024 < VS_SQL_MAX,
+_Static_assert(2 * (VS_RECORD_TEXT_MAX + 2 * VS_SQL_LIKE_MAX) + 2 * VESTA_NAMESPACE_MAX + 1024 < VS_SQL_MAX,
                "the longest write, in hex digits, fits a statement");
 
 /* The columns of every SELECT of records. */
@@ -47,19 +43,12 @@ static struct pg_store *pg_self_of(struct vs_store *store) {
 
 /* ------------------------------------------------------------------ rows */
 
-struct pg_row {
-    char record[VS_RECORD_TEXT_MAX];
-    size_t length; /* length of the record, limited to the buffer */
-    uint64_t ver, number;
-    int64_t written_us;
-};
-
 static int pg_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Decodes the hex digits of a cell.  Returns false if they are damaged. */
-static bool pg_read_hex(const char *hex, size_t digits, struct pg_row *row) {
+static bool pg_read_hex(const char *hex, size_t digits, struct vs_sql_row *row) {
     for (row->length = 0; row->length < sizeof row->record && digits >= 2; digits -= 2, hex += 2) {
         int high = pg_digit(hex[0]), low = pg_digit(hex[1]);
         if (high < 0 || low < 0) return false;
@@ -69,23 +58,11 @@ static bool pg_read_hex(const char *hex, size_t digits, struct pg_row *row) {
 }
 
 /* Copies a row.  Returns false if it is not a row of these columns. */
-static bool pg_read_row(const PGresult *result, int at, struct pg_row *row) {
+static bool pg_read_row(const PGresult *result, int at, struct vs_sql_row *row) {
     memset(row, 0, sizeof *row);
     return pg_read_hex(PQgetvalue(result, at, COL_RECORD), (size_t)PQgetlength(result, at, COL_RECORD), row) &&
            vs_pg_count(result, at, COL_VER, &row->ver) && vs_pg_count(result, at, COL_NUMBER, &row->number) &&
            vs_pg_cell(result, at, COL_WRITTEN, &row->written_us);
-}
-
-/* Checks that the columns agree with the record's text.  If they do not, the row was changed by hand. */
-static bool pg_check_columns(struct vs_reply *reply, bool agree) {
-    return agree || vs_answer(reply, VS_STORE_REFUSED,
-                              "a row's columns do not agree with its record, so it was changed by hand: restore it");
-}
-
-static bool pg_take_record(const struct pg_store *self, const struct pg_row *row, struct vs_reply *reply) {
-    if (!vs_take_record(reply, row->record, row->length, self->place.where, row->number)) return false;
-    reply->record.written_ms = row->written_us > 0 ? row->written_us / 1000 : 0;
-    return pg_check_columns(reply, reply->record.ver == row->ver);
 }
 
 /* ------------------------------------------------------------------ statements */
@@ -96,7 +73,7 @@ static void pg_add_name(const struct pg_store *self, struct vs_sql *sql) {
 }
 
 /* Reads at most one row.  Returns false if the reply cannot be used.  *is_there: whether there is a row. */
-static bool pg_select(struct pg_store *self, const struct vs_sql *sql, struct pg_row *row, bool *is_there,
+static bool pg_select(struct pg_store *self, const struct vs_sql *sql, struct vs_sql_row *row, bool *is_there,
                       struct vs_reply *reply) {
     PGresult *result = vs_pg_run(self, sql, COLUMNS, reply);
     if (!result) return false;
@@ -108,9 +85,10 @@ static bool pg_select(struct pg_store *self, const struct vs_sql *sql, struct pg
 }
 
 /* Reads a lease's record into reply->record.  Sets ver to 0 if there is no record. */
-static bool pg_load_record(struct pg_store *self, uint64_t worker, struct vs_reply *reply) {
+static bool pg_load_record(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
+    struct pg_store *self = pg_self_of(store);
     struct vs_sql sql = {.length = 0};
-    struct pg_row row;
+    struct vs_sql_row row;
     bool is_there;
     vs_sql_add(&sql,
                "SELECT encode(record, 'hex'), ver, worker, written_us FROM vesta_lease WHERE worker = %" PRIu64
@@ -121,88 +99,50 @@ static bool pg_load_record(struct pg_store *self, uint64_t worker, struct vs_rep
     if (!pg_select(self, &sql, &row, &is_there, reply)) return false;
     if (!is_there) return true;
     if (row.number != worker) return vs_pg_no_answer(self, "the reply belongs to another statement", reply);
-    return pg_take_record(self, &row, reply);
+    return vs_sql_take_record(&row, self->place.where, reply);
 }
 
-static bool pg_load_ns(struct pg_store *self, struct vs_reply *reply) {
+static bool pg_load_ns(struct vs_store *store, struct vs_reply *reply) {
+    struct pg_store *self = pg_self_of(store);
     struct vs_sql sql = {.length = 0};
-    struct pg_row row;
+    struct vs_sql_row row;
     bool is_there;
     vs_sql_add(&sql, "SELECT encode(record, 'hex'), ver, incarnation, 0 FROM vesta_namespace WHERE ns = ");
     pg_add_name(self, &sql);
     memset(&reply->ns, 0, sizeof reply->ns);
     if (!pg_select(self, &sql, &row, &is_there, reply)) return false;
-    if (!is_there) return true;
-    return vs_take_ns(reply, row.record, row.length, self->place.where) &&
-           pg_check_columns(reply, reply->ns.ver == row.ver && reply->ns.incarnation == row.number);
+    return !is_there || vs_sql_take_ns(&row, self->place.where, reply);
 }
 
-/* The result of a write of one row.  NONE: no row matched, so read the stored record for the reason.  TOLD: the reply
- * has been filled. */
-enum pg_fate { PG_DONE, PG_NONE, PG_TOLD };
+static struct vs_sql_leases pg_leases_of(struct pg_store *self) {
+    return (struct vs_sql_leases){&self->base, self->place.where, &self->met, pg_load_ns, pg_load_record};
+}
 
 /* The end of a write: returns the number of written rows, and their time. */
 #define COUNT_WRITTEN(time) " RETURNING " time " AS us) SELECT COUNT(*), COALESCE(MAX(us), 0) FROM written"
 
-static enum pg_fate pg_write_row(struct pg_store *self, const struct vs_sql *sql, int64_t *written_us,
-                                 struct vs_reply *reply) {
+static enum vs_fate pg_write_row(struct pg_store *self, const struct vs_sql *sql, struct vs_reply *reply) {
     uint64_t rows;
+    int64_t written_us;
     vs_sent(reply);
     PGresult *result = vs_pg_row(self, sql, 2, reply);
-    if (!result) return reply->outcome == VS_STORE_CONFLICT ? PG_NONE : PG_TOLD; /* the primary key already exists */
-    bool is_read = vs_pg_count(result, 0, 0, &rows) && rows <= 1 && vs_pg_cell(result, 0, 1, written_us);
+    if (!result) /* a conflict: the primary key already exists */
+        return reply->outcome == VS_STORE_CONFLICT ? VS_FATE_NONE : VS_FATE_TOLD;
+    bool is_read = vs_pg_count(result, 0, 0, &rows) && rows <= 1 && vs_pg_cell(result, 0, 1, &written_us);
     PQclear(result);
-    if (is_read) return rows ? PG_DONE : PG_NONE;
-    vs_pg_no_answer(self, "the reply belongs to another statement", reply);
-    return PG_TOLD;
+    if (!is_read) {
+        vs_pg_no_answer(self, "the reply belongs to another statement", reply);
+        return VS_FATE_TOLD;
+    }
+    if (written_us > 0) reply->store_ms = written_us / 1000; /* a namespace has no time of its write */
+    return rows ? VS_FATE_DONE : VS_FATE_NONE;
 }
 
 /* ------------------------------------------------------------------ operations */
 
 static void pg_store_read(struct vs_store *store, uint64_t worker, struct vs_reply *reply) {
     struct pg_store *self = pg_self_of(store);
-    if (vs_pg_begin(self, self->call_ms_max, true, reply) && pg_load_record(self, worker, reply)) vs_done(reply);
-}
-
-/* Finds out why no row was written.  The write has been answered, so it will not be done later. */
-static void pg_explain_none(struct pg_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
-                            struct vs_reply *reply) {
-    assert(self->met.ver); /* with 0, any namespace record would be accepted */
-    vs_sent(reply);        /* UNKNOWN until the record has been read */
-    if (!pg_load_ns(self, reply) || !vs_is_met(&self->met, reply) || !pg_load_record(self, worker, reply)) return;
-    if (vs_is_same_write(record, &reply->record))
-        vs_answer(reply, VS_STORE_UNKNOWN, "%.60s: the server reported that nothing was written, but it was",
-                  self->place.where);
-    else if (vs_follows(record, &reply->record, old_ver))
-        vs_answer(reply, VS_STORE_DOWN, "%.60s: the row changed during the write: try again", self->place.where);
-    else
-        vs_not_first(reply);
-}
-
-/* Reads the namespace's record before the first swap, unless this object has already read it. */
-static bool pg_knows_namespace(struct pg_store *self, struct vs_reply *reply) {
-    return self->met.ver || (pg_load_ns(self, reply) && vs_is_met(&self->met, reply));
-}
-
-/* Adds a LIKE pattern that matches only a complete record with version `ver` and the same claim, which vs_follows would
- * accept, so that the write does not overwrite any other record. */
-static void pg_add_own(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
-    char like[WHOLE_MAX];
-    int length = snprintf(like, sizeof like,
-                          "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\nowner %016" PRIx64 "%016" PRIx64
-                          "\n%%\nsum ________________\n",
-                          VS_RECORD_FORMAT, ver, next->epoch, next->owner[0], next->owner[1]);
-    assert((size_t)length < sizeof like); /* a truncated pattern would match any record */
-    vs_pg_bytes(sql, like, (size_t)length);
-}
-
-static void pg_add_last(struct vs_sql *sql, uint64_t ver, const struct vs_record *next) {
-    char like[WHOLE_MAX];
-    int length =
-        snprintf(like, sizeof like, "vesta lease %d\nver %" PRIu64 "\nepoch %" PRIu64 "\n%%\nsum ________________\n",
-                 VS_RECORD_FORMAT, ver, next->epoch - 1);
-    assert((size_t)length < sizeof like);
-    vs_pg_bytes(sql, like, (size_t)length);
+    if (vs_pg_begin(self, self->call_ms_max, true, reply) && pg_load_record(store, worker, reply)) vs_done(reply);
 }
 
 static void pg_add_record(struct vs_sql *sql, const struct vs_record *record) {
@@ -212,7 +152,7 @@ static void pg_add_record(struct vs_sql *sql, const struct vs_record *record) {
 
 /* Adds `met`, a row that exists only if the namespace's record has not changed since it was read, and locks it. */
 static void pg_add_met(const struct pg_store *self, struct vs_sql *sql) {
-    assert(self->met.ver); /* pg_knows_namespace has been called */
+    assert(self->met.ver); /* vs_sql_knows_namespace has been called */
     vs_sql_add(sql,
                "WITH met AS (SELECT 1 FROM vesta_namespace WHERE ver = %" PRIu64 " AND incarnation = %" PRIu64
                " AND ns = ",
@@ -233,6 +173,7 @@ static void pg_say_insert(struct pg_store *self, uint64_t worker, const struct v
 
 static void pg_say_update(struct pg_store *self, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                           struct vs_sql *sql) {
+    char like[VS_SQL_LIKE_MAX];
     assert(record->ver == old_ver + 1);
     pg_add_met(self, sql);
     vs_sql_add(sql,
@@ -242,35 +183,28 @@ static void pg_say_update(struct pg_store *self, uint64_t worker, uint64_t old_v
     vs_sql_add(sql, " FROM met WHERE l.worker = %" PRIu64 " AND l.ver = %" PRIu64 " AND l.ns = ", worker, old_ver);
     pg_add_name(self, sql);
     vs_sql_add(sql, " AND (l.record LIKE ");
-    pg_add_own(sql, old_ver, record);
+    vs_pg_bytes(sql, like, vs_sql_like_own(like, old_ver, record));
     vs_sql_add(sql, " OR l.record LIKE ");
-    pg_add_last(sql, old_ver, record);
+    vs_pg_bytes(sql, like, vs_sql_like_last(like, old_ver, record));
     vs_sql_add(sql, ")" COUNT_WRITTEN("l.written_us"));
 }
 
 static void pg_store_swap(struct vs_store *store, uint64_t worker, uint64_t old_ver, const struct vs_record *record,
                           struct vs_reply *reply) {
     struct pg_store *self = pg_self_of(store);
+    const struct vs_sql_leases leases = pg_leases_of(self);
     struct vs_sql sql = {.length = 0};
-    if (!vs_pg_begin(self, self->call_ms_max, true, reply) || !pg_knows_namespace(self, reply)) return;
+    if (!vs_pg_begin(self, self->call_ms_max, true, reply) || !vs_sql_knows_namespace(&leases, reply)) return;
     if (old_ver)
         pg_say_update(self, worker, old_ver, record, &sql);
     else
         pg_say_insert(self, worker, record, &sql);
-    int64_t written_us;
-    enum pg_fate fate = pg_write_row(self, &sql, &written_us, reply);
-    if (fate == PG_NONE) {
-        pg_explain_none(self, worker, old_ver, record, reply);
-    } else if (fate == PG_DONE) {
-        reply->record = *record;
-        reply->store_ms = reply->record.written_ms = written_us / 1000;
-        vs_done(reply);
-    }
+    vs_sql_swapped(&leases, pg_write_row(self, &sql, reply), worker, old_ver, record, reply);
 }
 
 static void pg_store_ns_read(struct vs_store *store, struct vs_reply *reply) {
     struct pg_store *self = pg_self_of(store);
-    if (!vs_pg_begin(self, self->call_ms_max, true, reply) || !pg_load_ns(self, reply)) return;
+    if (!vs_pg_begin(self, self->call_ms_max, true, reply) || !pg_load_ns(store, reply)) return;
     vs_meet(&self->met, reply);
     vs_done(reply);
 }
@@ -303,17 +237,8 @@ static void pg_store_ns_swap(struct vs_store *store, uint64_t old_ver, const str
     struct vs_sql sql = {.length = 0};
     if (!vs_pg_begin(self, self->call_ms_max, true, reply)) return;
     pg_say_ns_swap(self, old_ver, record, &sql);
-    int64_t none;
-    enum pg_fate fate = pg_write_row(self, &sql, &none, reply);
-    if (fate == PG_DONE) {
-        reply->ns = *record;
-        vs_done(reply);
-    } else if (fate == PG_NONE) {
-        vs_sent(reply); /* UNKNOWN until the record has been read */
-        bool is_read = pg_load_ns(self, reply);
-        if (is_read && (reply->ns.ver != record->ver || reply->ns.incarnation != record->incarnation))
-            vs_not_first(reply);
-    }
+    const struct vs_sql_leases leases = pg_leases_of(self);
+    vs_sql_ns_swapped(&leases, pg_write_row(self, &sql, reply), record, reply);
 }
 
 /* ------------------------------------------------------------------ listing */
@@ -322,7 +247,7 @@ static void pg_store_list(struct vs_store *store, struct vs_listed **listed, siz
     struct pg_store *self = pg_self_of(store);
     struct vs_sql sql = {.length = 0};
     struct vs_growing_list list = {listed, count, 0};
-    struct pg_row row;
+    struct vs_sql_row row;
     *listed = NULL;
     *count = 0;
     if (!vs_pg_begin(self, VS_STORE_LIST_MS, true, reply)) return;
@@ -333,7 +258,7 @@ static void pg_store_list(struct vs_store *store, struct vs_listed **listed, siz
     bool well = result;
     for (int at = 0; well && at < PQntuples(result); at++)
         well = pg_read_row(result, at, &row)
-                   ? pg_take_record(self, &row, reply) && vs_list_add(&list, row.number, reply)
+                   ? vs_sql_take_record(&row, self->place.where, reply) && vs_list_add(&list, row.number, reply)
                    : vs_pg_no_answer(self, "the reply has a damaged row", reply);
     PQclear(result);
     if (well) vs_done(reply);
@@ -374,16 +299,9 @@ static int pg_read_uri(const char *text, struct pg_place *self, struct vesta_err
     memset(self, 0, sizeof *self); /* the pool compares all bytes */
     int rc = vs_uri_parse(text, keys, uri, err);
     if (rc == VESTA_OK) rc = pg_read_hosts(self, err);
+    if (rc == VESTA_OK) rc = vs_sql_check_uri("postgresql", uri, uri->value[KEY_TLS], 64, err);
     if (rc != VESTA_OK) return rc;
-    const char *tls = uri->value[KEY_TLS], *schema = uri->value[KEY_SCHEMA], *socket = uri->value[KEY_SOCKET];
-    if (strlen(uri->path) < 2 || strchr(uri->path + 1, '/') || strlen(uri->path) > 64)
-        return vs_fail(err, VESTA_EOPTION, "the store's URI has no database name: write postgresql://user@%.100s/vesta",
-                       uri->hosts);
-    if (!uri->user[0])
-        return vs_fail(err, VESTA_EOPTION, "the store's URI has no user: write postgresql://user@%.100s%.70s",
-                       uri->hosts, uri->path);
-    if (*tls && strcmp(tls, "verify") != 0 && strcmp(tls, "off") != 0)
-        return vs_fail(err, VESTA_EOPTION, "tls in the store's URI must be verify or off");
+    const char *schema = uri->value[KEY_SCHEMA], *socket = uri->value[KEY_SOCKET];
     if (!pg_is_name(schema))
         return vs_fail(err, VESTA_EOPTION, "schema in the store's URI is not the name of a schema: '%.70s'", schema);
     if (*socket && (*socket != '/' || self->hosts > 1))
