@@ -179,7 +179,8 @@ static void mask_put(const struct vs_mask *mask, const struct mask_version *vers
 
 int vs_mask_admits(const struct vs_mask *mask, uint64_t number, struct vesta_error *err) {
     if (number <= mask->max) return VESTA_OK;
-    return vs_fail(err, VESTA_EFIELD, "a number exceeds %llu, the last number of its mask: add digits",
+    return vs_fail(err, VESTA_EFIELD,
+                   "a number exceeds %llu, the last number of its mask: use a counter with more digits",
                    (unsigned long long)mask->max);
 }
 

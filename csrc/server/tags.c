@@ -2,6 +2,8 @@
  * database code. */
 #include "server/tags.h"
 
+#include "log/log.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,12 +122,17 @@ struct vs_tag_total vs_tag_total(const struct vs_monitor *monitor, const struct 
 
 /* ------------------------------------------------------------------ business numbers */
 
-/* After a number did not fit the form or mask, no number is taken for this time.  So an exhausted tag costs its database at
- * most one transaction in this time, and the first number of a new day is delayed by at most this time. */
+/* After a number did not fit the form or mask, no number is taken for this time.  So an exhausted tag costs its
+ * database at most one transaction in this time, and the first number of a new day is delayed by at most this time. */
 #define USED_UP_US 1000000
 
 void vs_tag_rest(struct vs_served_tag *tag, uint64_t number, const struct vesta_clock *clock) {
-    atomic_store(&tag->used_up, number);
+    if (atomic_exchange(&tag->used_up, number) == 0) /* once, not once per second */
+        vs_log(
+            VS_LOG_WARN,
+            "a counter has no number left that fits its mask or form, so its requests are rejected: create a counter "
+            "with more digits",
+            "tag", tag->name, NULL);
     atomic_store(&tag->rests_until_us, clock->boot_us(clock->self) + USED_UP_US);
 }
 

@@ -246,7 +246,7 @@ static void too_large(void) {
     char text[2 * VS_MASK_TEXT_MAX];
     CHECK_EQ_I64(vs_mask_write(mask, 0, numbers, 1, text, &err), VESTA_OK);
     CHECK_EQ_I64(vs_mask_write(mask, 0, numbers, 2, text, &err), VESTA_EFIELD);
-    CHECK_STR(err.text, "a number exceeds 9999999999, the last number of its mask: add digits");
+    CHECK_STR(err.text, "a number exceeds 9999999999, the last number of its mask: use a counter with more digits");
     vs_mask_close(mask);
 }
 

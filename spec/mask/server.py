@@ -201,8 +201,9 @@ def _(world):
         for _ in range(3):
             reply = json.loads(server.get("/v1/ids?ns=invoices").body)
             same((reply["code"], reply["detail"]),
-                 ("used_up", "'invoices': a number exceeds 999999, the last number of its mask: add digits"))
+                 ("used_up", "'invoices': a number exceeds 999999, the last number of its mask: use a counter with more digits"))
             same(read(server, "invoices", last)["number"], "999999")
+        assert " tag=invoices" in server.heard("a counter has no number left that fits its mask")
 
 
 main()
