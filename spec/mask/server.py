@@ -63,6 +63,7 @@ def _(world):
         same({(len(text), text[0]) for text in got}, {(12, "1")})
         same([int(read(server, "invoices", text)["number"]) for text in got], list(range(1, 155)))
         same({read(server, "invoices", text)["key_version"] for text in got}, {1})
+        assert "to read a masked number, add mask=1" in server.get("/v1/ids/%s?ns=invoices" % got[0]).body
     old = "digits = 10, check = 'damm', secret_file = '%s'" % world.path("a.key")
     with Configured(world, config(world, "digits = 19, secret_file = '%s'" % world.path("a.key"), old)) as server:
         older = server.get("/genid?ns=invoices").body

@@ -180,9 +180,9 @@ def _(world):
                             ("/metric", "/metrics"), ("/ready", "/readyz")):
             reply = server.get(path)
             same((path, reply.status, "no such path: %s.  Did you mean %s?  GET / lists the routes" % (path, meant) in reply.body), (path, 404, True))
-        for path in ("/nowhere", "/admin/status", "/" + "x" * 100):
+        for path in ("/nowhere", "/admin/status", "/" + "x" * 100, "/v1/ids/"):
             reply = server.get(path)
-            same((reply.status, "did you mean" in reply.body, "GET / lists the routes" in reply.body), (404, False, True))
+            same((reply.status, "Did you mean" in reply.body, "GET / lists the routes" in reply.body), (404, False, True))
 
 
 @claim("connections stay open according to version and header, and pipelined requests are answered in order")
