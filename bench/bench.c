@@ -162,6 +162,24 @@ struct bench_rate bench_run(void (*op)(void *), void *arg, int workers, bool pro
     return rate;
 }
 
+void bench_add(void *word) {
+    for (int i = 0; i < BENCH_STRIDE; i++)
+        atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_acq_rel);
+}
+
+void bench_sample(void (*ours)(void *), void (*yard)(void *), void *arg, int workers) {
+    struct bench_rate sum[2] = {{0, 1}, {0, 1}};
+    for (int i = 0; i < 2 * BENCH_PIECES; i++) {
+        struct bench_rate piece = bench_run(i % 2 ? ours : yard, arg, workers, false, BENCH_PIECE_NS),
+                          *of = &sum[i % 2];
+        of->per_second += piece.per_second / BENCH_PIECES;
+        if (piece.share < of->share) of->share = piece.share;
+    }
+    printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / sum[1].per_second, 1e9 / sum[0].per_second,
+           sum[0].share < sum[1].share ? sum[0].share : sum[1].share);
+    fflush(stdout);
+}
+
 /* ------------------------------------------------------------------ duplicates */
 
 static int compare(const void *a, const void *b) {

@@ -11,6 +11,8 @@
 #define BENCH_DAY_US (86400 * 1000000ll)
 #define BENCH_WORKERS_MAX 2
 #define BENCH_STRIDE 1024 /* operations between two reads of the clock */
+#define BENCH_PIECE_NS 20000000
+#define BENCH_PIECES 5 /* of a sample */
 
 int64_t bench_now_ns(void);
 /* CPU time of the calling thread, or of the whole process. */
@@ -30,6 +32,11 @@ struct bench_rate {
     double per_second, share;
 };
 struct bench_rate bench_run(void (*op)(void *), void *arg, int workers, bool processes, int64_t ns);
+
+/* The yardstick of many rows: adds to the _Atomic uint64_t at which `word` points. */
+void bench_add(void *word);
+/* Prints a sample of pieces of both operations in turn. */
+void bench_sample(void (*ours)(void *), void (*yard)(void *), void *arg, int workers);
 
 /* With BENCH_TINY in the environment, pieces last a twentieth and a hundredth is counted, for a test that ignores
  * the figures. With BENCH_UNCOUNTED nothing is counted, because bad samples are repeated. */

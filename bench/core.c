@@ -17,10 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PIECE_NS 20000000
 #define CLOCK_PIECE_NS 1500000
 /* With clock pacing, vesta-second issues at most 1,048,576 ids per second, and a sample must need fewer. */
-#define PIECES 5
 /* Snowflake's unit, with more ids per millisecond than a sample makes. snowflake itself has 4096. */
 #define MILLI "sign:1 time:41 worker:2 seq:20 unit=1ms epoch=2020-01-01T00:00:00Z"
 #define COUNTED 1000000 /* ids per worker, sorted to find duplicates, after the samples */
@@ -31,7 +29,7 @@
 
 /* Everything that a worker uses, in shared memory, so that two processes also share the yardstick's word. */
 struct bench {
-    _Alignas(VS_LINE) _Atomic uint64_t word;       /* the yardstick */
+    _Alignas(VS_LINE) _Atomic uint64_t word;       /* the yardstick. bench_add needs it first */
     _Alignas(VS_LINE) struct vesta_gen gen, local; /* local: the yardstick of a shared lease is a local lease */
     struct vesta_past *past;                       /* of the row `past` */
     uint64_t past_rows;
@@ -47,12 +45,6 @@ static void must(int rc) {
 }
 
 /* ------------------------------------------------------------------ operations */
-
-static void op_add(void *arg) {
-    struct bench *b = arg;
-    for (int i = 0; i < BENCH_STRIDE; i++)
-        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
-}
 
 static void next_stride(struct vesta_gen *gen) {
     struct vesta_pause pause;
@@ -209,8 +201,8 @@ static const struct row {
 
 /* Adds the rate of a piece. A worker without its own core makes the sample's share small. */
 static void piece(struct bench *b, const struct row *row, void (*op)(void *), double *rate, double *share) {
-    struct bench_rate r = bench_run(op, b, row->workers, row->processes, row->clock ? CLOCK_PIECE_NS : PIECE_NS);
-    *rate += r.per_second / PIECES;
+    struct bench_rate r = bench_run(op, b, row->workers, row->processes, row->clock ? CLOCK_PIECE_NS : BENCH_PIECE_NS);
+    *rate += r.per_second / BENCH_PIECES;
     *share = r.share < *share ? r.share : *share;
 }
 
@@ -227,8 +219,8 @@ static void fresh_second(void) {
 static void sample(struct bench *b, const struct row *row) {
     double ours = 0, yard = 0, clock = 0, share = 1;
     if (row->clock) fresh_second();
-    for (int i = 0; i < PIECES; i++) {
-        piece(b, row, row->shared ? op_local : op_add, &yard, &share);
+    for (int i = 0; i < BENCH_PIECES; i++) {
+        piece(b, row, row->shared ? op_local : bench_add, &yard, &share);
         piece(b, row, row->op, &ours, &share);
         if (row->clock) piece(b, row, op_clock, &clock, &share);
     }
@@ -241,7 +233,7 @@ static void sample(struct bench *b, const struct row *row) {
 static void count(struct bench *b, const struct row *row) {
     while (b->counted < (size_t)row->workers * bench_counted(COUNTED)) {
         if (row->clock) fresh_second();
-        bench_run(row->count, b, row->workers, row->processes, row->clock ? PIECE_NS / 5 : PIECE_NS / 10);
+        bench_run(row->count, b, row->workers, row->processes, row->clock ? BENCH_PIECE_NS / 5 : BENCH_PIECE_NS / 10);
     }
     size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE,
            n = b->counted < most ? b->counted : most;
@@ -249,7 +241,7 @@ static void count(struct bench *b, const struct row *row) {
 }
 
 static int yard(struct bench *b) {
-    printf("%.4f\n", 1e9 / bench_run(op_add, b, 1, false, PIECE_NS / 2).per_second);
+    printf("%.4f\n", 1e9 / bench_run(bench_add, b, 1, false, BENCH_PIECE_NS / 2).per_second);
     return 0;
 }
 

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_NS 20000000
-#define PIECES 5
 #define ROUNDS 10
 
 static const struct vs_aes aes = {0, vs_aes_key_open, vs_aes_encrypt, vs_aes_key_close};
@@ -21,19 +19,13 @@ const struct vs_aes *vs_aes_find(struct vesta_error *err) { /* linked with the m
 }
 
 static struct bench {
-    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
+    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick. bench_add needs it first */
     struct vs_mask *mask;
     struct vs_aes_key *key;
     uint64_t id[BENCH_STRIDE];
     uint8_t block[VS_AES_BLOCK];
     char text[BENCH_STRIDE * VS_MASK_TEXT_MAX];
 } bench;
-
-static void op_add(void *arg) {
-    struct bench *b = arg;
-    for (int i = 0; i < BENCH_STRIDE; i++)
-        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
-}
 
 static void op_aes(void *arg) {
     struct bench *b = arg;
@@ -65,18 +57,8 @@ int main(int argc, char **argv) {
     bench.key = vs_aes_key_open(key.bytes, key.length);
     for (int i = 0; i < BENCH_STRIDE; i++)
         bench.id[i] = 1000000 + (uint64_t)i;
-    for (int n = atoi(argv[2]); n > 0; n--) {
-        double ours = 0, yard = 0, share = 1;
-        for (int i = 0; i < PIECES; i++) {
-            struct bench_rate add = bench_run(is_aes ? op_aes : op_add, &bench, 1, false, PIECE_NS);
-            struct bench_rate mask = bench_run(is_batch ? op_batch : op_one, &bench, 1, false, PIECE_NS);
-            yard += add.per_second / PIECES;
-            ours += mask.per_second / PIECES;
-            share = add.share < share ? add.share : share;
-            share = mask.share < share ? mask.share : share;
-        }
-        printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / ours, 1e9 / yard, share);
-    }
+    for (int n = atoi(argv[2]); n > 0; n--)
+        bench_sample(is_batch ? op_batch : op_one, is_aes ? op_aes : bench_add, &bench, 1);
     puts("{}"); /* Nothing is counted. */
     return 0;
 }

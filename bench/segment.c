@@ -12,13 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PIECE_NS 20000000
-#define PIECES 5
 #define COUNTED 1000000
 #define STEP ((uint64_t)1 << 31) /* No range ends during the measurement. */
 
 static struct bench {
-    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
+    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick. bench_add needs it first */
     struct vesta_segment *seg;
     size_t counted;
     uint64_t ids[BENCH_WORKERS_MAX * (COUNTED + BENCH_STRIDE)];
@@ -27,12 +25,6 @@ static struct bench {
 static char dir[] = "/tmp/vesta-bench.XXXXXX";
 
 /* ------------------------------------------------------------------ operations */
-
-static void op_add(void *arg) {
-    struct bench *b = arg;
-    for (int i = 0; i < BENCH_STRIDE; i++)
-        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
-}
 
 static uint64_t must_next(struct bench *b) {
     struct vesta_pause pause;
@@ -95,26 +87,12 @@ static void end_segment(struct bench *b) {
 
 /* ------------------------------------------------------------------ rows */
 
-static void sample_next(struct bench *b, int workers) {
-    double ours = 0, yard = 0, share = 1;
-    for (int i = 0; i < PIECES; i++) {
-        struct bench_rate add = bench_run(op_add, b, workers, false, PIECE_NS);
-        struct bench_rate next = bench_run(op_next, b, workers, false, PIECE_NS);
-        yard += add.per_second / PIECES;
-        ours += next.per_second / PIECES;
-        share = add.share < share ? add.share : share;
-        share = next.share < share ? next.share : share;
-    }
-    printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / ours, 1e9 / yard, share);
-    fflush(stdout);
-}
-
 static void measure_next(struct bench *b, int workers, int samples) {
     open_segment(b, STEP);
     for (; samples > 0; samples--)
-        sample_next(b, workers);
+        bench_sample(op_next, bench_add, b, workers);
     while (b->counted < (size_t)workers * bench_counted(COUNTED))
-        bench_run(op_count, b, workers, false, PIECE_NS / 10);
+        bench_run(op_count, b, workers, false, BENCH_PIECE_NS / 10);
     size_t most = sizeof b->ids / sizeof *b->ids / BENCH_STRIDE * BENCH_STRIDE,
            n = b->counted < most ? b->counted : most;
     printf("{\"ids\": %zu, \"duplicates\": %zu}\n", n, bench_duplicates(b->ids, n));

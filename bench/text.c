@@ -7,21 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_NS 20000000
-#define PIECES 5
-
 static struct bench {
-    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick */
+    _Alignas(VS_LINE) _Atomic uint64_t word; /* the yardstick. bench_add needs it first */
     uint64_t id[BENCH_STRIDE], sum;
     size_t length[BENCH_STRIDE];
     char text[BENCH_STRIDE][VESTA_FORMAT_MAX];
 } bench;
-
-static void op_add(void *arg) {
-    struct bench *b = arg;
-    for (int i = 0; i < BENCH_STRIDE; i++)
-        atomic_fetch_add_explicit(&b->word, 1, memory_order_acq_rel);
-}
 
 static void op_format(void *arg) {
     struct bench *b = arg;
@@ -53,18 +44,8 @@ int main(int argc, char **argv) {
     }
     make_ids(&bench);
     op_format(&bench);
-    for (int n = atoi(argv[2]); n > 0; n--) {
-        double ours = 0, yard = 0, share = 1;
-        for (int i = 0; i < PIECES; i++) {
-            struct bench_rate add = bench_run(op_add, &bench, 1, false, PIECE_NS);
-            struct bench_rate text = bench_run(reads ? op_parse : op_format, &bench, 1, false, PIECE_NS);
-            yard += add.per_second / PIECES;
-            ours += text.per_second / PIECES;
-            share = add.share < share ? add.share : share;
-            share = text.share < share ? text.share : share;
-        }
-        printf("{\"ours\": %.4f, \"yard\": %.4f, \"share\": %.3f}\n", 1e9 / ours, 1e9 / yard, share);
-    }
+    for (int n = atoi(argv[2]); n > 0; n--)
+        bench_sample(reads ? op_parse : op_format, bench_add, &bench, 1);
     puts("{}"); /* Nothing is counted. */
     return 0;
 }
