@@ -298,11 +298,7 @@ int host_open_past(lua_State *L) {
                                        {"__gc", pasts_close},
                                        {"__close", pasts_close},
                                        {NULL, NULL}};
-    luaL_newmetatable(L, PASTS_CLASS);
-    luaL_setfuncs(L, methods, 0);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
+    host_class(L, PASTS_CLASS, methods);
     luaL_newlib(L, functions);
     return 1;
 }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "host/vm.h"
 #include "modules/host.h"
+#include "modules/tables.h"
 #include "os/clock.h"
 #include "policy/policy.h"
 
@@ -281,17 +282,12 @@ static int sandbox_specs(lua_State *L) {
 }
 
 int host_open_sandbox(lua_State *L) {
-    static const luaL_Reg methods[] = {{"call", sandbox_call}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"call", sandbox_call}, {"__gc", sandbox_close}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"load", sandbox_load},   {"try", sandbox_try}, {"env", sandbox_env},   {"calm", sandbox_calm},
         {"read", sandbox_read},   {"say", sandbox_say}, {"list", sandbox_list}, {"now_us", sandbox_now_us},
         {"specs", sandbox_specs}, {"watch", sandbox_watch}, {NULL, NULL}};
-    luaL_newmetatable(L, CLASS);
-    lua_pushcfunction(L, sandbox_close);
-    lua_setfield(L, -2, "__gc");
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
+    host_class(L, CLASS, methods);
     luaL_newlib(L, functions);
     return 1;
 }

@@ -845,15 +845,6 @@ static int stores_call(lua_State *L) {
     return count;
 }
 
-/* Creates a class.  Methods whose names begin with __ are metamethods. */
-static void stores_class(lua_State *L, const char *class, const luaL_Reg *methods) {
-    luaL_newmetatable(L, class);
-    luaL_setfuncs(L, methods, 0);
-    lua_pushvalue(L, -1);
-    lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
-}
-
 int host_open_store(lua_State *L) {
     static const luaL_Reg calls[] = {{"init", stores_init},
                                      {"names", stores_names},
@@ -896,7 +887,7 @@ int host_open_store(lua_State *L) {
         {"open", stores_open},         {"form", stores_open_form},      {"resume", stores_resume},
         {"lifetime", stores_lifetime}, {"is_leased", stores_is_leased}, {"is_tag", stores_is_tag},
         {"public", stores_public},     {"state", stores_state},         {NULL, NULL}};
-    stores_class(L, STORES_CLASS, methods);
+    host_class(L, STORES_CLASS, methods);
     luaL_getmetatable(L, STORES_CLASS);
     for (const luaL_Reg *call = calls; call->name; call++) {
         lua_pushcfunction(L, call->func);
@@ -904,9 +895,9 @@ int host_open_store(lua_State *L) {
         lua_setfield(L, -2, call->name);
     }
     lua_pop(L, 1);
-    stores_class(L, STORES_WORKERS, workers);
-    stores_class(L, STORES_COUNTERS, counters);
-    stores_class(L, STORES_FORM, form);
+    host_class(L, STORES_WORKERS, workers);
+    host_class(L, STORES_COUNTERS, counters);
+    host_class(L, STORES_FORM, form);
     luaL_newlib(L, functions);
     host_set_text(L, "FORMS", VS_STORE_FORMS);
     host_set_integer(L, "RANGE_MAX", (int64_t)VS_RANGE_MAX);

@@ -23,6 +23,15 @@ static inline void host_set_flag(lua_State *L, const char *key, bool is_set) {
     lua_setfield(L, -2, key);
 }
 
+/* Creates a class.  Methods whose names begin with __ are metamethods. */
+static inline void host_class(lua_State *L, const char *class, const luaL_Reg *methods) {
+    luaL_newmetatable(L, class);
+    luaL_setfuncs(L, methods, 0);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+}
+
 /* Pushes nil, text, code, which a function of a module returns if it fails.  Returns 3. */
 static inline int host_fail(lua_State *L, const struct vesta_error *err) {
     lua_pushnil(L);

@@ -198,7 +198,7 @@ static int wire_interrupted(lua_State *L) {
 }
 
 int host_open_wire(lua_State *L) {
-    static const luaL_Reg methods[] = {{"read", wire_read}, {"close", wire_close}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"read", wire_read}, {"close", wire_close}, {"__gc", wire_close}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"check", wire_check},
                                          {"ask", wire_ask},
                                          {"wait", wire_wait},
@@ -207,12 +207,7 @@ int host_open_wire(lua_State *L) {
                                          {"rest_ms", wire_rest_ms},
                                          {"interrupted", wire_interrupted},
                                          {NULL, NULL}};
-    luaL_newmetatable(L, WIRE_CLASS);
-    luaL_newlib(L, methods);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, wire_close);
-    lua_setfield(L, -2, "__gc");
-    lua_pop(L, 1);
+    host_class(L, WIRE_CLASS, methods);
     luaL_newlib(L, functions);
     return 1;
 }
