@@ -27,3 +27,14 @@ function(mutant_breaks test patch)
   list(TRANSFORM ARGN REPLACE "^CLAIM$" "${claim}" OUTPUT_VARIABLE command)
   add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/spec/sim/breaks ${claim} ${command})
 endfunction()
+
+# claim_mutant(target spec library...): builds a spec with a bug, and adds it as such a test.  Call it in a function of
+# each_patch.
+function(claim_mutant target spec)
+  add_executable(${target} ${changed} ${spec}) # linked before the library's copies
+  target_include_directories(${target} PRIVATE ${SPEC_SUPPORT})
+  target_compile_options(${target} PRIVATE -w) # a bug may leave unused code
+  target_link_libraries(${target} PRIVATE ${ARGN})
+  mutant_breaks(${target} ${patch} $<TARGET_FILE:${target}> CLAIM)
+  set_tests_properties(${target} PROPERTIES LABELS sim TIMEOUT 120)
+endfunction()
