@@ -569,20 +569,84 @@ static int lead_end(int rc, struct lead lead, struct vesta_pause *pause) {
     return rc;
 }
 
-int vs_gen_next_lead(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause) {
-    int rc = vesta_next(gen, id, pause);
-    if (LIKELY(!may_lead(rc, pause))) return rc;
-    struct lead lead = lead_of(gen, pause);
-    return lead_end(next_within(gen, lead.ahead, id, pause), lead, pause);
-}
-
-int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
+static int take_leading(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
     struct vs_slot *slot;
     int rc = vs_gen_take(gen, n, &slot, out, pause);
     if (!may_lead(rc, pause)) return rc;
     struct lead lead = lead_of(gen, pause);
     return lead_end(take_within(gen, &slot, &(struct gen_ticks){.count = n, .ahead = lead.ahead}, out, pause), lead,
                     pause);
+}
+
+/* ------------------------------------------------------------------ the order of UUIDs
+ *
+ * Ids of another worker id may have earlier times, and two leases may be open at once if a keeper was suspended.  UUIDs
+ * of a map ascend also in these cases: a tick below the latest span of UUIDs is discarded, and the cursor skips the
+ * span.  A lease of another worker id ends the span (end_span in term.c).  Only while two leases are open, UUIDs of one
+ * span may not ascend. */
+
+/* Returns whether a policy chose the active lease's worker id, so that ids need not wait for the clock. */
+static bool was_switched(const struct vs_map *map) {
+    uint32_t left = atomic_load_explicit(&map->shared.leave, memory_order_relaxed);
+    return left && active_of(map) == left + 1;
+}
+
+/* Begins the span of a tick, unless it is the latest one.  Returns false if the tick is below the latest span. */
+static bool begin_span(const struct vesta_gen *gen, uint64_t tick) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    uint64_t was = atomic_load_explicit(&map->shared.uuid_span, memory_order_relaxed),
+             span = tick >> (gen->span_units + gen->shape.seq_bits);
+    VS_POINT(begins_span);
+    if (span >= was)
+        vs_raise_u64(&map->shared.uuid_span, span);
+    else if (was_switched(map))
+        atomic_compare_exchange_strong_explicit(&map->shared.uuid_span, &was, span, memory_order_relaxed,
+                                                memory_order_relaxed);
+    else
+        return false;
+    return true;
+}
+
+/* Moves the cursor of the active slot past the latest span, or to the end of the lease, which is then renewed.  Returns
+ * false and sets the pause if the clock does not permit UUIDs there. */
+static COLD bool skip_span(struct vesta_gen *gen, struct vesta_pause *pause) {
+    struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    uint32_t index = active_of(map) - 1;
+    int64_t now_us = gen->clock->unix_us(gen->clock->self);
+    uint64_t latest = atomic_load_explicit(&map->shared.uuid_span, memory_order_relaxed),
+             to = (latest + 1) << (gen->span_units + gen->shape.seq_bits);
+    if (index >= VS_SLOTS_MAX) return pause_lease(gen, map, 0, pause), false;
+    struct vs_slot *slot = &map->slot[index];
+    uint64_t bound = clock_bound(gen, vs_time_at(&gen->shape, now_us), gen->lead_ticks_max);
+    if (to >= verdict_bound(gen, slot, bound))
+        return pause_at(gen, map, index, (struct stand){to, now_us, gen->lead_ticks_max}, pause), false;
+    uint64_t tick = atomic_load_explicit(&slot->tick, memory_order_acquire);
+    uint64_t limit = atomic_load_explicit(&slot->limit, memory_order_acquire);
+    if (to > limit) to = limit;
+    VS_POINT(skips_span);
+    /* Acq_rel: as in take_clock.  The skipped ticks are lost. */
+    while (tick < to &&
+           !atomic_compare_exchange_weak_explicit(&slot->tick, &tick, to, memory_order_acq_rel, memory_order_relaxed))
+        ;
+    return true;
+}
+
+int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause) {
+    for (;;) {
+        int rc = take_leading(gen, n, out, pause);
+        if (rc != VESTA_OK) return rc;
+        if (begin_span(gen, out->first) && begin_span(gen, out->first + out->count - 1)) return rc;
+        if (!skip_span(gen, pause)) return VESTA_EPAUSE;
+    }
+}
+
+COLD int vs_gen_next_lead(struct vesta_gen *gen, int rc, uint64_t *id, struct vesta_pause *pause) {
+    if (rc == VESTA_OK ? begin_span(gen, vs_uuid_time(&gen->uuid, *id) << gen->shape.seq_bits) : !may_lead(rc, pause))
+        return rc;
+    struct vesta_block block;
+    rc = vs_gen_take_lead(gen, 1, &block, pause);
+    if (rc == VESTA_OK) *id = block.base + vs_place_tick(&gen->shape, block.first);
+    return rc;
 }
 
 /* ------------------------------------------------------------------ other calls */

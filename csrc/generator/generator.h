@@ -70,6 +70,7 @@ struct vesta_gen {
     /* Points to 1 while this process's keeper is asking which worker id to claim.  NULL: no keeper. */
     const _Atomic uint32_t *_Atomic asks;
     struct vs_uuid uuid; /* converts ids to UUIDs */
+    uint8_t span_units;  /* the time units of a span of UUIDs, as a power of two */
 };
 
 /* Initializes a generator for a map that vs_map_format has initialized. */
@@ -85,9 +86,21 @@ void vs_gen_read_late(struct vesta_gen *gen, int64_t (*late_s)(void *self), int6
 int vs_gen_take(struct vesta_gen *gen, uint64_t n, struct vs_slot **slot, struct vesta_block *out,
                 struct vesta_pause *pause);
 
-/* Like vesta_next and vesta_next_block, but do not pause if the clock is at most VESTA_UUID_LEAD_MS behind the cursor.
- */
-int vs_gen_next_lead(struct vesta_gen *gen, uint64_t *id, struct vesta_pause *pause);
+/* Returns how many low bits of a tick are its place in a span of UUIDs.  A span is a time unit or about a millisecond,
+ * whichever is longer.  The order of UUIDs across leases is checked by spans, so that few UUIDs write a shared word. */
+unsigned vs_span_bits(const struct vs_shape *shape);
+
+/* Returns whether an id is in the latest span of UUIDs, so that a UUID can be made from it. */
+static inline bool vs_gen_is_in_span(const struct vesta_gen *gen, uint64_t id) {
+    const struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
+    return vs_uuid_time(&gen->uuid, id) >> gen->span_units ==
+           atomic_load_explicit(&map->shared.uuid_span, memory_order_relaxed);
+}
+
+/* Takes an id for a UUID after vesta_next returned a pause or an id that is not in the latest span. */
+int vs_gen_next_lead(struct vesta_gen *gen, int rc, uint64_t *id, struct vesta_pause *pause);
+/* Like vesta_next_block, for UUIDs.  They do not pause if the clock is at most VESTA_UUID_LEAD_MS behind the cursor,
+ * and ascend also from one lease to the next. */
 int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out, struct vesta_pause *pause);
 
 /* Switches the handle to a new map, which replaces a used-up one. */

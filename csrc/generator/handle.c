@@ -22,12 +22,20 @@ static void assert_composes(const struct vesta_gen *gen) {
     assert(shape->unit_us >= 1 && shape->unit_us <= 1000000);
 }
 
-/* Returns how far UUIDs may run ahead: VESTA_UUID_LEAD_MS further than ids.  Limited so that sums of ticks and bounds
- * fit into 64 bits. */
+/* Returns how far UUIDs may run ahead: VESTA_UUID_LEAD_MS further than ids, and a unit, because the cursor is in the
+ * next unit if the sequence was exhausted when the clock went back.  Limited so that sums of ticks and bounds fit into
+ * 64 bits. */
 static uint64_t handle_lead(const struct vesta_gen *gen) {
-    uint64_t units = VESTA_UUID_LEAD_MS * 1000 / (uint64_t)gen->shape.unit_us, end = vs_tick_end(&gen->shape);
+    uint64_t units = VESTA_UUID_LEAD_MS * 1000 / (uint64_t)gen->shape.unit_us + 1, end = vs_tick_end(&gen->shape);
     uint64_t lead = units > end >> gen->shape.seq_bits ? end : units << gen->shape.seq_bits;
     return lead > end - gen->ahead_ticks_max ? end : gen->ahead_ticks_max + lead;
+}
+
+unsigned vs_span_bits(const struct vs_shape *shape) {
+    unsigned bits = shape->seq_bits;
+    for (int64_t us = shape->unit_us; us < 1000; us *= 2)
+        bits++;
+    return bits;
 }
 
 void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_layout *layout, uint64_t base,
@@ -41,6 +49,7 @@ void vs_gen_init(struct vesta_gen *gen, struct vs_map *map, const struct vesta_l
     gen->ahead_ticks_max = map->header.ahead_ticks_max;
     gen->lead_ticks_max = handle_lead(gen);
     vs_uuid_of(layout, &gen->uuid);
+    gen->span_units = (uint8_t)(vs_span_bits(&gen->shape) - gen->shape.seq_bits);
     assert(clock);
     assert_composes(gen);
     vs_gen_move(gen, map);

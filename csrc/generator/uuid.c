@@ -31,8 +31,11 @@ static __attribute__((cold, noinline)) int uuid_pause_end(struct vesta_pause *pa
 int vesta_next_uuid(struct vesta_gen *gen, enum vesta_shape shape, unsigned char *out, struct vesta_pause *pause) {
     uint64_t id;
     if (UNLIKELY(!uuid_is_had(gen, shape))) return VESTA_EOPTION;
-    int rc = vs_gen_next_lead(gen, &id, pause);
-    if (UNLIKELY(rc != VESTA_OK)) return rc;
+    int rc = vesta_next(gen, &id, pause);
+    if (UNLIKELY(rc != VESTA_OK || !vs_gen_is_in_span(gen, id))) {
+        rc = vs_gen_next_lead(gen, rc, &id, pause);
+        if (rc != VESTA_OK) return rc;
+    }
     VS_POINT(composes);
     return UNLIKELY(!vs_uuid_put(&gen->uuid, shape, id, out)) ? uuid_pause_end(pause) : VESTA_OK;
 }
@@ -44,7 +47,7 @@ int vesta_lane_next_uuid(struct vesta_lane *lane, enum vesta_shape shape, unsign
     if (UNLIKELY(!uuid_is_had(gen, shape))) return VESTA_EOPTION;
     int rc = vesta_lane_next(lane, &id, pause);
     /* The lane's run is used up, so the next tick of the cursor is above it. */
-    if (UNLIKELY(rc == VESTA_EPAUSE)) rc = vs_gen_next_lead(gen, &id, pause);
+    if (UNLIKELY(rc == VESTA_EPAUSE)) rc = vs_gen_next_lead(gen, rc, &id, pause);
     if (UNLIKELY(rc != VESTA_OK)) return rc;
     VS_POINT(composes);
     return UNLIKELY(!vs_uuid_put(&gen->uuid, shape, id, out)) ? uuid_pause_end(pause) : VESTA_OK;

@@ -7,14 +7,12 @@
  * them never share a tick, and none shares a tick with a 64-bit id.  In all shapes, the first 48 bits are the Unix
  * milliseconds of the tick.  The *counter* follows, which has the tick's other bits.  So all shapes sort by tick.
  *
- *     VESTA_UUID7   RFC 9562: version and variant.  Random bits follow the counter (section 6.2, method 1)
- *     VESTA_UUID8   RFC 9562: version and variant.  All other bits of the id follow the counter, then bits of the
- * layout's fingerprint.  So it is unique if the id is, and vesta_uuid_explain returns the id VESTA_ULID    like
- * VESTA_UUID7, without version and variant VESTA_HEX32   a trace id of W3C Trace Context: like VESTA_ULID, with 56
- * random bits or more
- *
  * VESTA_UUID7, VESTA_ULID and VESTA_HEX32 do not contain the worker id.  On one generator file they are unique by their
  * ticks, and between generators by their random bits.
+ *
+ * UUIDs of a generator file ascend, across processes, fork, restarts, kill -9 and leases of other worker ids.  They may
+ * begin below earlier ones only after a reboot, after the shared memory was removed, and after vesta_switch, if the
+ * worker id is another one and the clock is behind.  Lanes ascend only within a lane.
  *
  * If the clock is set back, ids pause until it has caught up, and UUIDs do not.  Their times run up to
  * VESTA_UUID_LEAD_MS ahead of the clock, as section 6.1 of RFC 9562 permits, and only within the lease.  Meanwhile they
@@ -30,11 +28,17 @@ extern "C" {
 
 #define VESTA_UUID_BYTES 16
 #define VESTA_UUID_KEY_BYTES 16
-#define VESTA_UUID_LEAD_MS                                                                                             \
-    60000 /* how far UUIDs may run ahead of a clock that went back, and of option ahead_ms_max                         \
-           */
+/* How far UUIDs may run ahead of a clock that went back, in addition to the option ahead_ms_max. */
+#define VESTA_UUID_LEAD_MS 60000
 
-enum vesta_shape { VESTA_UUID7 = 1, VESTA_UUID8 = 2, VESTA_ULID = 3, VESTA_HEX32 = 4 };
+enum vesta_shape {
+    VESTA_UUID7 = 1, /* RFC 9562, version 7: random bits follow the counter (section 6.2, method 1) */
+    /* RFC 9562, version 8: all other bits of the id follow the counter, and then bits of the layout's fingerprint.  So
+     * it is unique if the id is, and vesta_uuid_explain returns the id. */
+    VESTA_UUID8 = 2,
+    VESTA_ULID = 3,  /* like VESTA_UUID7, without version and variant */
+    VESTA_HEX32 = 4, /* a trace id of W3C Trace Context: like VESTA_ULID, with at least 56 random bits */
+};
 #define VESTA_SHAPES 4 /* shapes are numbered from 1 to this */
 
 /* Returns the name of a shape: "uuid7", "uuid8", "ulid" or "hex32".  NULL if there is no such shape.  Threads: any. */

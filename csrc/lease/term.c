@@ -139,10 +139,21 @@ static void lift_late_stop(struct vs_map *map) {
     if (atomic_load(&shared->failed_in) == vs_map_incarnation(map)) set_stopped(map, 0, VESTA_FAILSTOP);
 }
 
+/* Ends the latest span of UUIDs, so that UUIDs of another worker id begin after it. */
+static void end_span(const struct vs_term *term) {
+    struct vs_map *map = term->map;
+    uint64_t latest = atomic_load_explicit(&map->shared.uuid_span, memory_order_relaxed);
+    int newest = vs_map_active(map);
+    VS_POINT(ends_span);
+    if (latest && newest >= 0 && map->slot[newest].worker != term->lease.worker)
+        vs_raise_u64(&map->shared.uuid_span, latest + 1);
+}
+
 static void term_do_publish(struct vs_term *term, const struct vs_action *action) {
     assert(action->limit == term->lease.until); /* the bound that the store acknowledged */
     if (!term->lease.has_worker && !term->was_named && term->lease.record.epoch == 1)
         atomic_store_explicit(&term->map->shared.drew, term->pid, memory_order_relaxed);
+    end_span(term);
     vs_slot_publish(term->map, action->slot, action->limit, action->deadline_boot_us);
 }
 

@@ -69,6 +69,15 @@ static bool map_is_used_up(const void *at) {
     return atomic_load_explicit(&map->shared.stopped, memory_order_acquire) == VESTA_CLOSED;
 }
 
+/* UUIDs of the new map continue after those of the used-up one. */
+static void inherit_generator(void *map, void *old) {
+    struct vs_shared *to = &((struct vs_map *)map)->shared;
+    struct vs_shared *from = &((struct vs_map *)old)->shared;
+    uint64_t span = atomic_load(&from->uuid_span);
+    atomic_store(&to->uuid_span, span ? span + 1 : 0);
+    atomic_store(&to->slow_us, atomic_load(&from->slow_us));
+}
+
 /* Closes every slot, and leaves no slot that could be taken. */
 static void bury_generator(void *at, const char *said) {
     struct vs_map *map = at;
@@ -88,6 +97,7 @@ const struct vs_map_kind vs_generator_map = {
     .size = sizeof(struct vs_map),
     .alone = "this process has a lease of its own, which it releases when it ends",
     .begin = begin_generator,
+    .inherit = inherit_generator,
     .is_used_up = map_is_used_up,
     .bury = bury_generator,
 };

@@ -77,6 +77,7 @@ void oracle_before(int file, struct before *before) {
     const struct host *host = &sim.host[sim.file[file].host];
     before->file = file;
     before->is_uuid = false;
+    before->uuids = sim.file[file].uuids;
     before->sets = host->sets;
     before->unix_us = host_unix_us(host);
     before->late_us = host_late_us(host);
@@ -221,6 +222,24 @@ static int file_of(int file, int successor, uint64_t worker, uint64_t tick, int 
     return file;
 }
 
+static bool has_two_open(const struct file *f) {
+    int open = 0;
+    for (int i = 0; i < VS_SLOTS_MAX; i++)
+        open += f->map->slot[i].from && !(atomic_load(&f->map->slot[i].tick) & VS_CLOSED);
+    return open > 1;
+}
+
+/* UUIDs of a generator file ascend, also from one lease to the next. */
+static void check_uuid(const struct before *before, struct file *f, uint64_t tick) {
+    bool has_switched = atomic_load(&f->map->shared.left_boot_us) != 0; /* UUIDs of the new worker id may begin below */
+    unsigned bits = vs_span_bits(&sim.shape);
+    uint64_t least = has_two_open(f) ? before->uuids >> bits << bits : before->uuids;
+    if (f == &sim.file[before->file] && tick < least && !has_switched)
+        oracle_found(ORDER, "the UUID of tick %llu came after that of %llu", (unsigned long long)tick,
+                     (unsigned long long)before->uuids - 1);
+    if (tick >= f->uuids) f->uuids = tick + 1;
+}
+
 static void check_id(const struct before *before, int proc, uint64_t id) {
     struct vesta_parts parts;
     if (vesta_explain(sim.layout, id, &parts, NULL) != VESTA_OK) {
@@ -255,6 +274,7 @@ static void check_id(const struct before *before, int proc, uint64_t id) {
                      (unsigned long long)tick, slot);
     if (tick + 1 > f->was[slot].given) f->was[slot].given = tick + 1;
     const struct vesta_gen *gen = &sim.proc[proc].gen;
+    if (before->is_uuid) check_uuid(before, f, tick);
     /* With history pacing, UUIDs raise `pass`, below which ids read no clock. */
     bool may_lead = before->is_uuid || (sim.has_uuids && gen->pacing == VESTA_PACING_HISTORY);
     uint64_t ahead = may_lead ? gen->lead_ticks_max : gen->ahead_ticks_max;

@@ -35,7 +35,10 @@ static bool issues_uuids(const struct proc *self) {
 static int take_for_uuids(struct proc *self, uint64_t *ids, size_t *got, struct vesta_pause *pause) {
     struct vesta_block block;
     pause->why = 0;
-    if (chance(70)) return vs_gen_next_lead(&self->gen, ids, pause);
+    if (chance(70)) {
+        int rc = vesta_next(&self->gen, ids, pause);
+        return rc == VESTA_OK && vs_gen_is_in_span(&self->gen, *ids) ? rc : vs_gen_next_lead(&self->gen, rc, ids, pause);
+    }
     int rc = vs_gen_take_lead(&self->gen, 1 + rnd_below(BATCH_MAX), &block, pause);
     if (rc != VESTA_OK) return rc;
     *got = (size_t)block.count;

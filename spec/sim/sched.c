@@ -164,7 +164,7 @@ void vs_sim_point(const char *name) {
         return;
     }
     if (--quantum > 0) return;
-    current->has_tick = strcmp(name, "composes") == 0;
+    current->has_tick = strcmp(name, "composes") == 0 || strcmp(name, "begins_span") == 0;
     /* Usually the others get a turn. Sometimes the thread stays here for long, as under SIGSTOP or on a busy
      * machine. */
     if (!sim.calm && chance(2))

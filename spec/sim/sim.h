@@ -115,6 +115,7 @@ struct file {
     } was[VS_SLOTS_MAX];
     /* by all verdicts so far, because an expired verdict may be replaced by a lower one */
     uint64_t allowed[VS_SLOTS_MAX];
+    uint64_t uuids;     /* one past the highest tick of UUIDs */
     int giving_back; /* number of threads that return the rest of a lane, during which a cursor may go back */
 };
 
@@ -365,6 +366,7 @@ struct before {
     uint64_t given[VS_SLOTS_MAX]; /* one past the highest */
     bool ended[VS_SLOTS_MAX];
     bool is_uuid; /* UUIDs are requested, which may run further ahead of the clock */
+    uint64_t uuids;
 };
 void oracle_before(int file, struct before *before);
 /* The same for a lane, whose ids ascend. */

@@ -202,8 +202,13 @@ static void cut_short(void) {
 static void used_up(void) {
     const char *name = used();
     uint32_t closed = VESTA_CLOSED;
+    uint64_t span = 5;
     patch(name, offsetof(struct vs_map, shared) + offsetof(struct vs_shared, stopped), &closed, sizeof closed);
+    patch(name, offsetof(struct vs_map, shared) + offsetof(struct vs_shared, uuid_span), &span, sizeof span);
     becomes(true);
+    struct vs_mapping next = opened();
+    CHECK_EQ_U64(atomic_load(&next.map->shared.uuid_span), 6); /* its UUIDs begin after those of the old map */
+    vs_mapping_close(&next);
 }
 
 /* ------------------------------------------------------------------ foreign files */

@@ -416,6 +416,64 @@ static void lets_ids_resume(void) {
     }
 }
 
+/* Ends the lease, sets the clock back by 30 s, and grants another worker id. */
+static void begin_other_lease(struct column *c, uint32_t leave) {
+    uint64_t cursor;
+    CHECK(vs_slot_close(&c->w.map->slot[0], &cursor));
+    c->w.time.unix_us -= 30 * SECOND;
+    atomic_store(&c->w.map->shared.leave, leave);
+    CHECK_EQ_I64(grant_all(&c->w, 6), 1);
+}
+
+static void ascends_across_worker_ids(void) {
+    for (enum vesta_pacing pacing = VESTA_PACING_CLOCK; pacing <= VESTA_PACING_HISTORY; pacing++) {
+        struct column c;
+        uint64_t before, after;
+        column_open(&c, MILLI, pacing);
+        for (int i = 0; i < 100; i++)
+            CHECK(column_next(&c, VESTA_UUID7));
+        before = cursor_of(&c.w);
+        begin_other_lease(&c, 0);
+        after = next_tick(&c.w, &c.pause); /* an id has the clock's time */
+        CHECK(after < before - (UINT64_C(29000) << 12));
+        for (int i = 0; i < 100; i++)
+            CHECK(column_next(&c, VESTA_UUID7));
+        CHECK(c.ahead_ms > 29000 && c.ahead_ms < 31000);
+        world_close(&c.w);
+    }
+}
+
+/* A policy chose another worker id, so that ids need not wait for the clock. */
+static void begins_anew_after_a_switch(void) {
+    struct column c;
+    column_open(&c, MILLI, VESTA_PACING_CLOCK);
+    CHECK(column_next(&c, VESTA_UUID7));
+    begin_other_lease(&c, 1);
+    memset(c.last, 0, sizeof c.last);
+    for (int i = 0; i < 10; i++) {
+        CHECK(column_next(&c, VESTA_UUID7));
+        CHECK(c.ahead_ms <= 0);
+        CHECK(next_tick(&c.w, &c.pause) != UINT64_MAX);
+    }
+    world_close(&c.w);
+}
+
+/* The clock is further behind than UUIDs may lead, so UUIDs pause, and ids do not. */
+static void pauses_below_earlier_uuids(void) {
+    struct column c;
+    column_open(&c, MILLI, VESTA_PACING_CLOCK);
+    CHECK(column_next(&c, VESTA_UUID7));
+    c.w.time.unix_us -= 60 * SECOND;
+    begin_other_lease(&c, 0);
+    CHECK(!column_next(&c, VESTA_UUID7));
+    CHECK_STR(vesta_why_name(c.pause.why), "clock_back");
+    CHECK(c.pause.wait_us > 29 * SECOND && c.pause.wait_us < 31 * SECOND);
+    CHECK(next_tick(&c.w, &c.pause) != UINT64_MAX);
+    pass_us(&c.w.time, 31 * SECOND);
+    CHECK(column_next(&c, VESTA_UUID7));
+    world_close(&c.w);
+}
+
 /* Behind by more than VESTA_UUID_LEAD_MS, the times of UUIDs would be too wrong. */
 static void pauses_if_the_clock_is_far_behind(void) {
     struct column c;
@@ -424,7 +482,7 @@ static void pauses_if_the_clock_is_far_behind(void) {
     c.w.time.unix_us -= HOUR;
     CHECK(!column_next(&c, VESTA_UUID7));
     CHECK_STR(vesta_why_name(c.pause.why), "clock_back");
-    CHECK_EQ_I64(c.pause.wait_us, HOUR - VESTA_UUID_LEAD_MS * MS - 250);
+    CHECK_EQ_I64(c.pause.wait_us, HOUR - (VESTA_UUID_LEAD_MS + 1) * MS - 250);
     pass_us(&c.w.time, c.pause.wait_us);
     CHECK(column_next(&c, VESTA_UUID7));
     world_close(&c.w);
@@ -479,6 +537,9 @@ static const struct check_case cases[] = {
     {"UUIDs continue in order while the clock is 60 s behind", goes_on_while_the_clock_is_behind},
     {"UUIDs are paced while the clock is behind", is_paced_while_the_clock_is_behind},
     {"ids resume after at most twice the clock's step, however many UUIDs are requested", lets_ids_resume},
+    {"UUIDs of another worker id ascend although the clock was set back", ascends_across_worker_ids},
+    {"after a policy's switch, UUIDs begin at the clock's time", begins_anew_after_a_switch},
+    {"UUIDs of another worker id pause if the clock is 90 s behind, and ids do not", pauses_below_earlier_uuids},
     {"UUIDs pause while the clock is an hour behind", pauses_if_the_clock_is_far_behind},
     {"UUIDs ahead of the clock never pass the lease", never_passes_the_lease},
     {"a shape that the layout cannot have takes no tick", rejects_a_shape_that_the_layout_cannot_have},
