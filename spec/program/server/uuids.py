@@ -145,6 +145,20 @@ def _(world):
         refused(server.get("/v1/ids?ns=b"), 503, "clock_back")
 
 
+@claim("after a restart with another worker id and the clock set back by 50 s, ids are issued at once, and UUIDs ascend")
+def _(world):
+    set_clock(world.path("clock"), "+0")
+    uuids, ids, workers = [], [], []
+    for _start in "first", "second":
+        with Configured(world, "return { namespaces = { a = { layout = 'snowflake' } } }", env=shifted(world.path("clock"))) as server:
+            ids.append(int(server.get("/genid?ns=a").body))
+            uuids += json.loads(server.get("/v1/ids?ns=a&n=100&shape=uuid8").body)["ids"]
+            workers.append(json.loads(server.get("/v1/ids/%s?ns=a" % uuids[-1]).body)["worker"])
+        set_clock(world.path("clock"), "-50")
+    same(uuids, sorted(set(uuids)))
+    assert ids[0] > ids[1] and workers[0] != workers[1], (ids, workers)
+
+
 @claim("a request for TypeIDs that waits keeps its shape and its prefix")
 def _(world):
     layout = "sign:1 time:44 seq:3 worker:16 unit=1ms epoch=2020-01-01T00:00:00Z"  # eight per millisecond
