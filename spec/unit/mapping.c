@@ -202,13 +202,21 @@ static void cut_short(void) {
 static void used_up(void) {
     const char *name = used();
     uint32_t closed = VESTA_CLOSED;
+    patch(name, offsetof(struct vs_map, shared) + offsetof(struct vs_shared, stopped), &closed, sizeof closed);
+    becomes(true);
+}
+
+static void uuids_ascend_into_the_next_map(void) {
+    const char *name = used();
+    uint32_t closed = VESTA_CLOSED;
     uint64_t span = 5;
     patch(name, offsetof(struct vs_map, shared) + offsetof(struct vs_shared, stopped), &closed, sizeof closed);
     patch(name, offsetof(struct vs_map, shared) + offsetof(struct vs_shared, uuid_span), &span, sizeof span);
-    becomes(true);
     struct vs_mapping next = opened();
-    CHECK_EQ_U64(atomic_load(&next.map->shared.uuid_span), 6); /* its UUIDs begin after those of the old map */
+    CHECK_EQ_U64(atomic_load(&next.map->shared.slots_used), 0);
+    CHECK_EQ_U64(atomic_load(&next.map->shared.uuid_span), 6);
     vs_mapping_close(&next);
+    remove_map();
 }
 
 /* ------------------------------------------------------------------ foreign files */
@@ -490,6 +498,7 @@ static const struct check_case cases[] = {
     {"a map that other users may write is replaced", rights_that_others_have},
     {"a truncated map is replaced", cut_short},
     {"a map that is used up is replaced", used_up},
+    {"UUIDs of the map that replaces a used-up one begin after its UUIDs", uuids_ascend_into_the_next_map},
     {"a foreign file at the name of a map is skipped", a_foreign_file_is_passed_over},
     {"if all names of a map are foreign, it is memory of one process", all_names_are_foreign},
     {"a map is found after the foreign file at its first name was removed", a_foreign_file_is_removed},
