@@ -52,7 +52,8 @@ local function print_mark(name, mark, options, is_one)
   local shown = options.time and term.iso(mark.time_ms) or cli.id(mark.id, options.format or "dec")
   term.out((is_one and "" or name .. " ") .. shown .. "\n")
   local behind_ms = mark.store_ms - mark.time_ms
-  if mark.text and (behind_ms > USUAL_MS or mark.off_ms) then
+  -- If no worker id is held, all issued ids are at or below the watermark, however old it is.
+  if mark.off_ms or (mark.worker and behind_ms > USUAL_MS) then
     term.say(("the watermark is %.0f s behind the store's clock. %s"):format(behind_ms / 1000, mark.text))
   end
 end
