@@ -64,7 +64,7 @@ ASKED = {"gen": [], "explain": ["1"], "make": ["time=1", "seq=1", "machine=1"], 
          "doctor": ["--effective"], "workers": [], "store": ["show"], "store show": [], "store init": [], "client": [], "client set": ["o", "--rate", "5"], "client rotate": ["o"],
          "client add": ["p"], "client remove": ["o"], "client list": [], "serve": ["--effective"], "fill": ["--list", "x", "--effective"], "segments": [],
          "segments add": ["v"], "segments step": ["v", "9"], "segments take": ["v"], "top": ["--effective"], "reload": ["--effective"], "health": ["--effective"],
-         "lease": ["run", "--effective"], "lease run": ["--effective"], "store advance": ["--yes"]}
+         "lease": ["run", "--effective"], "lease run": ["--effective"], "store advance": ["--yes"], "watermark": ["--effective"]}
 # They resolve the config as `store advance` and `workers` do, but need more arguments.
 OTHERS = ("store lower", "store relayout", "segments import", "segments resume", "workers import", "range lease", "range release")
 
