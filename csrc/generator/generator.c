@@ -99,8 +99,9 @@ struct stand {
     uint64_t ahead;
 };
 
-/* Returns how many ticks past the clock's bound an exhausted sequence can be.  Two units, because with history pacing
- * rejected takers may have moved the cursor slightly into the next unit.  If units are short, it is past several. */
+/* Returns by how many ticks the cursor can be past the clock's bound if the sequence is exhausted.  With history
+ * pacing, rejected takers may have moved the cursor slightly into the next unit, or past several units if units are
+ * short. */
 static uint64_t near_ticks(const struct vs_shape *shape) {
     return (shape->unit_us < 500 ? (uint64_t)(1000 / shape->unit_us) : 2) << shape->seq_bits;
 }
@@ -535,9 +536,9 @@ struct lead {
     int64_t wait_us;
 };
 
-/* UUIDs that lead follow a slow clock, which starts at the cursor and has half the speed of CLOCK_BOOTTIME.  So however
- * many UUIDs are requested, the clock overtakes the slow clock, and ids wait at most twice as long as the clock went
- * back. */
+/* Returns how far UUIDs may lead now.  They follow a slow clock, which starts at the cursor and has half the speed of
+ * CLOCK_BOOTTIME.  The clock overtakes the slow clock, however many UUIDs are requested.  So ids wait at most twice as
+ * long as the clock went back. */
 static COLD struct lead lead_of(const struct vesta_gen *gen, const struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     const struct vs_shape *shape = &gen->shape;
@@ -560,7 +561,7 @@ static COLD struct lead lead_of(const struct vesta_gen *gen, const struct vesta_
     return (struct lead){ahead > gen->ahead_ticks_max ? ahead : gen->ahead_ticks_max, 2 * next_us};
 }
 
-/* Completes a pause of UUIDs that lead: their sequence is exhausted until the slow clock reaches its next unit. */
+/* Sets the pause of UUIDs that lead: the sequence is exhausted until the slow clock reaches its next unit. */
 static int lead_end(int rc, struct lead lead, struct vesta_pause *pause) {
     if (lead.wait_us && (may_lead(rc, pause) || (rc == VESTA_EPAUSE && pause->why == VESTA_FULL))) {
         pause->why = VESTA_FULL;
@@ -580,10 +581,10 @@ static int take_leading(struct vesta_gen *gen, uint64_t n, struct vesta_block *o
 
 /* ------------------------------------------------------------------ the order of UUIDs
  *
- * Ids of another worker id may have earlier times, and two leases may be open at once if a keeper was suspended.  UUIDs
- * of a map ascend also in these cases: a tick below the latest span of UUIDs is discarded, and the cursor skips the
- * span.  A lease of another worker id ends the span (end_span in term.c).  Only while two leases are open, UUIDs of one
- * span may not ascend. */
+ * Ids of another worker id may have earlier times, and two leases may be open at once if a keeper was suspended.  To
+ * let UUIDs ascend even then, a tick below the latest span of UUIDs is discarded, and the cursor skips the span.  A
+ * lease of another worker id ends the span (end_span in term.c).  Only within one span, UUIDs of two open leases may
+ * not ascend. */
 
 /* Returns whether a policy chose the active lease's worker id, so that ids need not wait for the clock. */
 static bool was_switched(const struct vs_map *map) {

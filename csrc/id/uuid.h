@@ -16,7 +16,7 @@
 
 #define VS_UUID_MS_END ((uint64_t)1 << 48)
 #define VS_UUID_COUNTER_MAX 42 /* bits of the counter.  RFC 9562 recommends at most 42, so 32 bits are random */
-#define VS_UUID_HEX32_MAX 24   /* the same for VESTA_HEX32, of whose bits the last 56 must be random */
+#define VS_UUID_HEX32_MAX 24   /* the same for VESTA_HEX32, because W3C Trace Context requires 56 random bits */
 
 /* How ids of a layout are converted.  Shifts and masks are computed once, because they cost more than the rest. */
 struct vs_uuid {
@@ -25,7 +25,7 @@ struct vs_uuid {
     uint64_t time_max, seq_max, seq_low_max;
     uint8_t time_shift, seq_shift, seq_low_shift, seq_low_width, seq_width;
     uint8_t counter_bits, counter_shift; /* counter_shift moves the counter to the highest bits of 64 */
-    bool can[VESTA_SHAPES + 1];          /* by shape: the layout can have it */
+    bool can[VESTA_SHAPES + 1];          /* by shape: the layout, and in a generator also the key, permits it */
     bool is_long[VESTA_SHAPES + 1];      /* by shape: it has more than 64 random bits */
     uint32_t unit_us, unit_ms;           /* unit_ms is 0 if the unit is not a whole number of milliseconds */
     int64_t epoch_ms;

@@ -1,4 +1,4 @@
-/* wide_facts.c -- what the 128 bits of an id tell, also if it was made elsewhere. */
+/* wide_facts.c -- reads the facts in an id of 128 bits, also if another program made it. */
 #include "id/id.h"
 #include "id/wide.h"
 

@@ -90,9 +90,9 @@ VESTA_API int vesta_lane_next_uuid(struct vesta_lane *lane, enum vesta_shape sha
 
 /* ------------------------------------------------------------------ converting */
 
-/* Converts an id to the UUID of a shape.  `key` is 16 random bytes, drawn once per process, from which and the id the
- * random bits are computed (SipHash-2-4).  NULL is permitted for VESTA_UUID8 only, which has no random bits.  The same
- * id and key always result in the same UUID.  This is for programs that receive ids from a server or a database:
+/* Converts an id to the UUID of a shape.  `key` is 16 random bytes, which the process draws once.  The random bits are
+ * the SipHash-2-4 of the id under this key.  NULL is permitted for VESTA_UUID8 only, which has no random bits.  The
+ * same id and key always result in the same UUID.  This is for programs that receive ids from a server or a database:
  * convert each id once, and do not use it as an id as well.
  * Shape: out[0..VESTA_UUID_BYTES).  Threads: any.
  * Errors: as vesta_shape_check.  VESTA_EEPOCH if the id's time does not fit into 48 bits of milliseconds.
@@ -131,8 +131,8 @@ VESTA_API size_t vesta_uuid_format(enum vesta_shape shape, const unsigned char *
  * with _. */
 VESTA_API int vesta_typeid_format(const char *prefix, const unsigned char *uuid, char *buf, struct vesta_error *err);
 
-/* Reads a UUID (in any case, also in braces or after urn:uuid:), a ULID, 32 hex digits or a TypeID, of which it returns
- * the UUID.  Shape: uuid[0..VESTA_UUID_BYTES).  Threads: any.
+/* Reads a UUID (in any case, also in braces or after urn:uuid:), a ULID, 32 hex digits or a TypeID.  For a TypeID,
+ * returns the UUID of its suffix.  Shape: uuid[0..VESTA_UUID_BYTES).  Threads: any.
  * Errors: VESTA_EID with the text, and what it should be. */
 VESTA_API int vesta_uuid_parse(const char *text, size_t length, unsigned char *uuid, struct vesta_error *err);
 

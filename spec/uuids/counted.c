@@ -1,7 +1,8 @@
-/* counted.c [UUIDS] -- eight processes issue that many UUIDs of version 7, fork, and are killed with -9, one by one and
- * all at once, while the clock is set back by 60 s.  Each UUID is compared with all others: its time and counter are a
- * bit in memory that the processes share and that outlives them.  A bit that is already set is a duplicate.  A UUID
- * that is not greater than one that any process got before the call is an inversion. */
+/* counted.c [UUIDS] -- eight processes issue that many UUIDs of version 7, and ids of 64 bits from the same file, fork,
+ * and are killed with -9, one by one and all at once, while the clock is set back by 60 s.  Each is compared with all
+ * others: its time and counter are a bit in memory that the processes share and that outlives them.  A bit that is
+ * already set is a duplicate.  A UUID that is not greater than one that any process got before the call is an
+ * inversion. */
 #include "crowd.h"
 #include "vesta_uuid.h"
 
@@ -22,7 +23,9 @@ static uint64_t wanted = 2000000;
 struct shared {
     _Atomic uint64_t count, twice, inverted, outside, blocked, forks;
     _Atomic uint64_t highest; /* of the first halves of all UUIDs: time, version and counter */
-    _Atomic int shift_s;      /* how far the clock is set */
+    _Atomic uint64_t ids;
+    _Atomic int64_t id_us, waited_us; /* when the last id was issued, and the longest time without one */
+    _Atomic int shift_s;              /* how far the clock is set */
     _Atomic bool stop;
     uint64_t from_ms;
 };
@@ -45,20 +48,41 @@ static void *memory_for(size_t size) {
     return at;
 }
 
+static void mark(uint64_t unix_ms, uint64_t counter) {
+    uint64_t at = (unix_ms - shared->from_ms) << COUNTER_BITS | counter;
+    if (at >= SPAN)
+        atomic_fetch_add(&shared->outside, 1);
+    else if (atomic_fetch_or(&bits[at / 64], (uint64_t)1 << at % 64) >> at % 64 & 1)
+        atomic_fetch_add(&shared->twice, 1);
+}
+
 static void look_at(const unsigned char *uuid, uint64_t before) {
     uint64_t high = 0;
     for (int i = 0; i < 8; i++)
         high = high << 8 | uuid[i];
-    uint64_t at = ((high >> 16) - shared->from_ms) << COUNTER_BITS | (high & ((1 << COUNTER_BITS) - 1));
     if (high <= before) atomic_fetch_add(&shared->inverted, 1);
     for (uint64_t was = atomic_load(&shared->highest);
          was < high && !atomic_compare_exchange_weak(&shared->highest, &was, high);)
         ;
-    if (at >= SPAN) {
-        atomic_fetch_add(&shared->outside, 1);
-        return;
-    }
-    if (atomic_fetch_or(&bits[at / 64], (uint64_t)1 << at % 64) >> at % 64 & 1) atomic_fetch_add(&shared->twice, 1);
+    mark(high >> 16, high & ((1 << COUNTER_BITS) - 1));
+}
+
+static void note_wait(int64_t since_us) {
+    int64_t waited_us = now_us() - since_us;
+    for (int64_t was = atomic_load(&shared->waited_us);
+         was < waited_us && !atomic_compare_exchange_weak(&shared->waited_us, &was, waited_us);)
+        ;
+}
+
+/* Requests an id of 64 bits, which pauses while the clock is behind. */
+static void use_id(struct vesta_gen *gen) {
+    struct vesta_pause pause;
+    struct vesta_parts parts;
+    uint64_t id;
+    if (vesta_next(gen, &id, &pause) != VESTA_OK) return;
+    note_wait(atomic_exchange(&shared->id_us, now_us()));
+    atomic_fetch_add(&shared->ids, 1);
+    if (vesta_explain(vesta_gen_layout(gen), id, &parts, NULL) == VESTA_OK) mark((uint64_t)parts.unix_ms, parts.seq);
 }
 
 /* Waits for a time unit that is exhausted.  Only the first lease may take longer.  Another pause ends the count. */
@@ -81,6 +105,7 @@ static void use(struct vesta_gen *gen, uint64_t count) {
         uint64_t before = atomic_load(&shared->highest);
         if (vesta_next_uuid(gen, VESTA_UUID7, uuid, &pause) != VESTA_OK && !waited(gen, uuid, &pause)) return;
         look_at(uuid, before);
+        if (i % 64 == 0) use_id(gen);
         if (i % 64 == 63 || i == count - 1) atomic_fetch_add(&shared->count, i % 64 + 1);
     }
 }
@@ -138,6 +163,7 @@ static void counted(void) {
     bits = memory_for(SPAN / 8);
     clock_gettime(CLOCK_REALTIME, &now);
     shared->from_ms = (uint64_t)(now.tv_sec - 2 * BACK_S) * 1000;
+    atomic_store(&shared->id_us, now_us());
     for (uint64_t i = 0; i < PROCESSES; i++)
         pids[i] = spawn(worker, dice + i);
     for (; atomic_load(&shared->count) < wanted && !atomic_load(&shared->stop); kills++) {
@@ -149,15 +175,19 @@ static void counted(void) {
     atomic_store(&shared->stop, true);
     for (int i = 0; i < PROCESSES; i++)
         reap(pids[i], false);
-    printf("# %" PRIu64 " UUIDs of %d processes in %.0f s: %" PRIu64 " killed with -9, %" PRIu64
-           " forks, clock set back by %d s; %" PRIu64 " duplicates, %" PRIu64 " inversions, %" PRIu64 " blocked\n",
-           atomic_load(&shared->count), PROCESSES, (double)((uint64_t)now_us() - begun_us) / 1e6, kills,
+    note_wait(atomic_load(&shared->id_us));
+    printf("# %" PRIu64 " UUIDs and %" PRIu64 " ids of %d processes in %.0f s: %" PRIu64 " killed with -9, %" PRIu64
+           " forks, clock set back by %d s; %" PRIu64 " duplicates, %" PRIu64 " inversions, %" PRIu64
+           " blocked; ids waited for %.1f s\n",
+           atomic_load(&shared->count), atomic_load(&shared->ids), PROCESSES,
+           (double)((uint64_t)now_us() - begun_us) / 1e6, kills,
            atomic_load(&shared->forks), -atomic_load(&shared->shift_s), atomic_load(&shared->twice),
-           atomic_load(&shared->inverted), atomic_load(&shared->blocked));
+           atomic_load(&shared->inverted), atomic_load(&shared->blocked), (double)atomic_load(&shared->waited_us) / 1e6);
     CHECK_EQ_U64(atomic_load(&shared->twice), 0);
     CHECK_EQ_U64(atomic_load(&shared->inverted), 0);
     CHECK_EQ_U64(atomic_load(&shared->outside), 0);
     CHECK_EQ_U64(atomic_load(&shared->blocked), 0);
+    CHECK(atomic_load(&shared->ids) > 0 && atomic_load(&shared->waited_us) < (2 * BACK_S + 5) * INT64_C(1000000));
     CHECK(kills > 0 && atomic_load(&shared->forks) > 0 && atomic_load(&shared->shift_s) == -BACK_S);
 }
 
