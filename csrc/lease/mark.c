@@ -62,6 +62,7 @@ void vs_mark_put(struct vs_record *r, const struct vs_record *was, const struct 
         r->low = was->has_low ? was->low : VS_LOW_NONE;
         r->pin_ms = is_kept ? was->pin_ms : stops_ms;
     }
+    if (r->low > r->until) r->low = r->until; /* a lease may start above its first bound, if the namespace has a floor */
     if (write->is_history) {
         r->low = write->releases ? write->cursor : VS_LOW_NONE;
         r->pin_ms = write->releases ? 0 : VS_PIN_EVER;

@@ -192,7 +192,7 @@ const char *vs_record_read(const char *begin, size_t length, struct vs_record *o
         r.low = record_number(&in, "low", 10);
         r.pin_ms = record_millis(&in, "pin_ms");
         r.stop_ms = record_millis(&in, "stop_ms");
-        in.failed |= r.low > r.until;
+        if (r.low > r.until) r.low = r.until; /* a lower `low` only holds watermarks back */
     }
     record_text(&in, "identity", r.identity, sizeof r.identity);
     record_text(&in, "holder", r.holder, sizeof r.holder);

@@ -57,6 +57,16 @@ static void the_earlier_holder_counts(void) {
     }
 }
 
+/* After `vesta store advance` a claim may start above its bound, and issues ids only after renewals. */
+static void low_is_at_most_until(void) {
+    struct vs_shape shape = shape_of(LAYOUT);
+    struct vs_record was = {0}, r = held_at(1000, 100, false);
+    struct vs_mark_write write = {.claims = true, .cursor = r.until + 1};
+    struct vs_mark_now now = at(1000, false);
+    vs_mark_put(&r, &was, &shape, &write, &now);
+    CHECK_EQ_U64(r.low, r.until);
+}
+
 static void an_end_needs_both_clocks(void) {
     struct vs_shape shape = shape_of(LAYOUT);
     struct vs_record r = held_at(1000, 100, true);
@@ -170,6 +180,7 @@ static void room_is_exact(void) {
 
 static const struct check_case cases[] = {
     {"a worker id that is claimed early follows its earlier holders until each has stopped", the_earlier_holder_counts},
+    {"a record can be read if its lease starts above its bound", low_is_at_most_until},
     {"a lease has ended only if CLOCK_BOOTTIME and the store's clock show it", an_end_needs_both_clocks},
     {"no watermark passes history pacing, not even after a crash", history_is_never_passed},
     {"the holder with the lowest position holds the watermark back", the_lowest_holds_it_back},

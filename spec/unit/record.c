@@ -204,6 +204,7 @@ static void hostile_values(void) {
     sealed("lease_ms 15000", "lease_ms 9223372036854775808", wrong);
     sealed("held 0", "held 2", wrong);
     sealed("held 0", "held 00", "taken");
+    sealed("held 0\n", "held 0\nlow 1001\npin_ms 0\nstop_ms 0\n", "taken"); /* it is read as `until` */
     sealed("holder pid\n", "holder pid\nextra 1\n", wrong);
     sealed("lease 1", "lease 2", "a newer vesta wrote it");
     sealed("lease 1", "lease 99999999999999999999999", wrong);
