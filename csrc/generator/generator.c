@@ -234,9 +234,11 @@ static inline int take_clock(struct vesta_gen *gen, struct vs_map *map, uint32_t
         /* Acq_rel: the bound is loaded before this CAS, and vs_slot_close reads the limit after its exchange. */
         if (LIKELY(atomic_compare_exchange_strong_explicit(&slot->tick, &tick, next, memory_order_acq_rel,
                                                            memory_order_relaxed))) {
-            /* Also if no tick was skipped, because the last id had the last sequence of its unit.  Relaxed: if a thread
-             * is suspended here, a later unit begins with the same start, which is harmless. */
-            if (open >= tick && gen->shape.start == VESTA_ROTATE)
+            /* If the turn has all sequences of a unit, it goes on after the last one.  A shorter turn goes on only after
+             * skipped ticks, as in ShardingSphere.  Relaxed: if a thread is suspended here, a later unit begins with the
+             * same start, which is harmless. */
+            if ((skips || (open >= tick && gen->shape.spread >> gen->shape.seq_bits)) &&
+                gen->shape.start == VESTA_ROTATE)
                 atomic_store_explicit(&slot->turn, (uint32_t)seq_of(gen, start) + 1, memory_order_relaxed);
             run->first = start, run->count = take;
             return VESTA_OK;

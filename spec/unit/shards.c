@@ -219,8 +219,8 @@ static void shards_take_turns(void) {
     }
 }
 
-/* One id in each of many adjacent time units.  The start after the highest sequence is 0, which the next unit does not
- * repeat. */
+/* One id in each of many adjacent time units.  If the turn has all sequences, the start after the last one is 0, which
+ * the next unit does not repeat. */
 static void rotating_starts_repeat_none(void) {
     static const char *const layouts[] = {"discord", "yitter seq_start=rotate:64", "snowflake seq_start=rotate:4096",
                                           "shardingsphere"};
@@ -230,9 +230,9 @@ static void rotating_starts_repeat_none(void) {
         world_open(&w, layouts[l], VESTA_PACING_CLOCK, 0, NOON);
         grant_all(&w, 5 & vs_worker_max(&w.layout));
         for (uint64_t i = 0; i < 3 * (uint64_t)w.layout.spread; i++) {
+            pass_us(&w.time, w.layout.unit_us);
             uint64_t tick = next_tick(&w, &pause), seqs = (uint64_t)1 << w.gen.shape.seq_bits;
             CHECK_EQ_U64(tick % seqs, i % w.layout.spread);
-            pass_us(&w.time, w.layout.unit_us);
         }
         world_close(&w);
     }
