@@ -25,7 +25,9 @@ struct marks_place {
     bool is_named;          /* requests name the layout */
     struct vs_store *store; /* NULL until it is open */
     char name[VESTA_NAMESPACE_MAX];
-    int64_t read_us; /* boot time at which `mark` was read.  0: never */
+    int64_t read_us; /* boot time of the last reading.  0: never */
+    int rc;          /* its result, and its error */
+    struct vesta_error err;
     unsigned newest; /* the namespace's newest layout then */
     struct vs_watermark mark;
 };
@@ -77,17 +79,21 @@ static int marks_open(struct vs_watermarks *marks, struct marks_place *place, st
     return vs_store_open(uri ? uri : header.store, &opts, &place->store, err);
 }
 
+/* Reads the watermark, unless the last reading was a moment ago.  A failure counts as a reading, because readers ask
+ * most often while there is no watermark.  It is not answered with the watermark before it. */
 static int marks_read(struct vs_watermarks *marks, struct marks_place *place, struct vesta_error *err) {
     const struct vesta_clock *clock = marks->serving->server.clock;
-    int64_t now_us = clock->boot_us(clock->self);
-    if (place->read_us && now_us - place->read_us < MARKS_FRESH_US) return VESTA_OK;
-    place->read_us = 0; /* a failure must not be answered with the watermark before it */
-    int rc = marks_open(marks, place, err);
-    const struct vs_lineage lineage = {.name = marks->serving->server.names.at[place->of].name, .store = place->store};
-    if (rc == VESTA_OK) rc = vs_watermark_read(place->store, place->name, false, &place->mark, err);
-    if (rc == VESTA_OK) rc = vs_lineage_newest(&lineage, &place->newest, err);
-    if (rc == VESTA_OK) place->read_us = now_us;
-    return rc;
+    if (!place->read_us || clock->boot_us(clock->self) - place->read_us >= MARKS_FRESH_US) {
+        place->rc = marks_open(marks, place, &place->err);
+        const struct vs_lineage lineage = {.name = marks->serving->server.names.at[place->of].name,
+                                           .store = place->store};
+        if (place->rc == VESTA_OK)
+            place->rc = vs_watermark_read(place->store, place->name, false, &place->mark, &place->err);
+        if (place->rc == VESTA_OK) place->rc = vs_lineage_newest(&lineage, &place->newest, &place->err);
+        place->read_us = clock->boot_us(clock->self);
+    }
+    *err = place->err;
+    return place->rc;
 }
 
 static void watermarks_put(const struct vs_watermark *mark, struct vs_desk_job *job) {

@@ -43,7 +43,7 @@ static enum vs_reply_state mark_answered(struct vs_request *r) {
     case VS_DESK_BAD: return vs_refuse(r, "bad_field", "%s", job->text);
     case VS_DESK_SETTLED: return vs_refuse(r, "bad_command", "%s", job->text);
     case VS_DESK_REJECTED: return vs_refuse_why(r, "not_served", "the namespace has no watermark", job->text);
-    case VS_DESK_BUSY: return vs_refuse_why(r, "watermark_unknown", "the namespace has no watermark now", job->text);
+    case VS_DESK_BUSY: return vs_refuse_why(r, "watermark_unknown", "the watermark is unknown, try again later", job->text);
     default: return vs_refuse_why(r, "watermark_unknown", "the store did not answer", job->text);
     }
 }
