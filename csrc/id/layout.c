@@ -343,7 +343,7 @@ static int check_start(struct layout_draft *d) {
     if (!d->has_start && d->starts_anywhere) d->spread = max;
     while (!d->has_start && d->spread > max) /* reduce a preset's spread if the user made its sequence narrower */
         d->spread /= 2;
-    if (width == 0 && d->has_start)
+    if (width == 0 && d->has_start && d->spread != 1) /* spread:1 has no effect, and is in stored layouts */
         return vs_fail(d->err, VESTA_ELAYOUT,
                        "bad layout: seq_start=%s:%llu needs the field seq: add it, or leave out seq_start",
                        starts[d->start], (unsigned long long)d->spread);

@@ -126,6 +126,7 @@ static void texts_that_mean_the_same(void) {
          "time:42 worker:5 process:5 seq:12 unit=1ms epoch=2015-01-01T00:00:00Z seq_start=spread:3"},
         {"butterfly seq_start=rotate:512",
          "sign:1=0 time:41 seq:8 worker:13 seq:1 unit=1ms epoch=2020-02-21T16:00:00Z seq_start=rotate:512"},
+        {"tid seq_start=spread:1", "sign:1=0 time:53 worker:10 unit=1us epoch=1970-01-01T00:00:00Z seq_start=spread:1"},
         {"leaf seq_start=spread:1",
          "sign:1=0 time:41 worker:10 seq:12 unit=1ms epoch=2010-11-04T01:42:54.657Z seq_start=spread:1"},
         {"time:10 seq:52 a:2=3 unit=10ms epoch=253402300799999",
