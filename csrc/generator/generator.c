@@ -531,8 +531,8 @@ static bool may_lead(int rc, const struct vesta_pause *pause) {
     return rc == VESTA_EPAUSE && (pause->why == VESTA_CLOCK_BACK || pause->why == VESTA_AHEAD);
 }
 
-/* How far UUIDs may run ahead of the clock, and when their slow clock reaches its next unit.  wait_us is 0 if
- * VESTA_UUID_LEAD_MS is the bound. */
+/* How far UUIDs may run ahead of the clock, and how long until their slow clock reaches its next unit, or the clock
+ * reaches the cursor.  wait_us is 0 if VESTA_UUID_LEAD_MS is the bound. */
 struct lead {
     uint64_t ahead;
     int64_t wait_us;
@@ -544,26 +544,35 @@ struct lead {
 static COLD struct lead lead_of(const struct vesta_gen *gen, const struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     const struct vs_shape *shape = &gen->shape;
-    const struct vs_instant now = vs_instant_now(gen->clock);
-    uint64_t unit = (uint64_t)1 << shape->seq_bits, half_us = (uint64_t)now.boot_us / 2, cursor = 0;
-    uint64_t open = vs_tick_at(shape, now.unix_us), end = open + unit + gen->lead_ticks_max;
-    int64_t slow_us = (int64_t)((uint64_t)atomic_load_explicit(&map->shared.slow_us, memory_order_relaxed) + half_us);
-    uint64_t slow = vs_tick_at(shape, slow_us), ahead = 0;
+    uint64_t cursor = 0; /* read before the clock, as in take_clock. Stays 0 if the slot is closed */
     assert(pause->slot < VS_SLOTS_MAX);
+    assert(pause->wait_us > 0);
+    vs_slot_cursor(&map->slot[pause->slot], &cursor);
+    const struct vs_instant now = vs_instant_now(gen->clock);
+    uint64_t unit = (uint64_t)1 << shape->seq_bits, half_us = (uint64_t)now.boot_us / 2;
+    uint64_t open = vs_tick_at(shape, now.unix_us), end = open + unit + gen->lead_ticks_max;
+    int64_t was_us = atomic_load_explicit(&map->shared.slow_us, memory_order_relaxed),
+            slow_us = (int64_t)((uint64_t)was_us + half_us);
+    uint64_t slow = vs_tick_at(shape, slow_us), ahead = 0;
     /* If the cursor is past the slow clock by more than an exhausted unit, the clock has gone back since then. */
-    if (vs_slot_cursor(&map->slot[pause->slot], &cursor) && cursor >= slow + near_ticks(shape) && cursor < end) {
+    if (cursor >= slow + near_ticks(shape) && cursor < end) {
         slow_us = vs_tick_unix_us(shape, cursor);
         slow = vs_tick_at(shape, slow_us);
         VS_POINT(raises_slow);
         vs_raise_i64(&map->shared.slow_us, (int64_t)((uint64_t)slow_us - half_us));
+    } else if (slow > open + gen->lead_ticks_max) { /* set when the clock was ahead by more than UUIDs may lead */
+        int64_t most_us = vs_tick_unix_us(shape, open + gen->lead_ticks_max);
+        atomic_compare_exchange_strong_explicit(&map->shared.slow_us, &was_us, (int64_t)((uint64_t)most_us - half_us),
+                                                memory_order_relaxed, memory_order_relaxed);
     }
     if (slow > open) ahead = slow - open;
     if (ahead >= gen->lead_ticks_max || cursor >= end) return (struct lead){.ahead = gen->lead_ticks_max};
-    int64_t next_us = vs_tick_unix_us(shape, slow + unit) - slow_us;
-    return (struct lead){ahead > gen->ahead_ticks_max ? ahead : gen->ahead_ticks_max, 2 * next_us};
+    int64_t wait_us = 2 * (vs_tick_unix_us(shape, slow + unit) - slow_us);
+    return (struct lead){.ahead = ahead > gen->ahead_ticks_max ? ahead : gen->ahead_ticks_max,
+                         .wait_us = wait_us < pause->wait_us ? wait_us : pause->wait_us};
 }
 
-/* Sets the pause of UUIDs that lead: the sequence is exhausted until the slow clock reaches its next unit. */
+/* Sets the pause of UUIDs that lead: the sequence is exhausted until one of the two clocks moves on. */
 static int lead_end(int rc, struct lead lead, struct vesta_pause *pause) {
     if (lead.wait_us && (may_lead(rc, pause) || (rc == VESTA_EPAUSE && pause->why == VESTA_FULL))) {
         pause->why = VESTA_FULL;
@@ -584,9 +593,9 @@ static int take_leading(struct vesta_gen *gen, uint64_t n, struct vesta_block *o
 /* ------------------------------------------------------------------ the order of UUIDs
  *
  * Ids of another worker id may have earlier times, and two leases may be open at once if a keeper was suspended.  To
- * let UUIDs ascend even then, a tick below the latest span of UUIDs is discarded, and the cursor skips the span.  A
- * lease of another worker id ends the span (end_span in term.c).  Only within one span, UUIDs of two open leases may
- * not ascend. */
+ * let UUIDs ascend even then, a tick below the latest span of UUIDs is discarded, and the cursor moves to the span.  A
+ * lease of another worker id ends the span (end_span in term.c), and no tick of a closed lease begins one.  Only within
+ * one span, UUIDs of two open leases may not ascend. */
 
 /* Returns whether a policy chose the active lease's worker id, so that ids need not wait for the clock. */
 static bool was_switched(const struct vs_map *map) {
@@ -594,8 +603,17 @@ static bool was_switched(const struct vs_map *map) {
     return left && active_of(map) == left + 1;
 }
 
-/* Begins the span of a tick, unless it is the latest one.  Returns false if the tick is below the latest span. */
-static bool begin_span(const struct vesta_gen *gen, uint64_t tick) {
+/* Returns whether the active lease is open, and issues ids of this base. */
+static bool issues_from(const struct vesta_gen *gen, const struct vs_map *map, uint64_t base) {
+    uint32_t index = active_of(map) - 1;
+    uint64_t cursor;
+    return index < VS_SLOTS_MAX && gen->base + map->slot[index].worker * gen->shape.worker_unit == base &&
+           vs_slot_cursor(&map->slot[index], &cursor);
+}
+
+/* Begins the span of a tick, unless it is the latest one.  Returns false if the tick is below the latest span, or its
+ * lease has ended.  `base` is the id without the tick. */
+static bool begin_span(const struct vesta_gen *gen, uint64_t base, uint64_t tick) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint64_t was = atomic_load_explicit(&map->shared.uuid_span, memory_order_relaxed),
              span = tick >> (gen->span_units + gen->shape.seq_bits);
@@ -607,17 +625,19 @@ static bool begin_span(const struct vesta_gen *gen, uint64_t tick) {
                                                 memory_order_relaxed);
     else
         return false;
-    return true;
+    /* Afterwards, so that a lease that is published now either is found here, or ends the span that begins here. */
+    return issues_from(gen, map, base);
 }
 
-/* Moves the cursor of the active slot past the latest span, or to the end of the lease, which is then renewed.  Returns
- * false and sets the pause if the clock does not permit UUIDs there. */
+/* Moves the cursor of the active slot to the latest span, or to the end of the lease, which is then renewed.  Returns
+ * false and sets the pause if the clock does not permit UUIDs there.  If the cursor is already in the span, another
+ * thread began it after the caller took its tick. */
 static COLD bool skip_span(struct vesta_gen *gen, struct vesta_pause *pause) {
     struct vs_map *map = atomic_load_explicit(&gen->map, memory_order_acquire);
     uint32_t index = active_of(map) - 1;
     int64_t now_us = gen->clock->unix_us(gen->clock->self);
     uint64_t latest = atomic_load_explicit(&map->shared.uuid_span, memory_order_relaxed),
-             to = (latest + 1) << (gen->span_units + gen->shape.seq_bits);
+             to = latest << (gen->span_units + gen->shape.seq_bits);
     if (index >= VS_SLOTS_MAX) return pause_lease(gen, map, 0, pause), false;
     struct vs_slot *slot = &map->slot[index];
     uint64_t bound = clock_bound(gen, vs_time_at(&gen->shape, now_us), gen->lead_ticks_max);
@@ -638,15 +658,20 @@ int vs_gen_take_lead(struct vesta_gen *gen, uint64_t n, struct vesta_block *out,
     for (;;) {
         int rc = take_leading(gen, n, out, pause);
         if (rc != VESTA_OK) return rc;
-        if (begin_span(gen, out->first) && begin_span(gen, out->first + out->count - 1)) return rc;
+        if (begin_span(gen, out->base, out->first) && begin_span(gen, out->base, out->first + out->count - 1))
+            return rc;
         if (!skip_span(gen, pause)) return VESTA_EPAUSE;
     }
 }
 
 COLD int vs_gen_next_lead(struct vesta_gen *gen, int rc, uint64_t *id, struct vesta_pause *pause) {
-    if (rc == VESTA_OK ? begin_span(gen, vs_uuid_time(&gen->uuid, *id) << gen->shape.seq_bits) : !may_lead(rc, pause))
-        return rc;
     struct vesta_block block;
+    if (rc == VESTA_OK) {
+        uint64_t tick = vs_uuid_time(&gen->uuid, *id) << gen->shape.seq_bits | vs_uuid_seq(&gen->uuid, *id);
+        if (begin_span(gen, *id - vs_place_tick(&gen->shape, tick), tick)) return rc;
+    } else if (!may_lead(rc, pause)) {
+        return rc;
+    }
     rc = vs_gen_take_lead(gen, 1, &block, pause);
     if (rc == VESTA_OK) *id = block.base + vs_place_tick(&gen->shape, block.first);
     return rc;

@@ -86,7 +86,7 @@ struct vs_shared {
     /* An unconfirmed difference, as packed by pack_leap in tick.c, and VS_LEAP_MARKED.  0: neither */
     _Atomic uint64_t leap;
     _Atomic uint64_t uuid_span; /* the number of the latest span of UUIDs (vs_span_bits). 0: none was issued */
-    _Atomic int64_t slow_us;    /* the clock of leading UUIDs minus CLOCK_BOOTTIME / 2. Only rises. 0: not set yet */
+    _Atomic int64_t slow_us;    /* the clock of leading UUIDs minus CLOCK_BOOTTIME / 2. 0: not set yet */
     /* Words through which issuers and the keeper communicate. */
     _Alignas(VS_LINE) _Atomic uint32_t want; /* a futex. Each caller that pauses with VESTA_LEASE increments it */
     _Atomic uint32_t lease_state;            /* enum vs_lease_state, set by the last keeper */

@@ -386,6 +386,23 @@ static void is_paced_while_the_clock_is_behind(void) {
     world_close(&c.w);
 }
 
+/* The clock is set back several times within a unit, so the slow clock is behind the clock for a part of each unit. */
+static void waits_no_longer_than_the_clock_needs(void) {
+    struct column c;
+    uint64_t dice = 1;
+    column_open(&c, "time:31 seq:2 worker:30 unit=1s epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK);
+    for (int i = 0; i < 1000; i++) {
+        if (roll_below(&dice, 4) == 0) c.w.time.unix_us -= 100 * MS;
+        while (column_next(&c, VESTA_UUID7))
+            ;
+        int64_t due_us = vs_tick_unix_us(&c.w.gen.shape, cursor_of(&c.w) - c.w.gen.ahead_ticks_max) - c.w.time.unix_us;
+        if (c.pause.wait_us > due_us)
+            CHECK_FAIL("%d: waits %" PRId64 " us, the clock needs %" PRId64, i, c.pause.wait_us, due_us);
+        pass_us(&c.w.time, (int64_t)roll_below(&dice, 100) * MS);
+    }
+    world_close(&c.w);
+}
+
 /* UUIDs are requested without a break.  Returns for how long ids of the same generator file pause. */
 static int64_t ids_pause_us(const char *layout, int64_t back_us) {
     struct column c;
@@ -422,6 +439,7 @@ static void begin_other_lease(struct column *c, uint32_t leave) {
     CHECK(vs_slot_close(&c->w.map->slot[0], &cursor));
     c->w.time.unix_us -= 30 * SECOND;
     atomic_store(&c->w.map->shared.leave, leave);
+    atomic_fetch_add(&c->w.map->shared.uuid_span, 1); /* as end_span in term.c does */
     CHECK_EQ_I64(grant_all(&c->w, 6), 1);
 }
 
@@ -471,6 +489,55 @@ static void pauses_below_earlier_uuids(void) {
     CHECK(next_tick(&c.w, &c.pause) != UINT64_MAX);
     pass_us(&c.w.time, 31 * SECOND);
     CHECK(column_next(&c, VESTA_UUID7));
+    world_close(&c.w);
+}
+
+/* A thread that has read a later clock has begun the next second, so a tick of this second is discarded. */
+static void a_late_thread_loses_no_second(void) {
+    struct column c;
+    uint64_t next;
+    column_open(&c, "time:31 seq:4 worker:28 unit=1s epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK);
+    c.w.gen.ahead_ticks_max = 16; /* one second, as by default */
+    CHECK(column_next(&c, VESTA_UUID7));
+    next = (now_tick(&c.w) >> 4) + 1;
+    atomic_store(&c.w.map->shared.uuid_span, next);
+    CHECK(column_next(&c, VESTA_UUID7));
+    CHECK_EQ_U64(cursor_of(&c.w), (next << 4) + 1);
+    CHECK_EQ_U64(next_tick(&c.w, &c.pause), (next << 4) + 1); /* an id does not pause */
+    world_close(&c.w);
+}
+
+/* A thread takes a tick and is suspended, until its lease has ended and another worker id has issued UUIDs. */
+static void no_tick_of_a_closed_lease_begins_a_span(void) {
+    struct column c;
+    uint64_t id, cursor;
+    column_open(&c, MILLI, VESTA_PACING_CLOCK);
+    CHECK(column_next(&c, VESTA_UUID7));
+    pass_us(&c.w.time, MS);
+    CHECK_EQ_I64(vesta_next(&c.w.gen, &id, &c.pause), VESTA_OK);
+    CHECK(vs_slot_close(&c.w.map->slot[0], &cursor));
+    CHECK_EQ_I64(grant_all(&c.w, 6), 1);
+    CHECK_EQ_I64(vs_gen_next_lead(&c.w.gen, VESTA_OK, &id, &c.pause), VESTA_OK);
+    CHECK_EQ_U64((id - c.w.gen.base) / c.w.gen.shape.worker_unit % 1024, 6);
+    world_close(&c.w);
+}
+
+/* The clock was five minutes ahead when it was set back by a second.  Then it is corrected. */
+static void a_slow_clock_that_is_far_ahead_is_set_back(void) {
+    struct column c;
+    uint64_t id;
+    column_open(&c, "time:41 seq:1 worker:21 unit=100ms epoch=2020-01-01T00:00:00Z", VESTA_PACING_CLOCK);
+    CHECK(column_next(&c, VESTA_UUID7));
+    c.w.time.unix_us -= SECOND;
+    CHECK(column_next(&c, VESTA_UUID7));
+    c.w.time.unix_us -= 299 * SECOND;
+    const int64_t from_us = c.w.time.unix_us;
+    while (vesta_next(&c.w.gen, &id, &c.pause) != VESTA_OK && c.w.time.unix_us < from_us + 900 * SECOND) {
+        while (column_next(&c, VESTA_UUID7))
+            ;
+        pass_us(&c.w.time, 100 * MS);
+    }
+    CHECK(c.w.time.unix_us - from_us < (300 + 62) * SECOND);
     world_close(&c.w);
 }
 
@@ -536,10 +603,14 @@ static const struct check_case cases[] = {
     {"UUIDs wait if the sequence is exhausted", waits_for_a_full_unit},
     {"UUIDs continue in order while the clock is 60 s behind", goes_on_while_the_clock_is_behind},
     {"UUIDs are paced while the clock is behind", is_paced_while_the_clock_is_behind},
+    {"UUIDs wait no longer than until the clock reaches the cursor", waits_no_longer_than_the_clock_needs},
     {"ids resume after at most twice the clock's step, however many UUIDs are requested", lets_ids_resume},
     {"UUIDs of another worker id ascend although the clock was set back", ascends_across_worker_ids},
     {"after a policy's switch, UUIDs begin at the clock's time", begins_anew_after_a_switch},
     {"UUIDs of another worker id pause if the clock is 90 s behind, and ids do not", pauses_below_earlier_uuids},
+    {"a thread that is late at the end of a second loses no tick of the next", a_late_thread_loses_no_second},
+    {"a tick of a closed lease begins no span of UUIDs", no_tick_of_a_closed_lease_begins_a_span},
+    {"ids resume soon after a clock that was far ahead is overtaken", a_slow_clock_that_is_far_ahead_is_set_back},
     {"UUIDs pause while the clock is an hour behind", pauses_if_the_clock_is_far_behind},
     {"UUIDs ahead of the clock never pass the lease", never_passes_the_lease},
     {"a shape that the layout cannot have takes no tick", rejects_a_shape_that_the_layout_cannot_have},
