@@ -123,6 +123,22 @@ def _(world):
             same((query, ask("/v1/ids/%s?ns=orders&%s" % (text, query), "staff").status), (query, status))
 
 
+@claim("without the right unmask, the ids of masked namespaces are not in INFO's sum of further namespaces")
+def _(world):
+    clients = world.path("clients")
+    tokens = {name: world.run("client", "add", name, "--calls", calls, "--file", clients).out.split()[-1]
+              for name, calls in (("watch", "give,read"), ("staff", "give,read,unmask"))}
+    plain = "".join("a%d = { worker = %d }, " % (i, i) for i in range(64))
+    body = ("return { namespaces = { %s y = { worker = 64 }, z = { layout = 'snowflake', mask = { digits = 19, secret_file = '%s' } } }, clients = '%s' }"
+            % (plain, key(world, "a.key"), clients))
+    with Configured(world, body) as server:
+        for name, n in (("y", 2), ("z", 5)):
+            same(server.get("/v1/ids?ns=%s&n=%d" % (name, n), headers={"Authorization": "Bearer " + tokens["watch"]}).status, 200)
+        for who, ids in (("watch", 2), ("staff", 7)):
+            said = server.say(server.resp, command("AUTH", who, tokens[who]) + command("INFO", "vesta"))
+            same((who, re.findall(rb"vesta_ids_\(other\):(\d+)", said)), (who, [b"%d" % ids]))
+
+
 def went_back(world, server, ask):
     """Restores an old counter, and takes numbers until the server reports it."""
     with sqlite3.connect(world.path("v.db")) as db:

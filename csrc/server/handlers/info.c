@@ -172,12 +172,11 @@ static void info_put_nothing(struct vs_request *r, struct vs_out *out) {
     (void)r, (void)out;
 }
 
-/* Returns the number of ids that the namespaces from `from` to `to` - 1 issued. */
-static uint64_t info_ids_of(const struct vs_server *server, int from, int to) {
+/* Returns the number of ids that a namespace issued. */
+static uint64_t info_ids_of(const struct vs_server *server, int ns) {
     uint64_t ids = 0;
-    for (int i = from; i < to; i++)
-        for (int protocol = 0; server->monitor.loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
-            ids += vs_total(&server->monitor, &server->monitor.counts[0]->ns[i].ids[protocol]);
+    for (int protocol = 0; server->monitor.loop_count && protocol < VS_ID_PROTOCOLS; protocol++)
+        ids += vs_total(&server->monitor, &server->monitor.counts[0]->ns[ns].ids[protocol]);
     return ids;
 }
 
@@ -195,10 +194,15 @@ static void put_vesta(struct vs_request *r, struct vs_out *out) {
     struct vs_server *server = r->session->server;
     bool unmasks = vs_rights_unmasks(r->session);
     info_put_uint(out, "vesta_namespaces", (uint64_t)server->names.count);
-    for (int i = 0; i < vs_told(&server->names); i++)
-        if (unmasks || !server->names.at[i].mask) put_ids(out, server->names.at[i].name, info_ids_of(server, i, i + 1));
-    if (server->names.count > VS_NAMESPACES_TOLD)
-        put_ids(out, VS_OTHERS, info_ids_of(server, VS_NAMESPACES_TOLD, server->names.count));
+    uint64_t others = 0;
+    for (int i = 0; i < server->names.count; i++) {
+        if (!unmasks && server->names.at[i].mask) continue;
+        if (i < VS_NAMESPACES_TOLD)
+            put_ids(out, server->names.at[i].name, info_ids_of(server, i));
+        else
+            others += info_ids_of(server, i);
+    }
+    if (server->names.count > VS_NAMESPACES_TOLD) put_ids(out, VS_OTHERS, others);
     const struct vs_tag_set *tags = vs_tags_now(&server->tags);
     struct vs_tag_total total = {{0}, 0};
     for (size_t i = 0; tags && i < tags->count; i++)
