@@ -153,6 +153,11 @@ _Static_assert(VS_MAP_FORMAT == 5 && offsetof(struct vs_slot, state) == 44 &&
                    offsetof(struct vs_slot, allowed_until_us) == VS_LINE + 48 &&
                    offsetof(struct vs_slot, turn) == VS_LINE + 56,
                "a word of a slot has moved: raise VS_MAP_FORMAT");
+_Static_assert(VS_MAP_FORMAT == 5 && offsetof(struct vs_shared, leap) == VS_LINE + 16 &&
+                   offsetof(struct vs_shared, uuid_span) == VS_LINE + 24 &&
+                   offsetof(struct vs_shared, slow_us) == VS_LINE + 32 &&
+                   offsetof(struct vs_shared, want) == 2 * VS_LINE,
+               "a shared word has moved: raise VS_MAP_FORMAT");
 _Static_assert(offsetof(struct vs_slot, tick) == 2 * VS_LINE, "the word that each id writes has its own cache lines");
 _Static_assert(offsetof(struct vs_map, shared) == 4096, "the header has its own page");
 
