@@ -96,14 +96,8 @@ bool vs_id_read(enum vs_notation notation, struct vs_slice text, struct vs_found
     return is_id;
 }
 
-/* Returns the trace id in the header traceparent of W3C Trace Context, 00-TRACEID-PARENTID-01, or all of the text. */
-static struct vs_slice notation_trace_id(struct vs_slice text) {
-    bool is_header = text.length == 55 && text.at[2] == '-' && text.at[35] == '-' && text.at[52] == '-';
-    return is_header ? (struct vs_slice){text.at + 3, 32} : text;
-}
-
 bool vs_id_read_wide(struct vs_slice text, struct vs_wide_found *out) {
-    return vs_wide_read(notation_trace_id(notation_unwrap(text)), out, NULL) == VESTA_OK;
+    return vs_wide_read(vs_wide_trace_id(notation_unwrap(text)), out, NULL) == VESTA_OK;
 }
 
 const char *vs_id_wide_trouble(struct vs_slice text, struct vesta_error *err) {
@@ -220,6 +214,18 @@ static bool notation_is_of_wide(char c) {
     return notation_is_digit(c) || notation_is_letter(c) || c == '-';
 }
 
+/* Returns whether the text before `end` ends with a letter of an alphabet with spaces between words, such as Latin or
+ * Greek, so that the letter belongs to the next word.  These letters are in U+00C0 to U+07FF and U+1000 to U+1FFF.
+ * Chinese characters and punctuation are outside these ranges.  A byte that is not UTF-8 may be a letter, too. */
+static bool notation_ends_letter(const char *text, size_t end) {
+    size_t at = end;
+    while (at > 0 && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
+        at--;
+    unsigned char lead = at > 0 ? (unsigned char)text[at - 1] : 0;
+    if (at == end) return lead >= 0xc0;
+    return (lead >= 0xc3 && lead <= 0xdf) || lead == 0xe1;
+}
+
 bool vs_id_next_wide(struct vs_slice text, size_t *from, struct vs_wide_found *out) {
     size_t begin = *from, end;
     for (; begin < text.length; begin = end + 1) {
@@ -227,10 +233,10 @@ bool vs_id_next_wide(struct vs_slice text, size_t *from, struct vs_wide_found *o
         for (end = begin; end < text.length && notation_is_of_wide(text.at[end]); end++)
             has_digit |= notation_is_digit(text.at[end]);
         if (!has_digit || end - begin < VS_WIDE_LENGTH_MIN) continue; /* letters only: an ordinary word */
-        struct vs_slice word = notation_trace_id((struct vs_slice){text.at + begin, end - begin});
+        struct vs_slice word = vs_wide_trace_id((struct vs_slice){text.at + begin, end - begin});
         if (vs_wide_read(word, out, NULL) != VESTA_OK) continue;
-        bool follows_letter = begin > 0 && (unsigned char)text.at[begin - 1] >= 0x80;
-        if (out->text == VS_WIDE_TYPEID && follows_letter) continue; /* a prefix such as größe, not the prefix e */
+        /* a prefix such as größe, not the prefix e */
+        if (out->text == VS_WIDE_TYPEID && notation_ends_letter(text.at, begin)) continue;
         *from = end;
         return true;
     }

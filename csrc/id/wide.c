@@ -133,6 +133,11 @@ static bool wide_unwrap(struct vs_slice *text) {
     return true;
 }
 
+struct vs_slice vs_wide_trace_id(struct vs_slice text) {
+    bool is_header = text.length == 55 && text.at[2] == '-' && text.at[35] == '-' && text.at[52] == '-';
+    return is_header ? (struct vs_slice){text.at + 3, 32} : text;
+}
+
 int vs_wide_read(struct vs_slice text, struct vs_wide_found *out, struct vesta_error *err) {
     static const char shape[] = "is not a UUID: write 32 hexadecimal digits as 8-4-4-4-12, such as "
                                 "017f22e2-79b0-7cc3-98c4-dc0c0c07398f";

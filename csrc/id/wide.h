@@ -42,6 +42,9 @@ struct vs_wide_found {
  * Errors: VESTA_EID with the text, and what it should be. */
 int vs_wide_read(struct vs_slice text, struct vs_wide_found *out, struct vesta_error *err);
 
+/* Returns the trace id in the header traceparent of W3C Trace Context, 00-TRACEID-PARENTID-01, or all of the text. */
+struct vs_slice vs_wide_trace_id(struct vs_slice text);
+
 /* Like vs_wide_read, but accepts only a TypeID, which may lack a prefix. */
 int vs_typeid_read(struct vs_slice text, struct vs_wide_found *out, struct vesta_error *err);
 

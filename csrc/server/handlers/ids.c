@@ -392,7 +392,7 @@ static enum vs_reply_state ids_explain_hidden(struct vs_request *r, struct vs_sl
 static enum vs_reply_state ids_explain(struct vs_request *r) {
     struct vesta_parts parts;
     char iso[VESTA_ISO_MAX];
-    struct vs_slice text = vs_arg(r, is_named_first(r));
+    struct vs_slice text = vs_wide_trace_id(vs_arg(r, is_named_first(r)));
     uint64_t id;
     int version = -1;
     if (r->kind == VS_KIND_MASKED && r->tag) return explain_number(r);

@@ -153,6 +153,8 @@ def _(w):
     fails(w.run("explain", "order_" + typeid[:-1]), 2, "is not a TypeID: its suffix '%s' must have 26 characters" % typeid[:-1])
     fails(w.run("explain", "gr\u00f6\u00dfe_" + typeid), 2, "is not a TypeID", "a to z")
     same([got["id"] for got in explained(w, "\u201c%s\u201d" % V7)], [V7])
+    same([got["id"] for got in explained(w, stdin="\u8ba2\u5355\uff1aorder_%s \u201ca_%s\u201d\u2192b_%s \u8ba2\u5355c_%s \u0444d_%s" % ((typeid,) * 5))],
+         ["%s_%s" % (prefix, typeid) for prefix in ("order", "a", "b", "c")])
     fails(w.run("explain", "foo"), 2, "or a UUID, ULID or TypeID")
     like(w.run("explain", "order_" + typeid).out, "...typeid order_%s\n" % typeid)
 

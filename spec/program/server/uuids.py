@@ -113,6 +113,8 @@ def _(world):
         reply = server.redis("VESTA.EXPLAIN", "a", "order_01h455vb4pex5vsknk084sn02q")
         assert reply.startswith(b"*") and b"$5\r\nuuid7\r\n" in reply and b":1688096058518\r\n" in reply, reply
         same(server.redis("VESTA.EXPLAIN", "919108f7-52d1-4320-9bac-f847db4148a8").startswith(b"*12\r\n"), True)
+        header = "00-%s-00f067aa0ba902b7-01" % ("a" * 32)  # traceparent of W3C Trace Context
+        same(json.loads(server.get("/v1/ids/%s?ns=a" % header).body)["id"], "a" * 32)
         refused(server.get("/v1/ids/%sg" % V7[:-1]), 400, "bad_id", V7[:-1] + "g", "8-4-4-4-12")
         refused(server.get("/v1/ids/8ZZZZZZZZZZZZZZZZZZZZZZZZZ"), 400, "bad_id", "must be 0 to 7")
         refused(server.get("/v1/ids/hello"), 400, "bad_id", "decimal")
