@@ -3,19 +3,23 @@
 
 #include <assert.h>
 
-/* A longer lease does not exist.  A later instant of CLOCK_BOOTTIME is from an earlier boot. */
-#define MARK_LEASE_MS_MAX INT64_C(86400000)
-/* How long a lease without `low`, from a store on this host, holds watermarks back after its last renewal. */
+/* How long a claim waits for the end of a lease without `low`, from a store on this host, after its last renewal. */
 #define MARK_SILENT_MS INT64_C(3600000)
 
-/* Returns whether an instant of CLOCK_BOOTTIME is ahead, and of this boot. */
-static bool mark_is_ahead(int64_t boot_ms, const struct vs_mark_now *now) {
-    return now->boot_ms <= boot_ms && boot_ms - now->boot_ms <= MARK_LEASE_MS_MAX;
+/* Returns whether the instants of CLOCK_BOOTTIME in a record may be of this boot.  Its deadline was at most a lease or a
+ * window ahead when it was written. */
+static bool mark_is_this_boot(const struct vs_record *r, const struct vs_mark_now *now) {
+    int64_t most_ms = r->lease_ms > VS_STANDING_WINDOW_MS_MAX ? r->lease_ms : VS_STANDING_WINDOW_MS_MAX;
+    return r->stop_ms - now->boot_ms <= most_ms + VS_MARK_LAG_MS;
+}
+
+static bool mark_is_running(const struct vs_record *r, const struct vs_mark_now *now) {
+    return now->boot_ms <= r->stop_ms && mark_is_this_boot(r, now);
 }
 
 bool vs_mark_is_pinned(const struct vs_record *r, const struct vs_mark_now *now) {
-    if (r->pin_ms == VS_PIN_EVER) return true;
-    return r->pin_ms && (r->stop_ms ? mark_is_ahead(r->pin_ms, now) : now->store_ms <= r->pin_ms);
+    if (r->pin_ms == VS_PIN_EVER || !r->pin_ms) return r->pin_ms;
+    return r->stop_ms ? now->boot_ms <= r->pin_ms && mark_is_this_boot(r, now) : now->store_ms <= r->pin_ms;
 }
 
 /* Returns how much longer than its length a lease is waited for.  Without `low`, a lease from a store on this host has
@@ -25,11 +29,17 @@ static int64_t mark_slack_ms(const struct vs_record *r, const struct vs_mark_now
     return now->by_boot && !r->has_low ? MARK_SILENT_MS : VS_MARK_LAG_MS;
 }
 
-bool vs_mark_is_over(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
+/* Returns whether the holder has passed its deadline, if it has one. */
+static bool mark_has_expired(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
     int64_t age_ms = now->store_ms - r->written_ms, length_ms = vs_standing_length_ms(r, shape);
     if (!r->held || vs_mark_is_pinned(r, now) || age_ms <= length_ms) return false;
-    if (r->stop_ms) return !mark_is_ahead(r->stop_ms, now);
+    if (r->stop_ms) return !mark_is_running(r, now);
     return age_ms > length_ms + mark_slack_ms(r, now);
+}
+
+/* A holder without `low` may have history pacing.  Then its generator file can issue ids of the lease at any time. */
+bool vs_mark_is_over(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
+    return r->has_low && mark_has_expired(r, shape, now);
 }
 
 void vs_mark_end(struct vs_record *r) {
@@ -44,14 +54,14 @@ void vs_mark_end(struct vs_record *r) {
 /* Returns until when the holder of a record may issue, by the clock of `now`. */
 static int64_t mark_stops_ms(const struct vs_record *r, const struct vs_shape *shape, const struct vs_mark_now *now) {
     int64_t length_ms = vs_standing_length_ms(r, shape) + mark_slack_ms(r, now);
-    if (now->by_boot && r->stop_ms && mark_is_ahead(r->stop_ms, now)) return r->stop_ms;
+    if (now->by_boot && r->stop_ms && mark_is_running(r, now)) return r->stop_ms;
     return (now->by_boot ? now->boot_ms : now->store_ms) + length_ms;
 }
 
 void vs_mark_put(struct vs_record *r, const struct vs_record *was, const struct vs_shape *shape,
                  const struct vs_mark_write *write, const struct vs_mark_now *now) {
     bool is_pinned = vs_mark_is_pinned(was, now), same_clock = (was->stop_ms != 0) == now->by_boot;
-    bool is_early = write->claims && was->held && (is_pinned || !vs_mark_is_over(was, shape, now));
+    bool is_early = write->claims && was->held && (is_pinned || !mark_has_expired(was, shape, now));
     int64_t stops_ms = is_early || (is_pinned && !same_clock) ? mark_stops_ms(was, shape, now) : 0;
     r->has_low = true;
     r->stop_ms = now->by_boot ? write->stop_ms : 0;
@@ -104,18 +114,25 @@ int64_t vs_mark_first_ms(const struct vs_shape *shape) {
     return ms > 0 ? ms : 1;
 }
 
-int64_t vs_mark_due_ms(struct vs_listing listing, const struct vs_shape *shape, int64_t mark_ms,
-                       const struct vs_mark_now *now) {
-    int64_t due_ms = now->store_ms - VS_MARK_LAG_MS;
-    uint64_t most = 0;
-    bool is_any_held = false;
+/* Returns the end of the last lease.  Ignores leases of a clock that was ahead, reserved ticks, and other layouts. */
+static uint64_t mark_last(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint,
+                          int64_t store_ms) {
+    uint64_t last = 0, ahead = vs_tick_at(shape, (store_ms + VS_MARK_LAG_MS) * 1000);
     for (size_t i = 0; i < listing.count; i++) {
         const struct vs_record *r = &listing.listed[i].record;
-        uint64_t tick = !r->held ? r->until : r->has_low ? r->low : 0; /* a lease that has ended issued up to `until` */
-        is_any_held |= r->held;
-        if (tick > most && tick < vs_tick_end(shape)) most = tick; /* an import may have reserved all ticks */
+        if (r->fingerprint == fingerprint && r->until > last && r->until <= ahead) last = r->until;
     }
-    int64_t most_ms = mark_above_ms(shape, most);
+    return last;
+}
+
+int64_t vs_mark_due_ms(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint, int64_t mark_ms,
+                       const struct vs_mark_now *now) {
+    int64_t due_ms = now->store_ms - VS_MARK_LAG_MS;
+    if (due_ms <= 0) return 0;
+    struct vs_lease_mark lowest = vs_mark_of(listing, shape, fingerprint, due_ms, now);
+    bool is_any_held = lowest.by != VS_MARK_BY_NONE;
+    uint64_t tick = is_any_held ? lowest.tick : mark_last(listing, shape, fingerprint, now->store_ms);
+    int64_t most_ms = mark_above_ms(shape, tick);
     if (most_ms < due_ms) due_ms = most_ms;
-    return most > 0 && due_ms - mark_ms >= (is_any_held ? VS_MARK_STEP_MS : 1) ? due_ms : 0;
+    return tick > 0 && due_ms - mark_ms >= (is_any_held ? VS_MARK_STEP_MS : 1) ? due_ms : 0;
 }

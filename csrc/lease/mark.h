@@ -35,7 +35,7 @@ struct vs_mark_now {
 
 /* Returns whether an earlier holder of the worker id may still issue ids. */
 bool vs_mark_is_pinned(const struct vs_record *record, const struct vs_mark_now *now);
-/* Returns whether the record is held and its holder has passed its deadline. */
+/* Returns whether the record is held and its holder has passed its deadline.  A lease without `low` is never over. */
 bool vs_mark_is_over(const struct vs_record *record, const struct vs_shape *shape, const struct vs_mark_now *now);
 /* Changes a record that vs_mark_is_over accepts to the record that ends its lease. */
 void vs_mark_end(struct vs_record *record);
@@ -70,9 +70,10 @@ struct vs_lease_mark vs_mark_of(struct vs_listing listing, const struct vs_shape
                                 int64_t mark_ms, const struct vs_mark_now *now);
 
 /* Returns the mark that the reader must write, or 0 if it must not change.  After the write, the reader lists the
- * records again.  The mark is never above the store's clock, and never above all positions in the records.  While a
- * worker id is held, the mark rises in steps. */
-int64_t vs_mark_due_ms(struct vs_listing listing, const struct vs_shape *shape, int64_t mark_ms,
+ * records again.  The mark is never above the store's clock.  While a worker id is held or pinned, the mark rises in
+ * steps, up to the lowest position in the records.  A watermark is not higher either, and one holder with a wrong clock
+ * does not raise the mark for the others. */
+int64_t vs_mark_due_ms(struct vs_listing listing, const struct vs_shape *shape, uint64_t fingerprint, int64_t mark_ms,
                        const struct vs_mark_now *now);
 /* Returns the lowest mark.  It starts the watermarks of a namespace, and delays no lease. */
 int64_t vs_mark_first_ms(const struct vs_shape *shape);

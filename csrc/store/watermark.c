@@ -118,7 +118,7 @@ static int watermark_collect(struct watermark_reading *r, bool starts, struct ve
         if (rc != VESTA_OK) return rc;
         watermark_end_leases(r);
         int64_t to_ms = vs_mark_due_ms((struct vs_listing){r->listed, r->count, r->now.store_ms}, &r->shape,
-                                       r->ns.mark_ms, &r->now);
+                                       r->ns.fingerprint, r->ns.mark_ms, &r->now);
         if (!r->ns.mark_ms && !to_ms) to_ms = vs_mark_first_ms(&r->shape);
         if (is_raised || !to_ms) return VESTA_OK;
         rc = watermark_raise(r, to_ms, &is_raised, err);
@@ -202,18 +202,13 @@ static void watermark_put_reason(const struct vs_watermark *mark, char *buf, siz
     else if (mark->by == VS_MARK_BY_HISTORY)
         snprintf(buf, size,
                  "%s, has history pacing, so its ids may have any past time. Stop that generator, so that it releases "
-                 "its worker id. If it was killed, start it again first. Then give it clock pacing and a new file, or "
-                 "use another namespace",
+                 "its worker id. If it was killed, start it again first, before another process gets the worker id. Then "
+                 "give it clock pacing and a new file, or use another namespace",
                  who);
     else if (mark->by == VS_MARK_BY_EARLIER)
         snprintf(buf, size,
                  "%s, was claimed before the lease of an earlier process had expired, and that process may still run. "
                  "Wait until its lease has expired",
-                 who);
-    else if (is_own)
-        snprintf(buf, size,
-                 "%s, is leased by a program with its own generator, which may use any time of its lease. The "
-                 "watermark rises when that program ends its lease",
                  who);
     else if (is_reserved)
         snprintf(buf, size,
@@ -223,8 +218,14 @@ static void watermark_put_reason(const struct vs_watermark *mark, char *buf, siz
     else if (mark->by == VS_MARK_BY_SILENT)
         snprintf(buf, size,
                  "%s, has not reported its position. It was last seen at %s. A running process reports within a "
-                 "minute. If it runs an older vesta, upgrade it",
-                 who, since);
+                 "minute, or with history pacing at its next id. Upgrade an older vesta. If it has ended for good, "
+                 "delete its generator file, and run: vesta lease run --worker %" PRIu64 " -- true",
+                 who, since, mark->holder.worker);
+    else if (is_own)
+        snprintf(buf, size,
+                 "%s, is leased by a program with its own generator, which may use any time of its lease. The "
+                 "watermark rises when that program ends its lease",
+                 who);
     else
         snprintf(buf, size,
                  "%s, reported its position at %s. If the process was killed or stopped, start or resume it, or wait: "

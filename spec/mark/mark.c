@@ -80,6 +80,34 @@ static void an_end_needs_both_clocks(void) {
     CHECK(!vs_mark_is_over(&r, &shape, &(struct vs_mark_now){50000, 0, false}));
 }
 
+/* Its map can issue ids of the lease at any time.  A claim of its worker id need not wait for it any longer. */
+static void silent_is_never_passed_by_time(void) {
+    struct vs_shape shape = shape_of(LAYOUT);
+    for (int by_boot = 0; by_boot <= 1; by_boot++) {
+        struct vs_record r = held_at(1000, 0, by_boot);
+        struct vs_mark_now later = at(1000 * DAY, by_boot);
+        r.has_low = false;
+        r.stop_ms = 0;
+        CHECK(!vs_mark_is_over(&r, &shape, &later));
+        struct vs_record next = claimed(&r, 1000 * DAY, 5000, by_boot);
+        CHECK(next.low == 5000 && !next.pin_ms);
+    }
+}
+
+/* A reboot ends all processes, so their deadlines in the new boot's CLOCK_BOOTTIME mean nothing. */
+static void a_reboot_ends_leases(void) {
+    struct vs_shape shape = shape_of(LAYOUT);
+    struct vs_record r = held_at(8 * HOUR / 1000, 100, true);
+    struct vs_mark_now now = {8 * HOUR / 1000 + 20000, 5000, true};
+    CHECK(vs_mark_is_over(&r, &shape, &now));
+    r.pin_ms = r.stop_ms;
+    CHECK(!vs_mark_is_pinned(&r, &now));
+    now.boot_ms = r.stop_ms - 180000;
+    CHECK(vs_mark_is_pinned(&r, &now));
+    r.pin_ms = 0;
+    CHECK(!vs_mark_is_over(&r, &shape, &now));
+}
+
 static void history_is_never_passed(void) {
     struct vs_shape shape = shape_of(LAYOUT);
     struct vs_record was = {0}, r = held_at(1000, 5, false);
@@ -182,6 +210,8 @@ static const struct check_case cases[] = {
     {"a worker id that is claimed early follows its earlier holders until each has stopped", the_earlier_holder_counts},
     {"a record can be read if its lease starts above its bound", low_is_at_most_until},
     {"a lease has ended only if CLOCK_BOOTTIME and the store's clock show it", an_end_needs_both_clocks},
+    {"a lease without a position is not passed by time", silent_is_never_passed_by_time},
+    {"a lease from before a reboot has ended", a_reboot_ends_leases},
     {"no watermark passes history pacing, not even after a crash", history_is_never_passed},
     {"the holder with the lowest position holds the watermark back", the_lowest_holds_it_back},
     {"with watermarks the deadline also holds within a time unit", the_deadline_holds_within_a_unit},

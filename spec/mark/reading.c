@@ -97,7 +97,7 @@ static void a_wrong_clock_passes_no_lease(void) {
     write_record(4, true, NOON_MS - 30000, NOON_MS + 5000); /* a killed process */
     write_record(5, false, 0, vs_tick_unix_us(&shape, vs_tick_end(&shape)) / 1000); /* all ticks were reserved */
     now.unix_us += MONTH_MS * 1000;
-    CHECK_EQ_I64(reads(false), NOON_MS - 7000);
+    CHECK_EQ_I64(reads(false), NOON_MS - 30000);
     CHECK_EQ_I64(mark.time_us / 1000, NOON_MS - 30000);
     CHECK(mark.by == VS_MARK_BY_HOLDER && mark.holder.worker == 4);
     now.boot_us += 61 * SECOND;
@@ -120,6 +120,26 @@ static void without_holders_it_follows_the_last_id(void) {
     now.unix_us += HOUR;
     CHECK_EQ_I64(reads(false), NOON_MS - 7000);
     CHECK_EQ_U64(mark.id, ((uint64_t)(NOON_MS - 7000 - layout.epoch_ms) << 22) - 1);
+    close_it();
+}
+
+/* A process whose clock was wrong reported a position that is far ahead. */
+static void the_lowest_position_limits_the_mark(void) {
+    open_it(NOON_MS - 60000);
+    write_record(3, true, NOON_MS - 20000, NOON_MS + 180000);
+    write_record(4, true, NOON_MS + MONTH_MS, NOON_MS + MONTH_MS + 180000);
+    write_record(5, false, NOON_MS + 13 * MONTH_MS, NOON_MS + 13 * MONTH_MS);
+    now.unix_us += MONTH_MS * 1000;
+    CHECK_EQ_I64(reads(false), NOON_MS - 20000);
+    close_it();
+}
+
+static void an_end_far_ahead_raises_no_mark(void) {
+    open_it(NOON_MS - 60000);
+    write_record(3, false, NOON_MS - 20000, NOON_MS - 20000);
+    write_record(5, false, NOON_MS + 13 * MONTH_MS, NOON_MS + 13 * MONTH_MS);
+    now.unix_us += MONTH_MS * 1000;
+    CHECK_EQ_I64(reads(false), NOON_MS - 20000);
     close_it();
 }
 
@@ -159,6 +179,8 @@ static const struct check_case cases[] = {
     {"a clock that is wrong raises no mark, and lowers none", a_wrong_clock_raises_no_mark},
     {"a clock that is wrong raises the mark beyond no lease", a_wrong_clock_passes_no_lease},
     {"without holders the watermark follows the last id", without_holders_it_follows_the_last_id},
+    {"one holder with a wrong clock does not raise the mark for the others", the_lowest_position_limits_the_mark},
+    {"a lease that ended far ahead of the clock does not raise the mark", an_end_far_ahead_raises_no_mark},
     {"watermarks start at the lowest id, whatever the clock shows", a_start_needs_no_clock},
     {"a reader whose clock differs from the store's ends no lease", clocks_that_differ_end_no_lease},
 };

@@ -39,7 +39,7 @@ static struct vs_listing mark_listing(void) {
 }
 
 static void mark_write(void) {
-    int64_t to_ms = vs_mark_due_ms(mark_listing(), &sim.shape, known.mark_ms, &now);
+    int64_t to_ms = vs_mark_due_ms(mark_listing(), &sim.shape, sim.layout->fingerprint, known.mark_ms, &now);
     if (!known.mark_ms && !to_ms) to_ms = vs_mark_first_ms(&sim.shape);
     step = is_raised || !to_ms ? MARK_PUBLISH : MARK_READ;
     if (step == MARK_PUBLISH) return;
