@@ -32,6 +32,7 @@ static int64_t wall_ms(void) {
 static void hold(struct vs_worker *w, uint64_t *dice) {
     struct vesta_error err;
     uint64_t worker = w->key.worker;
+    enum vs_worker_end end = VS_WORKER_HELD;
     int none = 0;
     while (wall_ms() < w->starts_ms)
         usleep(200);
@@ -42,9 +43,9 @@ static void hold(struct vs_worker *w, uint64_t *dice) {
     struct term term = {.worker = worker, .fence = w->fence, .from_ms = wall_ms()};
     if (!atomic_compare_exchange_strong(&shared->holder[worker], &none, (int)getpid()))
         atomic_fetch_add(&shared->doubled, 1);
-    for (uint64_t i = roll_below(dice, 4); i > 0; i--) {
+    for (uint64_t i = roll_below(dice, 4); i > 0 && end == VS_WORKER_HELD; i--) {
         usleep((useconds_t)roll_below(dice, 4000));
-        if (vs_worker_renew(w, &err) != VS_WORKER_HELD) break;
+        end = vs_worker_renew(w, &err);
     }
     int64_t now_ms = wall_ms();
     term.until_ms = now_ms < w->expires_ms ? now_ms : w->expires_ms - 1;
@@ -57,7 +58,7 @@ static void hold(struct vs_worker *w, uint64_t *dice) {
         atomic_fetch_add(&shared->kills, 1);
         _exit(0);
     }
-    vs_worker_release(w, term.until_ms, &err);
+    if (end != VS_WORKER_LOST) vs_worker_release(w, term.until_ms, &err);
 }
 
 static void member(uint64_t seed, int64_t until_ms) {
