@@ -21,9 +21,27 @@ void vs_act_restart(struct vs_lease *lease, struct vs_action *out) {
     vs_act(lease, out, VS_PH_NS_READ, VS_DO_NS_READ);
 }
 
+/* Returns whether a lease could start only far ahead of this machine's clock, because of watermarks.  If so, sets the
+ * message.  Such a claim would wait until that time even after `vesta store lower`. */
+static bool claim_is_below_the_mark(struct vs_lease *lease, const struct vs_event *ev) {
+    int64_t ahead_ms = lease->ns.mark_ms - ev->unix_us / 1000;
+    char mark[VESTA_ISO_MAX];
+    if (!lease->ns.mark_ms || ahead_ms <= lease->timing.skew_ms) return false;
+    vesta_iso(lease->ns.mark_ms, mark);
+    vs_lease_say(lease,
+                 "watermarks permit leases from %s on, and this machine's clock is %.1f s behind that: correct the "
+                 "clock, or if it is right, run vesta store lower",
+                 mark, (double)ahead_ms / 1000);
+    return true;
+}
+
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(lease->attempt <= ATTEMPTS_MAX);
     vs_lease_forget_slot(lease);
+    if (claim_is_below_the_mark(lease, ev)) {
+        vs_act_sleep(lease, ev, out, VS_LEASE_RETRY_MS, VS_PH_NS_READ);
+        return;
+    }
     if (lease->attempt++ >= ATTEMPTS_MAX) {
         lease->attempt = 0;
         vs_lease_say(lease, "other processes won %d claims in a row", ATTEMPTS_MAX);
@@ -184,18 +202,21 @@ int64_t vs_lease_wait_ms(struct vs_lease *lease, uint64_t worker, const struct v
 }
 
 uint64_t vs_lease_floor(const struct vs_lease *lease) {
-    return lease->ns.floor_ms ? vs_lease_tick_at(lease, lease->ns.floor_ms) : 0;
+    int64_t ms = lease->ns.floor_ms > lease->ns.mark_ms ? lease->ns.floor_ms : lease->ns.mark_ms;
+    return ms ? vs_lease_tick_at(lease, ms) : 0;
+}
+
+uint64_t vs_lease_earliest(const struct vs_lease *lease, const struct vs_record *r) {
+    uint64_t floor = vs_lease_floor(lease);
+    return r->until > floor ? r->until : floor;
 }
 
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *r) {
-    uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), from = r->until > now ? r->until : now;
+    uint64_t now = vs_tick_at(&lease->shape, ev->unix_us), earliest = vs_lease_earliest(lease, r);
+    uint64_t from = earliest > now ? earliest : now;
     /* only new records get this floor, because a store clock that is ahead would move the ids of every claim ahead */
     bool has_floor = r->ver == 0 && lease->timing.floor_ms;
     uint64_t floor = has_floor ? vs_lease_tick_at(lease, ev->store_ms + lease->timing.floor_ms) : 0;
-    uint64_t ns_floor = vs_lease_floor(lease);
-    uint64_t mark = lease->ns.mark_ms ? vs_lease_tick_at(lease, lease->ns.mark_ms) : 0;
-    floor = floor > ns_floor ? floor : ns_floor;
-    floor = floor > mark ? floor : mark;
     return from > floor ? from : floor;
 }
 

@@ -51,8 +51,9 @@ void vs_step_resume(struct vs_lease *lease, const struct vs_event *ev, struct vs
     if (vs_lease_trouble(lease, ev, out, VS_PH_RESUME)) return;
     bool ours = vs_lease_is_ours(lease, &ev->record);
     /* Give up a claim that is not in the store.  It is harmless if the claim arrives later, because no process uses its
-     * token.  Also give up a claim that is in the store but starts below the floor.  In this case the store was
-     * restored, and it lacks leases that were granted after the claim and may still be in use. */
+     * token.  Also give up a claim that is in the store but starts below the floor: the store was restored, and it
+     * lacks leases that were granted after the claim and may still be in use.  Or a process that was suspended in the
+     * middle of its write to a `file:` store wrote the claim below a mark that was raised in the meantime. */
     if (!lease->published && (!ours || lease->from < vs_lease_floor(lease))) {
         vs_act_pick(lease, ev, out);
         return;

@@ -82,7 +82,8 @@ bool vs_lease_is_marked(const struct vs_lease *lease) {
  * of its lease at any time. */
 static uint64_t lease_low(const struct vs_lease *lease) {
     if (lease->phase == VS_PH_RELEASE) return lease->asked;
-    if (lease->phase == VS_PH_CLAIM || !lease->waits_for_expiry) return lease->asked_cursor;
+    if (!lease->waits_for_expiry) return lease->asked_cursor;
+    if (lease->earliest) return lease->earliest;
     return lease->record.has_low ? lease->record.low : VS_LOW_NONE;
 }
 
@@ -171,6 +172,7 @@ void vs_act_swap(struct vs_lease *lease, const struct vs_event *ev, struct vs_ac
 void vs_act_claim(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out) {
     assert(!lease->published);
     lease->asked_cursor = lease->from;
+    lease->earliest = vs_lease_earliest(lease, &lease->record);
     vs_act_swap(lease, ev, out, VS_PH_CLAIM, bound_wanted(lease, ev, lease->from));
     out->record.epoch = lease->record.epoch + 1;
 }

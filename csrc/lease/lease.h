@@ -200,6 +200,7 @@ struct vs_lease {
     uint64_t until;          /* the bound that the store last acknowledged */
     uint64_t granted;        /* the highest end of a lease of this file */
     uint64_t asked;          /* `until` of the write in progress */
+    uint64_t earliest;       /* earlier holders' ids and all watermarks end below it.  0: unknown, or there are none */
     uint64_t asked_cursor;   /* the cursor when that write was sent */
     uint64_t renewed_cursor; /* the cursor at the last renewal, to detect issuing since then */
     int64_t sent_boot_us, renewed_boot_us;

@@ -74,8 +74,10 @@ void vs_act_begin_anew(struct vs_lease *lease, struct vs_action *out);
 /* Continues the claim with the worker id that was set by hand, or by having a worker id chosen. */
 void vs_act_pick(struct vs_lease *lease, const struct vs_event *ev, struct vs_action *out);
 
-/* Returns the tick before which no lease may start, because the store was repaired, or 0. */
+/* Returns the tick before which no lease may start, because the store was repaired or has watermarks, or 0. */
 uint64_t vs_lease_floor(const struct vs_lease *lease);
+/* Returns the tick before which a holder of this record may issue no ids, whatever its clock shows. */
+uint64_t vs_lease_earliest(const struct vs_lease *lease, const struct vs_record *record);
 /* Returns the tick at which a claim of this record starts. */
 uint64_t vs_lease_from(const struct vs_lease *lease, const struct vs_event *ev, const struct vs_record *record);
 /* Returns how long to wait before this record may be claimed, or 0.  If it must wait, sets a message about the holder.

@@ -109,7 +109,6 @@ static void worker_answer(struct vs_worker *w, const struct vs_action *action, u
     switch (action->kind) {
     case VS_DO_CHOOSE: worker_choose(w, ev); break;
     case VS_DO_TAKE:
-        w->earlier = w->lease.record.until;
         ev->kind = VS_EV_SLOT;
         ev->slot = vs_random(ev->owner, sizeof ev->owner) == 0 ? 0 : VS_SLOT_NO_TOKEN;
         break;
@@ -152,16 +151,10 @@ static struct vs_action worker_run(struct vs_worker *w, struct worker_turn *turn
 
 /* ------------------------------------------------------------------ results */
 
-/* Returns the instant at which the ids of earlier holders end.  It may be long before the claim. */
-static int64_t worker_earlier_ms(const struct vs_worker *w) {
-    uint64_t floor = w->lease.ns.floor_ms ? vs_tick_at(&w->lease.shape, w->lease.ns.floor_ms * 1000) : 0;
-    return first_ms(&w->lease.shape, w->earlier > floor ? w->earlier : floor);
-}
-
 static enum vs_worker_end worker_held(struct vs_worker *w) {
     const struct vs_lease *lease = &w->lease;
     assert(lease->published);
-    if (!w->earlier_ms) w->earlier_ms = worker_earlier_ms(w);
+    if (!w->earlier_ms) w->earlier_ms = first_ms(&lease->shape, lease->earliest);
     w->key = (struct vs_worker_key){lease->worker, {lease->owner[0], lease->owner[1]}, lease->incarnation};
     w->fence = lease->record.epoch;
     w->ttl_ms = lease->timing.lease_ms;
@@ -221,7 +214,8 @@ static enum vs_worker_end worker_look(struct vs_worker *w, struct vesta_error *e
     int64_t most_ms = vs_worker_ttl_ms_max(w->at.store), ttl_ms = r->lease_ms;
     ttl_ms = ttl_ms < VS_WORKER_TTL_MS_MIN ? VS_WORKER_TTL_MS_MIN : ttl_ms > most_ms ? most_ms : ttl_ms;
     w->lease.timing = worker_timing(w->at.store, &w->layout, ttl_ms);
-    w->lease.from = from_at_least(&w->lease.shape, r);
+    uint64_t from = from_at_least(&w->lease.shape, r);
+    w->lease.from = r->has_low && r->low > from ? r->low : from; /* with watermarks, no id is below `low` */
     w->is_resumed = false;
     return VS_WORKER_HELD;
 }

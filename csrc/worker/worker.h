@@ -63,7 +63,7 @@ struct vs_worker {
     uint64_t fence;           /* rises with each claim of this worker id */
     int64_t ttl_ms;           /* of this lease */
     int64_t starts_ms;        /* Unix time.  No id of this lease has an earlier time.  A lower bound after a resume */
-    int64_t earlier_ms;       /* Unix time, at most starts_ms.  All ids of earlier holders have earlier times */
+    int64_t earlier_ms;       /* at most starts_ms.  Ids of earlier holders, and all watermarks, have earlier times */
     int64_t expires_ms;       /* Unix time.  All ids of this lease must have earlier times */
     int64_t deadline_boot_us; /* CLOCK_BOOTTIME.  Without a further renewal the program must have ended by then */
     /* Set by the other results. */
@@ -74,7 +74,6 @@ struct vs_worker {
     struct vesta_layout layout;
     struct vs_lease lease;
     enum vs_outcome outcome; /* of the last call to the store */
-    uint64_t earlier;        /* `until` of the record before the claim */
     bool is_resumed;         /* the lease was claimed by another process, and its record has not been read yet */
     char identity[VS_IDENTITY_MAX];
 };

@@ -365,6 +365,20 @@ static void a_claim_from_before_the_floor_is_not_taken_up(void) {
     CHECK_EQ_U64(did.from, tick_now() + TICKS(20000));
 }
 
+/* A process was suspended in the write of the claim to a file: store, while a reader raised the mark. */
+static void a_claim_below_the_mark_is_not_taken_up(void) {
+    start_with(left(false));
+    ns.mark_ms = NOON_MS + 5000;
+    wake();
+    reply(VS_STORE_OK, NULL);
+    struct vs_record record = its_record(TICKS(6000));
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_READ);
+    reply(VS_STORE_OK, &record);
+    DID(VS_DO_TAKE);
+    CHECK_EQ_U64(did.from, tick_now() + TICKS(5000));
+}
+
 static void a_claim_that_arrived_is_adopted_by_a_write(void) {
     start_with(left(false));
     wake();
@@ -487,6 +501,7 @@ static const struct check_case cases[] = {
     {"a successor ends a failstop after the store was repaired", a_successor_ends_a_failstop},
     {"a predecessor's open lease is resumed", an_open_lease_is_resumed},
     {"a predecessor's claim from before the floor is not resumed", a_claim_from_before_the_floor_is_not_taken_up},
+    {"a claim below the mark of watermarks is not taken up", a_claim_below_the_mark_is_not_taken_up},
     {"a predecessor's claim that arrived is adopted by a write", a_claim_that_arrived_is_adopted_by_a_write},
     {"a predecessor's claim that never arrived is dropped", a_claim_that_never_arrived_is_left},
     {"a predecessor's lease that was taken over, lost by the store, or released", an_open_lease_that_was_lost},

@@ -73,6 +73,32 @@ static void next_holder_after_a_release_without_ids(void) {
     CHECK(w[1].earlier_ms <= w[1].starts_ms);
 }
 
+/* The clock is 9 s behind the store's, and the mark 5 s.  The ids of such a program are above each watermark. */
+static void starts_above_watermarks(void) {
+    fake_reset();
+    fake_ns.mark_ms = fake_store_ms() - 5000;
+    ENDS(claim(0, -9 * SECOND_US), VS_WORKER_HELD);
+    CHECK_EQ_I64(w[0].earlier_ms, fake_store_ms() - 5000);
+    CHECK_EQ_U64(fake_records[3].low, vs_tick_at(&w[0].lease.shape, w[0].earlier_ms * 1000));
+    pass_s(10);
+    fake_ns.mark_ms = fake_store_ms() - 10000;
+    ENDS(vs_worker_renew(&w[0], &err), VS_WORKER_HELD);
+    CHECK_EQ_U64(fake_records[3].low, vs_tick_at(&w[0].lease.shape, w[0].earlier_ms * 1000));
+}
+
+/* `vesta store lower` then permits the claim. */
+static void waits_for_a_mark_far_ahead(void) {
+    fake_reset();
+    fake_ns.mark_ms = fake_store_ms() + 3600000;
+    ENDS(claim(0, 0), VS_WORKER_REJECTED);
+    CHECK_HAS(err.text, "3600.0 s behind that: correct the clock, or if it is right, run vesta store lower");
+    fake_ns.mark_ms = fake_store_ms() - 5000;
+    fake_ns.ver++;
+    pass_s(2);
+    ENDS(vs_worker_claim(&w[0], &err), VS_WORKER_HELD);
+    CHECK_EQ_I64(w[0].starts_ms, fake_store_ms());
+}
+
 /* The end is not known, so the next holder starts at the end of the lease.  A shorter ttl is within the tolerated
  * difference of clocks, so the claim need not wait. */
 static void next_holder_after_an_unknown_end(void) {
@@ -387,6 +413,8 @@ static const struct check_case cases[] = {
     {"a release without ids leaves the start where it was", next_holder_after_a_release_without_ids},
     {"after a release at an unknown end, the next holder starts at the end of the lease",
      next_holder_after_an_unknown_end},
+    {"a program starts above the mark of watermarks", starts_above_watermarks},
+    {"a mark far ahead of the clock permits no claim until it is lowered", waits_for_a_mark_far_ahead},
     {"an end before the start does not lower the bound of earlier holders", an_end_before_the_start},
     {"an end after the limit does not raise the bound", an_end_after_the_limit},
     {"two holders' clocks are a minute apart, and their ids differ", clocks_a_minute_apart},
