@@ -112,6 +112,7 @@ struct file {
     uint32_t used;
     struct {
         uint64_t tick, limit, given;
+        bool is_unlisted; /* no record had the lease when watermarks were started */
     } was[VS_SLOTS_MAX];
     /* by all verdicts so far, because an expired verdict may be replaced by a lower one */
     uint64_t allowed[VS_SLOTS_MAX];
@@ -173,6 +174,7 @@ struct world {
     uint64_t base, worker_max;
     bool is_marked;  /* a reader publishes watermarks, and every path has clock pacing */
     uint64_t marked; /* the highest watermark, a tick */
+    int64_t started_unix_us; /* host 0's clock when watermarks were started */
     struct vs_lease_timing timing;
     int hosts, paths, files, procs;
     struct host host[HOSTS_MAX];

@@ -96,6 +96,18 @@ void store_mark_read(struct vs_ns_record *out, struct vs_mark_now *now) {
     *now = (struct vs_mark_now){store_ms(0), host_boot_us(&sim.host[0]) / 1000, !sim.timing.is_shared};
 }
 
+/* Notes the start of watermarks, and which leases no record has then. */
+static void note_start(void) {
+    sim.started_unix_us = host_unix_us(&sim.host[0]);
+    for (struct file *f = sim.file; f < sim.file + sim.files; f++)
+        for (int i = 0; i < VS_SLOTS_MAX; i++) {
+            const struct vs_slot *slot = &f->map->slot[i];
+            const uint64_t *owner = records[slot->worker].owner;
+            f->was[i].is_unlisted = slot->from && (slot->owner[0] != owner[0] || slot->owner[1] != owner[1]) &&
+                                    !sim.timing.is_shared;
+        }
+}
+
 bool store_mark_swap(const struct vs_ns_record *next) {
     uint64_t unit = (uint64_t)1 << sim.shape.seq_bits, most = unit;
     uint64_t tick = vs_tick_at(&sim.shape, (next->mark_ms - 1) * 1000); /* the mark is rounded up to milliseconds */
@@ -105,6 +117,7 @@ bool store_mark_swap(const struct vs_ns_record *next) {
     if (tick > most + unit)
         oracle_found(AHEAD, "the mark is tick %llu, past the end %llu of all leases", (unsigned long long)tick,
                      (unsigned long long)most);
+    if (!ns.mark_ms) note_start();
     ns = *next;
     return true;
 }

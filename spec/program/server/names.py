@@ -205,7 +205,7 @@ def _(world):
 # failure.
 COMMANDS = {"give": ["get x", "mget x", "vesta.next x", "incr x", "incrby x 2", "decr x", "decrby x 2", "vesta.reserve x", "vesta.commit x 1 t",
                      "vesta.cancel x 1 t"],
-            "block": ["vesta.block x 1"], "lease": ["vesta.lease x", "vesta.renew %s.1.x" % (48 * "0"), "vesta.release %s.1.x" % (48 * "0")], "read": ["vesta.explain x 1"], "make": ["vesta.make x time 1 seq 1"],
+            "block": ["vesta.block x 1"], "lease": ["vesta.lease x", "vesta.renew %s.1.x" % (48 * "0"), "vesta.release %s.1.x" % (48 * "0")], "read": ["vesta.explain x 1", "vesta.watermark x"], "make": ["vesta.make x time 1 seq 1"],
             "a client": ["ping", "vesta.info", "vesta.layouts", "multi", "exec", "discard", "watch x", "unwatch", "echo x", "time", "acl whoami",
                          "client id", "select 0", "command", "config get x", "info", "dbsize", "readonly", "readwrite", "wait 0 0",
                          "slowlog len", "latency latest", "memory stats", "module list", "cluster info", "role", "lastsave"],
@@ -215,7 +215,7 @@ ROUTES = {"give": ["/genid?ns=x", "/v1/ids?ns=x", "/api/snowflake/get/x", "/api/
                    "/v1/reservations/cancel?tag=x&number=1&token=t"],
           "block": ["/v1/blocks?ns=x&n=1", "/tinyid/id/nextSegmentId?bizType=x", "/tinyid/id/nextSegmentIdSimple?bizType=x"],
           "read": ["/v1/ids/1?ns=x", "/expid?id=1&ns=x", "/transtime?time=1&ns=x", "/v1/segments?tag=x", "/decodeSnowflakeId?snowflakeId=1&ns=x",
-                   "/v1/segments", "/metrics"],
+                   "/v1/segments", "/metrics", "/v1/watermark?ns=x"],
           "lease": ["/v1/leases?ns=x", "/v1/leases/%s.1.x" % (48 * "0")],
           "make": ["/makeid?ns=x&time=1&seq=1"], "a client": ["/version", "/"], "nobody": ["/healthz", "/readyz"]}
 CLASSES = ("give", "block", "read", "make", "lease")
