@@ -41,6 +41,9 @@ static void finish(struct vs_desk_job *job) {
     job->numbers = (struct vesta_numbers){.first = number(), .count = job->count, .stride = 1 + dice(3)};
     if (job->ask == VS_DESK_RESERVE) job->number = number();
     job->held_until_ms = dice(2) ? INT64_MAX : 0;
+    job->mark.id = number();
+    job->mark.sorts = dice(2);
+    job->mark.time_ms = (int64_t)number() >> 16;
     snprintf(job->text, sizeof job->text, "%s", dice(2) ? "" : "any 'words'\n of \"a\" database");
     vs_tags_let(job->tags);
     atomic_store(&job->is_done, true);
@@ -121,6 +124,7 @@ static void open_once(void) {
     MUST(vs_scratch_make(&scratch, server.names.count));
     server.monitor.counts[0] = scratch.counts;
     server.monitor.loop_count = 1;
+    server.marks = &desk;
     server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
     add_tags();
 }
