@@ -233,10 +233,11 @@ static bool has_two_open(const struct file *f) {
 static void check_uuid(const struct before *before, struct file *f, uint64_t tick) {
     bool has_switched = atomic_load(&f->map->shared.left_boot_us) != 0; /* UUIDs of the new worker id may begin below */
     unsigned bits = vs_span_bits(&sim.shape);
-    uint64_t least = has_two_open(f) ? before->uuids >> bits << bits : before->uuids;
+    uint64_t latest = before->uuids ? before->uuids - 1 : 0;
+    uint64_t least = has_two_open(f) ? latest >> bits << bits : before->uuids;
     if (f == &sim.file[before->file] && tick < least && !has_switched)
         oracle_found(ORDER, "the UUID of tick %llu came after that of %llu", (unsigned long long)tick,
-                     (unsigned long long)before->uuids - 1);
+                     (unsigned long long)latest);
     if (tick >= f->uuids) f->uuids = tick + 1;
 }
 
