@@ -228,6 +228,25 @@ def reloaded():
     db.sql("SELECT pg_reload_conf()")
 
 
+@claim("a reader that waits as docs/watermark.md says misses no row of a transaction that already had its id")
+def waited():
+    def is_over():
+        return db.sql("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= '%s'::xid8" % number) == "t"
+    db.sql("CREATE TABLE event (id bigint)")
+    session = db.session()
+    session.stdin.write("BEGIN;\nSELECT pg_current_xact_id() IS NOT NULL;\nSELECT vesta_next('orders') > 0;\n")
+    session.stdin.flush()
+    assert [session.stdout.readline() for _ in range(2)] == ["t\n", "t\n"]
+    number = db.sql("SELECT pg_current_xact_id()")
+    assert not is_over()
+    session.stdin.write("INSERT INTO event VALUES (1);\nSELECT 2;\n")
+    session.stdin.flush()
+    assert session.stdout.readline() == "2\n"
+    assert not is_over() and db.sql("SELECT count(*) FROM event") == "0"
+    session.communicate("COMMIT;\n", timeout=30)
+    assert is_over() and db.sql("SELECT count(*) FROM event") == "1"
+
+
 @claim("vesta_next is volatile and runs in the leader of a parallel query, so its ids ascend with the rows")
 def parallel():
     labels = column("SELECT DISTINCT format('%s %s %s', proname, provolatile, proparallel) FROM pg_proc WHERE proname LIKE 'vesta%' ORDER BY 1")
