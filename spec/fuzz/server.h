@@ -6,12 +6,20 @@
 #include "fuzz.h"
 #include "os/clock.h"
 #include "server/commands.h"
+#include "server/desk.h"
 
 typedef int step(struct vs_session *, const char *, size_t, struct vs_out *);
 
 static struct vs_server server;
 static struct vs_scratch scratch;
 static char replies[VS_OUT_MAX];
+
+/* A desk that takes no job, because there is no thread for it. */
+static bool take_none(struct vs_desk *desk, struct vs_desk_job *job) {
+    (void)desk, (void)job;
+    return false;
+}
+static struct vs_desk no_desk = {.take = take_none};
 
 static void open_once(void) {
     static const char layout[] = "sign:1 time:31 seq:22 worker:10 unit=1s epoch=2020-01-01T00:00:00Z";
@@ -27,6 +35,7 @@ static void open_once(void) {
     server.monitor.counts[0] = scratch.counts;
     server.monitor.loop_count = 1;
     server.clock = vs_clock_system();
+    server.marks = &no_desk;
     server.ledger = ledger_new(&(struct vs_limits){.connections_max = 16, .memory_max = 64 << 20});
 }
 
